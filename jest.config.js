@@ -1,0 +1,22 @@
+/** Two kinds of project share one set-up: everything runs as ESM through swc, on the pinned Node. */
+const base = {
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  transform: { '^.+\\.ts$': '@swc/jest' },
+  testEnvironment: 'node',
+  injectGlobals: true,
+};
+const servers = {
+  globalSetup: '<rootDir>/test/support/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+};
+
+export default {
+  projects: [
+    { ...base, displayName: 'unit', testMatch: ['<rootDir>/{src,scripts,test/support,test/chaos}/**/*.spec.ts'] },
+    { ...base, ...servers, displayName: 'db', testMatch: ['<rootDir>/src/**/*.db-spec.ts'] },
+    { ...base, ...servers, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.e2e-spec.ts'] },
+  ],
+  maxWorkers: 2,
+  testTimeout: 30000,
+};

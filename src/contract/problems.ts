@@ -1,0 +1,94 @@
+/**
+ * The error catalogue. A problem's `code` is the short code its `detail` begins with, its `type` is
+ * `urn:supervisor:error:<code>`. Kinds that share a code (two conflicts, say) differ in status or title.
+ * Append-only: renaming or removing a code breaks clients.
+ */
+export interface ProblemKind {
+  readonly code: string;
+  readonly status: number;
+  readonly title: string;
+  /** Seconds for the Retry-After header: set on kinds that a client may simply repeat. */
+  readonly retryAfter?: number;
+}
+
+const kind = (code: string, status: number, title: string, retryAfter?: number): ProblemKind =>
+  retryAfter === undefined ? { code, status, title } : { code, status, title, retryAfter };
+
+export const PROBLEMS = {
+  bad_request: kind('bad_request', 400, 'Bad Request'),
+  malformed_json: kind('validation_failed', 400, 'Validation Failed'),
+  invalid_request: kind('invalid', 400, 'Invalid Request'),
+  invalid_cursor: kind('invalid_cursor', 400, 'Invalid Cursor'),
+  unauthorized: kind('unauthorized', 401, 'Unauthorized'),
+  csrf: kind('csrf', 403, 'Cross-Site Request Refused'),
+  read_only: kind('read_only', 403, 'Read Only'),
+  forbidden: kind('forbidden', 403, 'Forbidden'),
+  origin_not_allowed: kind('origin_not_allowed', 403, 'Origin Not Allowed'),
+  not_found: kind('not_found', 404, 'Not Found'),
+  city_not_found: kind('not_found', 404, 'City Not Found'),
+  method_not_allowed: kind('method_not_allowed', 405, 'Method Not Allowed'),
+  not_acceptable: kind('not_acceptable', 406, 'Not Acceptable'),
+  conflict: kind('conflict', 409, 'Conflict'),
+  wrong_state: kind('conflict', 409, 'Wrong State Conflict'),
+  operation_in_progress: kind('conflict', 409, 'Operation In Progress'),
+  idempotency_in_flight: kind('in_flight', 409, 'Idempotency Key In Flight'),
+  cursor_expired: kind('cursor_expired', 410, 'Cursor Expired'),
+  payload_too_large: kind('payload_too_large', 413, 'Content Too Large'),
+  uri_too_long: kind('uri_too_long', 414, 'URI Too Long'),
+  unsupported_media_type: kind('validation_failed', 415, 'Unsupported Media Type'),
+  host_not_allowed: kind('host_not_allowed', 421, 'Misdirected Request'),
+  validation_failed: kind('validation_failed', 422, 'Validation Failed'),
+  idempotency_mismatch: kind('idempotency_mismatch', 422, 'Idempotency Key Body Mismatch'),
+  rate_limited: kind('rate_limited', 429, 'Too Many Requests', 1),
+  headers_too_large: kind('headers_too_large', 431, 'Request Header Fields Too Large'),
+  internal: kind('internal', 500, 'Internal Server Error'),
+  not_implemented: kind('not_implemented', 501, 'Not Implemented'),
+  unavailable: kind('unavailable', 503, 'Service Unavailable', 1),
+  no_providers: kind('no_providers', 503, 'Service Unavailable', 1),
+  provider_not_ready: kind('provider_not_ready', 503, 'Provider Not Ready', 30),
+  dependency_missing: kind('dependency_missing', 503, 'Dependency Missing', 30),
+} as const satisfies Record<string, ProblemKind>;
+
+export type ProblemName = keyof typeof PROBLEMS;
+
+/** One failing field: `location` is a path such as `body.title` or `query.limit`. */
+export interface ProblemField {
+  readonly message: string;
+  readonly location: string;
+  readonly value?: unknown;
+}
+
+/** The only way for our code to fail on purpose. The HTTP filter renders it; anything else is an opaque 500. */
+export class ProblemError extends Error {
+  readonly kind: ProblemKind;
+  readonly detail: string;
+  readonly errors: readonly ProblemField[] | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    readonly problem: ProblemName,
+    message: string,
+    options: { errors?: readonly ProblemField[]; headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    const kind = PROBLEMS[problem];
+    super(`${kind.code}: ${message}`, { cause: options.cause });
+    this.name = 'ProblemError';
+    this.kind = kind;
+    this.detail = this.message;
+    this.errors = options.errors;
+    this.headers = options.headers ?? {};
+  }
+}
+
+/**
+ * Makes a problem; its `detail` is `<code>: <message>`.
+ *
+ * @example throw problem('city_not_found', `city not found or not running: ${name}`);
+ */
+export function problem(
+  name: ProblemName,
+  message: string,
+  options?: { errors?: readonly ProblemField[]; headers?: Record<string, string>; cause?: unknown },
+): ProblemError {
+  return new ProblemError(name, message, options);
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { contract } from './registry.js';
+
+/** A 64-bit counter that always fits a JavaScript safe integer here. */
+export const int64 = z.int();
+export const seq = z.int().min(0);
+/** RFC 3339 with offset; kept as text end to end. */
+export const dateTime = z.iso.datetime({ offset: true });
+
+/** Registered city names; never `__supervisor__`, never with `,` or `:` (cursor syntax). */
+export const CITY_NAME_PATTERN = /^[a-zA-Z0-9][a-zA-Z0-9._-]*$/;
+export const CITY_NAME_MAX = 63;
+
+/** The supervisor's own stream. */
+export const SUPERVISOR_STREAM = '__supervisor__';
+
+export const OKResponseBody = contract('OKResponseBody', z.strictObject({ status: z.string() }));
+
+/** The 202 body of every asynchronous supervisor operation. */
+export const AsyncAcceptedResponse = contract(
+  'AsyncAcceptedResponse',
+  z.strictObject({ request_id: z.string(), event_cursor: z.string() }),
+);
+export type AsyncAcceptedResponse = z.infer<typeof AsyncAcceptedResponse>;
+
+export const ErrorDetail = contract(
+  'ErrorDetail',
+  z.strictObject({ message: z.string().optional(), location: z.string().optional(), value: z.unknown().optional() }),
+);
+export const ErrorModel = contract(
+  'ErrorModel',
+  z.strictObject({
+    type: z.string().default('about:blank'),
+    title: z.string().optional(),
+    status: int64.optional(),
+    detail: z.string().optional(),
+    instance: z.string().optional(),
+    errors: z.array(ErrorDetail).nullable().optional(),
+    code: z.string().optional(),
+  }),
+  'RFC 9457 problem details; `detail` begins with `code` and a colon.',
+);

@@ -1,0 +1,149 @@
+import { hostname } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { z } from 'zod';
+
+/**
+ * The environment, read once and frozen. Nothing else reads `process.env`.
+ * A wrong value stops the start with one message that names every wrong variable and never prints a value.
+ */
+const port = z.coerce.number().int().min(0).max(65535);
+const positiveMs = z.coerce.number().int().min(10).max(3_600_000);
+const list = z
+  .string()
+  .default('')
+  .transform((s) =>
+    s
+      .split(',')
+      .map((x) => x.trim())
+      .filter((x) => x !== ''),
+  );
+const DURATION = /^(\d+)(s|m|h|d)$/;
+const SECONDS = { s: 1, m: 60, h: 3600, d: 86400 } as const;
+const duration = z
+  .string()
+  .regex(DURATION)
+  .transform((s) => {
+    const [, n, unit] = DURATION.exec(s)!;
+    return Number(n) * SECONDS[unit as keyof typeof SECONDS] * 1000;
+  });
+
+const EnvSchema = z.object({
+  SVC_HOST: z.string().min(1).default('127.0.0.1'),
+  SVC_PORT: port.default(8372),
+  SVC_ROLE: z.enum(['all', 'api', 'worker']).default('all'),
+  SVC_DATA_DIR: z.string().min(1).default('./.svc'),
+  SVC_CITIES_ROOT: z.string().min(1).optional(),
+  SVC_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  SVC_REDIS_URL: z.url({ protocol: /^rediss?$/ }).optional(),
+  SVC_LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
+  SVC_HEARTBEAT_MS: positiveMs.default(15_000),
+  SVC_ALLOWED_HOSTS: list,
+  SVC_ALLOWED_ORIGINS: list,
+  SVC_AUTH: z.enum(['off', 'keys']).default('off'),
+  SVC_PROVIDER_CHECK: z.enum(['enforce', 'off']).default('enforce'),
+  // Without an age the log is kept for ever; an operator of a busy supervisor has to be able to bound the disk.
+  SVC_EVENT_RETENTION: duration.optional(),
+});
+
+export type Role = 'all' | 'api' | 'worker';
+
+export interface Config {
+  readonly role: Role;
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly citiesRoot: string;
+  /** Absent means embedded: the process starts its own PostgreSQL in `dataDir`. */
+  readonly databaseUrl: string | undefined;
+  /** Present means BullMQ on Redis, absent means BullMQ on Postgres. */
+  readonly redisUrl: string | undefined;
+  readonly logLevel: string;
+  readonly heartbeatMs: number;
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+  readonly auth: 'off' | 'keys';
+  readonly providerCheck: 'enforce' | 'off';
+  /** Milliseconds that sealed events are kept; undefined keeps them for ever. */
+  readonly eventRetentionMs: number | undefined;
+  /** Identifies this process in the database; unique a process, readable for an operator. */
+  readonly processId: string;
+}
+
+/** Provider token and type at once: `constructor(private readonly config: AppConfig)`. */
+export class AppConfig implements Config {
+  readonly role!: Role;
+  readonly host!: string;
+  readonly port!: number;
+  readonly dataDir!: string;
+  readonly citiesRoot!: string;
+  readonly databaseUrl: string | undefined;
+  readonly redisUrl: string | undefined;
+  readonly logLevel!: string;
+  readonly heartbeatMs!: number;
+  readonly allowedHosts!: readonly string[];
+  readonly allowedOrigins!: readonly string[];
+  readonly auth!: 'off' | 'keys';
+  readonly providerCheck!: 'enforce' | 'off';
+  readonly eventRetentionMs: number | undefined;
+  readonly processId!: string;
+
+  constructor(values: Config) {
+    Object.assign(this, values);
+    Object.freeze(this);
+  }
+
+  /** True when the HTTP server is reachable from this machine only. */
+  get loopback(): boolean {
+    return isLoopbackHost(this.host);
+  }
+
+  /** Mutations are refused: open to the network without keys. */
+  get readOnly(): boolean {
+    return !this.loopback && this.auth === 'off';
+  }
+
+  with(overrides: Partial<Config>): AppConfig {
+    return new AppConfig({ ...(this as Config), ...overrides });
+  }
+}
+
+export class ConfigError extends Error {}
+
+export function isLoopbackHost(host: string): boolean {
+  return host.toLowerCase() === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** Reads and checks the environment. @throws ConfigError naming every wrong variable. */
+export function loadConfig(env: Record<string, string | undefined>, cwd: string): AppConfig {
+  const given = Object.fromEntries(Object.entries(env).filter(([k, v]) => k.startsWith('SVC_') && v !== undefined && v !== ''));
+  const parsed = EnvSchema.safeParse(given);
+  if (!parsed.success) {
+    const names = [...new Set(parsed.error.issues.map((i) => `${String(i.path[0])}: ${i.message}`))];
+    throw new ConfigError(`wrong configuration:\n  ${names.join('\n  ')}`);
+  }
+  const e = parsed.data;
+  if (e.SVC_DATABASE_URL === undefined && e.SVC_ROLE !== 'all') {
+    throw new ConfigError(
+      `wrong configuration:\n  SVC_DATABASE_URL: required with SVC_ROLE=${e.SVC_ROLE} (embedded mode runs every role in one process)`,
+    );
+  }
+  const absolute = (p: string): string => (isAbsolute(p) ? p : resolve(cwd, p));
+  const dataDir = absolute(e.SVC_DATA_DIR);
+  return new AppConfig({
+    role: e.SVC_ROLE,
+    host: e.SVC_HOST,
+    port: e.SVC_PORT,
+    dataDir,
+    citiesRoot: e.SVC_CITIES_ROOT === undefined ? join(dataDir, 'cities') : absolute(e.SVC_CITIES_ROOT),
+    databaseUrl: e.SVC_DATABASE_URL,
+    redisUrl: e.SVC_REDIS_URL,
+    logLevel: e.SVC_LOG_LEVEL,
+    heartbeatMs: e.SVC_HEARTBEAT_MS,
+    allowedHosts: e.SVC_ALLOWED_HOSTS,
+    allowedOrigins: e.SVC_ALLOWED_ORIGINS,
+    auth: e.SVC_AUTH,
+    providerCheck: e.SVC_PROVIDER_CHECK,
+    eventRetentionMs: e.SVC_EVENT_RETENTION,
+    processId: `${hostname()}-${process.pid}-${Date.now().toString(36)}`,
+  });
+}

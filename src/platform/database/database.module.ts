@@ -1,0 +1,37 @@
+import { Global, Module, type DynamicModule } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Failpoints } from '../failpoints/failpoints.js';
+import { Lifecycle } from '../health/lifecycle.js';
+import { Readiness } from '../health/readiness.js';
+import { createDb, createPool, Db, PgPool, type PoolOptions } from './database.js';
+import { Transactions } from './transactions.js';
+
+/** The pool and what is built on it. */
+@Global()
+@Module({})
+export class DatabaseModule {
+  static forRoot(url: string, options: PoolOptions & { failpoints?: Failpoints } = {}): DynamicModule {
+    return {
+      module: DatabaseModule,
+      providers: [
+        { provide: PgPool, useFactory: () => createPool(url, options) },
+        {
+          provide: Db,
+          useFactory: (pool: PgPool, lifecycle: Lifecycle, readiness: Readiness) => {
+            const db = createDb(pool);
+            lifecycle.onStop('pool', 'database pool', () => db.destroy());
+            readiness.register('database', async () => {
+              await sql`select 1`.execute(db);
+              return undefined;
+            });
+            return db;
+          },
+          inject: [PgPool, Lifecycle, Readiness],
+        },
+        { provide: Failpoints, useValue: options.failpoints ?? new Failpoints() },
+        Transactions,
+      ],
+      exports: [PgPool, Db, Failpoints, Transactions],
+    };
+  }
+}

@@ -1,0 +1,60 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import type { DB } from './schema.gen.js';
+
+/**
+ * The database room: one pool a process, the Kysely instance over it, and the time limits that keep one slow
+ * transaction from stopping everybody. It knows no table of the product.
+ */
+export type Database = DB;
+
+/** Provider token and type of the query builder: `constructor(private readonly db: Db)`. */
+export class Db extends Kysely<Database> {}
+
+/** Provider token and type of the raw pool, for prepared hot-path statements. */
+export class PgPool extends pg.Pool {}
+
+export interface PoolOptions {
+  readonly max?: number;
+  readonly applicationName?: string;
+}
+
+const INT8 = 20;
+const NUMERIC = 1700;
+
+/** int8 and numeric arrive as numbers: seqs and counts stay far below 2^53. Timestamps arrive as Date. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    oid === INT8 || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format as 'text')) as pg.CustomTypesConfig['getTypeParser'],
+};
+
+/**
+ * Connection settings of every connection of the project: `lock_timeout` 2 s, `statement_timeout` 30 s,
+ * `idle_in_transaction_session_timeout` 10 s, TCP keepalive.
+ */
+export function connectionConfig(url: string, applicationName: string): pg.ClientConfig {
+  return {
+    connectionString: url,
+    application_name: applicationName,
+    types,
+    keepAlive: true,
+    connectionTimeoutMillis: 5_000,
+    options: '-c lock_timeout=2000 -c statement_timeout=30000 -c idle_in_transaction_session_timeout=10000 -c timezone=UTC',
+  };
+}
+
+export const DEFAULT_POOL_SIZE = 16;
+
+export function createPool(url: string, options: PoolOptions = {}): PgPool {
+  const pool = new PgPool({
+    ...connectionConfig(url, options.applicationName ?? 'svc'),
+    max: options.max ?? DEFAULT_POOL_SIZE,
+    idleTimeoutMillis: 30_000,
+  });
+  pool.on('error', () => undefined); // an idle connection died; the pool drops it and the next query opens another
+  return pool;
+}
+
+export function createDb(pool: PgPool): Db {
+  return new Db({ dialect: new PostgresDialect({ pool }) });
+}

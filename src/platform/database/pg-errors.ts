@@ -1,0 +1,43 @@
+import { ProblemError, problem } from '../../contract/problems.js';
+
+/** SQLSTATEs after which the same request may simply be repeated: nothing was written. */
+const RETRYABLE = new Set([
+  '40001', // serialization_failure
+  '40P01', // deadlock_detected
+  '55P03', // lock_not_available (lock_timeout)
+  '57014', // query_canceled (statement_timeout)
+  '25P03', // idle_in_transaction_session_timeout
+  '53300', // too_many_connections
+  '57P01', // admin_shutdown
+  '57P02', // crash_shutdown
+  '57P03', // cannot_connect_now
+]);
+const NETWORK = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH']);
+const POOL_MESSAGES = ['timeout exceeded when trying to connect', 'Connection terminated', 'Client has encountered a connection error'];
+
+function codeOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** True when the database (or the way to it) failed and a later try may succeed. */
+export function isRetryable(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code !== undefined && (RETRYABLE.has(code) || NETWORK.has(code) || code.startsWith('08'))) return true;
+  if (error instanceof AggregateError) return error.errors.some(isRetryable);
+  return error instanceof Error && POOL_MESSAGES.some((m) => error.message.startsWith(m));
+}
+
+/** The constraint a unique or foreign key violation names, or undefined. */
+export function violatedConstraint(error: unknown): string | undefined {
+  const code = codeOf(error);
+  if (code !== '23505' && code !== '23503' && code !== '23514') return undefined;
+  const constraint = (error as { constraint?: unknown }).constraint;
+  return typeof constraint === 'string' ? constraint : undefined;
+}
+
+/** A retryable database failure as a 503 problem with Retry-After; anything else is returned unchanged. */
+export function toProblem(error: unknown): unknown {
+  if (error instanceof ProblemError || !isRetryable(error)) return error;
+  return problem('unavailable', 'the database is busy or not reachable; nothing was changed, try again', { cause: error });
+}

@@ -1,0 +1,64 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type Kysely } from 'kysely';
+import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
+import type { Database } from '../database/database.js';
+import { afterCommit, type Tx } from '../database/transactions.js';
+import type { AppendedEvent, NewEvent } from './event.js';
+import { MovedStreams } from './moved.js';
+
+/**
+ * The event log room: the only writer of `event_streams` and `events`. It promises that a stream's seqs are
+ * gapless and that commit order equals seq order. It never notifies inside a transaction and never orders by
+ * anything but `seq`.
+ */
+@Injectable()
+export class EventLog {
+  constructor(private readonly moved: MovedStreams) {}
+
+  /**
+   * Appends events in the caller's transaction and marks their streams as moved after the commit. Must be the
+   * transaction's last write: from here on the streams' locks are held until the commit.
+   */
+  async append(tx: Tx, events: readonly NewEvent[]): Promise<AppendedEvent[]> {
+    if (events.length === 0) return [];
+    const { rows } = await sql<{ stream: string; stream_id: number; seq: number; ts: Date }>`
+      select * from append_events(${JSON.stringify(events)}::jsonb)`.execute(tx);
+    const heads = new Map<string, number>();
+    for (const row of rows) heads.set(row.stream, Math.max(row.seq, heads.get(row.stream) ?? 0));
+    afterCommit(tx, () => this.moved.mark([...heads].map(([stream, head]) => ({ stream, head }))));
+    return rows.map((r) => ({ stream: r.stream, streamId: r.stream_id, seq: r.seq, ts: r.ts }));
+  }
+
+  /**
+   * Makes `name` part of the supervisor's feed, from its next event on; the stream row is made when it is not
+   * there and its counter continues when it is. Holds the supervisor stream's lock until the commit, so that
+   * "registered after the cursor's supervisor position" is decidable. Returns the stream's id.
+   */
+  async joinStream(tx: Tx, name: string): Promise<number> {
+    await sql`select pg_advisory_xact_lock(1, id) from event_streams where name = ${SUPERVISOR_STREAM}`.execute(tx);
+    const { rows } = await sql<{ id: number }>`
+      insert into event_streams as s (name, joined_supervisor_seq)
+      values (${name}, (select head from event_streams where name = ${SUPERVISOR_STREAM}))
+      on conflict (name) do update
+        set active = true, joined_seq = s.head, joined_supervisor_seq = excluded.joined_supervisor_seq
+      returning id`.execute(tx);
+    return rows[0]!.id;
+  }
+
+  /** Takes `name` out of the supervisor's feed. Its events stay readable for cursors that name it. */
+  async leaveStream(tx: Tx, name: string): Promise<void> {
+    await tx.updateTable('event_streams').set({ active: false }).where('name', '=', name).execute();
+  }
+
+  /**
+   * The composite cursor of now: `name:head` of the supervisor's and every registered city's stream in one
+   * snapshot, sorted by name in byte order. With `cities`, only those beside the supervisor's own.
+   */
+  async captureCursor(db: Kysely<Database>, cities?: readonly string[]): Promise<string> {
+    const { rows } = await sql<{ cursor: string }>`
+      select string_agg(name || ':' || head, ',' order by name) as cursor
+      from event_streams
+      where active and (${cities === undefined} or name = ${SUPERVISOR_STREAM} or name = any(${[...(cities ?? [])]}::text[]))`.execute(db);
+    return rows[0]!.cursor;
+  }
+}

@@ -1,0 +1,49 @@
+import { Injectable } from '@nestjs/common';
+import { AppLogger } from '../logging/logger.js';
+
+/** The order of an orderly stop. Each phase finishes, or runs into its limit, before the next one begins. */
+export const SHUTDOWN_PHASES = ['unready', 'accept', 'streams', 'worker', 'queue', 'background', 'listener', 'pool', 'server'] as const;
+export type ShutdownPhase = (typeof SHUTDOWN_PHASES)[number];
+
+const PHASE_LIMIT_MS = 3_000;
+
+/** Rooms register what they have to stop; the entry calls `stop` once. Nest's own hooks are not used: they have no order. */
+@Injectable()
+export class Lifecycle {
+  readonly #steps: { phase: ShutdownPhase; name: string; stop: () => Promise<void> | void }[] = [];
+  #stopping: Promise<void> | undefined;
+
+  constructor(private readonly log: AppLogger) {}
+
+  get stopping(): boolean {
+    return this.#stopping !== undefined;
+  }
+
+  onStop(phase: ShutdownPhase, name: string, stop: () => Promise<void> | void): void {
+    this.#steps.push({ phase, name, stop });
+  }
+
+  stop(): Promise<void> {
+    return (this.#stopping ??= this.#run());
+  }
+
+  async #run(): Promise<void> {
+    for (const phase of SHUTDOWN_PHASES) {
+      const steps = this.#steps.filter((s) => s.phase === phase);
+      await Promise.all(steps.map((s) => this.#step(s.name, s.stop)));
+    }
+  }
+
+  async #step(name: string, stop: () => Promise<void> | void): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise<'late'>((resolve) => (timer = setTimeout(() => resolve('late'), PHASE_LIMIT_MS)));
+    try {
+      const how = await Promise.race([Promise.resolve(stop()), limit]);
+      if (how === 'late') this.log.warn({ step: name }, 'a shutdown step ran into its limit');
+    } catch (error) {
+      this.log.warn({ err: error, step: name }, 'a shutdown step failed');
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

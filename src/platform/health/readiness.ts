@@ -1,0 +1,42 @@
+import { Injectable } from '@nestjs/common';
+
+/** Answers undefined when the part works, otherwise what is wrong with it, in words for an operator. */
+export type ReadinessCheck = () => Promise<string | undefined> | string | undefined;
+
+/** Every room registers its check here; the orchestrator's probe asks them all. */
+@Injectable()
+export class Readiness {
+  readonly #checks = new Map<string, ReadinessCheck>();
+
+  register(name: string, check: ReadinessCheck): void {
+    this.#checks.set(name, check);
+  }
+
+  /** What is wrong, by part; an empty object means ready. A check that takes over `limitMs` counts as failed. */
+  async failures(limitMs = 2_000): Promise<Record<string, string>> {
+    const found: Record<string, string> = {};
+    await Promise.all(
+      [...this.#checks].map(async ([name, check]) => {
+        const why = await this.#ask(check, limitMs);
+        if (why !== undefined) found[name] = why;
+      }),
+    );
+    return found;
+  }
+
+  get names(): string[] {
+    return [...this.#checks.keys()].sort();
+  }
+
+  async #ask(check: ReadinessCheck, limitMs: number): Promise<string | undefined> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<string>((resolve) => (timer = setTimeout(() => resolve(`no answer within ${limitMs} ms`), limitMs)));
+    try {
+      return await Promise.race([Promise.resolve(check()), late]);
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import type { LoggerService } from '@nestjs/common';
+import { pino, type Logger } from 'pino';
+
+export type { Logger } from 'pino';
+
+/** Structured JSON logs on stderr (stdout belongs to the program's output). Secrets never reach a line. */
+export function createLogger(level: string, bindings: Record<string, unknown> = {}): Logger {
+  return pino(
+    { level, base: bindings, redact: { paths: ['req.headers.authorization', '*.authorization', '*.password'], censor: '[redacted]' } },
+    pino.destination({ fd: 2, sync: false }),
+  );
+}
+
+/** Provider token for the process's logger: `constructor(private readonly log: AppLogger)`. */
+export class AppLogger implements LoggerService {
+  constructor(readonly pino: Logger) {}
+
+  child(room: string): AppLogger {
+    return new AppLogger(this.pino.child({ room }));
+  }
+
+  log(message: unknown, context?: string): void {
+    this.pino.debug({ context }, String(message));
+  }
+  info(fields: Record<string, unknown>, message: string): void {
+    this.pino.info(fields, message);
+  }
+  warn(message: unknown, ...rest: unknown[]): void {
+    this.write('warn', message, rest);
+  }
+  error(message: unknown, ...rest: unknown[]): void {
+    this.write('error', message, rest);
+  }
+  debug(message: unknown, ...rest: unknown[]): void {
+    this.write('debug', message, rest);
+  }
+  verbose(message: unknown, ...rest: unknown[]): void {
+    this.write('trace', message, rest);
+  }
+  fatal(message: unknown, ...rest: unknown[]): void {
+    this.write('fatal', message, rest);
+  }
+
+  private write(level: 'warn' | 'error' | 'debug' | 'trace' | 'fatal', message: unknown, rest: unknown[]): void {
+    const [first] = rest;
+    if (typeof message === 'object' && message !== null && typeof first === 'string') this.pino[level](message, first);
+    else this.pino[level]({ detail: rest.length ? rest : undefined }, String(message));
+  }
+}

@@ -1,0 +1,61 @@
+import type { z } from 'zod';
+import type { EventDefinition } from '../../contract/events/define.js';
+import type { Tx } from '../database/transactions.js';
+import type { NewEvent } from '../event-log/event.js';
+
+/**
+ * An accepted piece of asynchronous work: a durable row, a job that carries only its id, and exactly one
+ * terminal event, `request.result.<kind>` or `request.failed`, written in the transaction that ends the row.
+ */
+export interface OperationDefinition<I extends z.ZodType = z.ZodType, R extends z.ZodType = z.ZodType> {
+  /** Dotted and equal to the job's name, for example `city.create`. */
+  readonly kind: string;
+  /** Validated when stored and again when loaded. */
+  readonly input: I;
+  /** The success event; its payload carries `request_id`. */
+  readonly succeeded: EventDefinition<R>;
+  /** Milliseconds from acceptance to `request.failed` with `timeout`; progress extends it. */
+  readonly deadlineMs: number;
+  readonly maxAttempts: number;
+}
+
+export function defineOperation<I extends z.ZodType, R extends z.ZodType>(
+  definition: OperationDefinition<I, R>,
+): OperationDefinition<I, R> {
+  return Object.freeze(definition);
+}
+
+/** What a worker holds while it works: the lease is this `fence`, and only its holder may finish the row. */
+export interface ClaimedOperation<I = unknown> {
+  readonly id: string;
+  readonly kind: string;
+  readonly target: string;
+  readonly stream: string;
+  readonly input: I;
+  readonly attempt: number;
+  readonly fence: number;
+}
+
+export interface OperationContext {
+  /** Aborts when the lease is lost, the deadline passes or the process stops. */
+  readonly signal: AbortSignal;
+  /** Publishes a phase on the operation's row and extends its deadline. */
+  progress(phase: string): Promise<void>;
+}
+
+/**
+ * How a handler ends. `within` runs in the finishing transaction, before the terminal event, after the guard:
+ * it does the family's own writes and returns events to append along with the terminal one.
+ */
+export type OperationOutcome =
+  | { readonly ok: true; readonly payload: Record<string, unknown>; readonly within?: (tx: Tx) => Promise<readonly NewEvent[]> }
+  | { readonly ok: false; readonly code: string; readonly message: string; readonly within?: (tx: Tx) => Promise<readonly NewEvent[]> };
+
+/** A family's handler. `run` must be re-runnable (check, then act) and holds no transaction around outside work. */
+export interface OperationHandler<I extends z.ZodType = z.ZodType> {
+  readonly definition: OperationDefinition<I>;
+  /** Throwing means "try again" until the attempts are used up, then `request.failed` with `internal_error`. */
+  run(operation: ClaimedOperation<z.output<I>>, context: OperationContext): Promise<OperationOutcome>;
+  /** What else changes when the operation fails from outside (deadline, attempts used up). Runs in that transaction. */
+  failed?(tx: Tx, operation: ClaimedOperation<z.output<I>>, code: string, message: string): Promise<readonly NewEvent[]>;
+}

@@ -1,0 +1,31 @@
+import { randomBytes } from 'node:crypto';
+
+/** Wall-clock and monotonic time behind one door, so that a test can hold it still. */
+export class Clock {
+  now(): Date {
+    return new Date();
+  }
+  /** Milliseconds that never go backwards. */
+  monotonic(): number {
+    return performance.now();
+  }
+}
+
+/** `<prefix>-` and 24 lowercase hex characters: never all digits, never with `:` (BullMQ refuses both). */
+export function newId(prefix: string): string {
+  return `${prefix}-${randomBytes(12).toString('hex')}`;
+}
+
+/** Resolves after `ms`, or at once when `signal` aborts. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener('abort', done, { once: true });
+  });
+}
