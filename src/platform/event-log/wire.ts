@@ -1,0 +1,37 @@
+import { sql, type RawBuilder } from 'kysely';
+import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
+
+/**
+ * The one place that turns a stored event into its JSON on the wire. The text is made by Postgres: replaying
+ * 200,000 events costs a third of the CPU of rows turned into objects and serialised here.
+ */
+
+/** SQL for the envelope's JSON of table alias `e` (`events`), without the closing brace. */
+export function wireText(): RawBuilder<string> {
+  return sql<string>`concat('{"seq":', e.seq,
+    ',"ts":"', to_char(e.ts at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+    '","type":', to_json(e.type), ',"actor":', to_json(e.actor),
+    ',"subject":' || to_json(e.subject), ',"message":' || to_json(e.message),
+    ',"run_id":' || to_json(e.run_id), ',"session_id":' || to_json(e.session_id), ',"step_id":' || to_json(e.step_id),
+    ',"depends_on_step_ids":' || to_json(e.depends_on_step_ids),
+    ',"payload":', e.payload)`;
+}
+
+/**
+ * SQL for the `city` member of a supervisor-scope envelope (aliases `e` events, `s` event_streams). Ends of
+ * city operations live on the supervisor's stream and carry the city they are about.
+ */
+export function wireCity(): RawBuilder<string> {
+  return sql<string>`case when s.name = ${sql.lit(SUPERVISOR_STREAM)} and e.subject is not null
+    and (e.type = 'request.failed' or e.type like 'request.result.city.%') then e.subject else s.name end`;
+}
+
+/** Closes a wire text as a city-scope envelope. */
+export function cityEnvelope(text: string): string {
+  return `${text}}`;
+}
+
+/** Closes a wire text as a supervisor-scope envelope. */
+export function taggedEnvelope(text: string, city: string): string {
+  return `${text},"city":${JSON.stringify(city)}}`;
+}
