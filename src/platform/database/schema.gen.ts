@@ -126,6 +126,14 @@ export interface EventStreams {
   sealed_seq: Generated<number>;
 }
 
+export interface IdempotencyHolds {
+  expires_at: Timestamp;
+  key: string;
+  operation: string;
+  owner: string;
+  scope: string;
+}
+
 export interface IdempotencyKeys {
   body: Json;
   body_hash: Buffer;
@@ -140,7 +148,6 @@ export interface Operations {
   attempts: Generated<number>;
   created_at: Generated<Timestamp>;
   deadline_at: Timestamp;
-  dispatched_at: Timestamp | null;
   error_code: string | null;
   error_message: string | null;
   event_cursor: Generated<string>;
@@ -156,6 +163,7 @@ export interface Operations {
   run_after: Generated<Timestamp>;
   state: Generated<string>;
   stream: string;
+  subject: string | null;
   target: string;
 }
 
@@ -186,6 +194,7 @@ export interface DB {
   event_segments: EventSegments;
   event_streams: EventStreams;
   events: Events;
+  idempotency_holds: IdempotencyHolds;
   idempotency_keys: IdempotencyKeys;
   operations: Operations;
   processes: Processes;
