@@ -1,0 +1,54 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { NestFactory } from '@nestjs/core';
+import type { AddressInfo } from 'node:net';
+import type { AppConfig } from '../platform/config/config.js';
+import { Failpoints } from '../platform/failpoints/failpoints.js';
+import { Lifecycle } from '../platform/health/lifecycle.js';
+import { Readiness } from '../platform/health/readiness.js';
+import { AppLogger, createLogger } from '../platform/logging/logger.js';
+import { RootModule } from './root.module.js';
+
+/** One running process's worth of the product; a test runs several in one Node process. */
+export interface Application {
+  readonly app: NestFastifyApplication;
+  readonly config: AppConfig;
+  readonly failpoints: Failpoints;
+  readonly lifecycle: Lifecycle;
+  /** Where it listens, with the port that the system chose when the configured one is 0. */
+  readonly url: string;
+  /** The ordered stop of every room, then the server. Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+export interface ApplicationOptions {
+  readonly logger?: AppLogger;
+  readonly failpoints?: Failpoints;
+}
+
+/**
+ * Builds the application of `config.role` and listens. `config.databaseUrl` must be set: the embedded server is
+ * started by the entry, before.
+ */
+export async function startApplication(config: AppConfig, options: ApplicationOptions = {}): Promise<Application> {
+  if (config.databaseUrl === undefined) throw new Error('startApplication needs a database');
+  const logger = options.logger ?? new AppLogger(createLogger(config.logLevel, { role: config.role }));
+  const failpoints = options.failpoints ?? new Failpoints();
+  const root = RootModule.forRole(config, config.databaseUrl, logger, failpoints);
+  const app = await NestFactory.create<NestFastifyApplication>(root, new FastifyAdapter({ forceCloseConnections: true }), {
+    logger,
+    abortOnError: false,
+  });
+  const lifecycle = app.get(Lifecycle);
+  app.get(Readiness).register('lifecycle', () => (lifecycle.stopping ? 'the process is stopping' : undefined));
+  lifecycle.onStop('server', 'http server', () => app.close());
+  try {
+    await app.listen(config.port, config.host);
+  } catch (error) {
+    await lifecycle.stop();
+    throw error;
+  }
+  const { port } = app.getHttpServer().address() as AddressInfo;
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  return { app, config, failpoints, lifecycle, url: `http://${host}:${port}`, stop: () => lifecycle.stop() };
+}

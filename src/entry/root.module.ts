@@ -1,0 +1,28 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { ApiModule } from '../modules/api.module.js';
+import { WorkerModule } from '../modules/worker.module.js';
+import { ConfigModule } from '../platform/config/config.module.js';
+import type { AppConfig } from '../platform/config/config.js';
+import { DatabaseModule } from '../platform/database/database.module.js';
+import type { Failpoints } from '../platform/failpoints/failpoints.js';
+import { HealthModule } from '../platform/health/health.module.js';
+import type { AppLogger } from '../platform/logging/logger.js';
+import { LoggingModule } from '../platform/logging/logging.module.js';
+
+/** The base every process has, and the roots of its role. `all` is both in one application. */
+@Module({})
+export class RootModule {
+  static forRole(config: AppConfig, databaseUrl: string, logger: AppLogger, failpoints: Failpoints): DynamicModule {
+    return {
+      module: RootModule,
+      imports: [
+        ConfigModule.forRoot(config),
+        LoggingModule.forRoot(logger),
+        HealthModule,
+        DatabaseModule.forRoot(databaseUrl, { applicationName: `svc-${config.role}`, failpoints }),
+        ...(config.role === 'worker' ? [] : [ApiModule]),
+        ...(config.role === 'api' ? [] : [WorkerModule]),
+      ],
+    };
+  }
+}

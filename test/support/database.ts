@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+
+export interface TestDatabase {
+  readonly url: string;
+  /** Drops it. Fails when the test has left a transaction open: that would be a leak of the product. */
+  drop(): Promise<void>;
+}
+
+function required(name: string): string {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set: run this file in the db or e2e project, which have the global set-up`);
+  return value;
+}
+
+export function withDatabase(url: string, name: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${name}`;
+  return changed.href;
+}
+
+/** One statement on the server's maintenance connection. */
+export async function admin<R extends pg.QueryResultRow>(sql: string, values: unknown[] = []): Promise<R[]> {
+  return adminAt<R>(required('SVC_TEST_SERVER_URL'), sql, values);
+}
+
+export async function adminAt<R extends pg.QueryResultRow>(url: string, sql: string, values: unknown[] = []): Promise<R[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<R>(sql, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A database of its own, cloned from the template that the global set-up has migrated. */
+export async function cloneDatabase(): Promise<TestDatabase> {
+  return create(`template ${required('SVC_TEST_TEMPLATE')}`);
+}
+
+/** An empty database, for tests of the migrations themselves. */
+export async function emptyDatabase(): Promise<TestDatabase> {
+  return create('template template0');
+}
+
+async function create(from: string): Promise<TestDatabase> {
+  const name = `${required('SVC_TEST_PREFIX')}_${randomBytes(4).toString('hex')}`;
+  await admin(`create database ${name} ${from}`);
+  return { url: withDatabase(required('SVC_TEST_SERVER_URL'), name), drop: () => drop(name) };
+}
+
+async function drop(name: string): Promise<void> {
+  const stuck = await admin<{ query: string; application_name: string }>(
+    `select application_name, query from pg_stat_activity
+     where datname = $1 and state like 'idle in transaction%' and state_change < now() - interval '250 ms'`,
+    [name],
+  );
+  await admin(`drop database if exists ${name} with (force)`);
+  if (stuck.length > 0) throw new Error(`a transaction was left open: ${JSON.stringify(stuck)}`);
+}

@@ -1,0 +1,6 @@
+import '../../scripts/typescript.mjs';
+
+export default async function globalTeardown() {
+  const { stopServers } = await import('./servers.ts');
+  await stopServers();
+}

@@ -1,0 +1,76 @@
+import { request as httpRequest } from 'node:http';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The parsed JSON, or undefined when the body is not JSON. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a test looks into bodies of every shape
+  readonly body: any;
+  readonly text: string;
+}
+
+export type RequestHeaders = Readonly<Record<string, string | undefined>>;
+
+export interface Api {
+  get(path: string, headers?: RequestHeaders): Promise<Reply>;
+  post(path: string, body?: unknown, headers?: RequestHeaders): Promise<Reply>;
+  patch(path: string, body?: unknown, headers?: RequestHeaders): Promise<Reply>;
+  delete(path: string, body?: unknown, headers?: RequestHeaders): Promise<Reply>;
+  /** Any method; a string body goes out unchanged, a header of `undefined` is left out. */
+  send(method: string, path: string, body?: unknown, headers?: RequestHeaders): Promise<Reply>;
+}
+
+const LIMIT_MS = 20_000;
+
+/** A client that sets `X-SVC-Request` on mutations. A connection per call, so that nothing is left open behind a test. */
+export function api(url: string, defaults: RequestHeaders = {}): Api {
+  const send: Api['send'] = (method, path, body, headers = {}) => exchange(url, method, path, body, { ...defaults, ...headers });
+  return {
+    send,
+    get: (path, headers) => send('GET', path, undefined, headers),
+    post: (path, body, headers) => send('POST', path, body, headers),
+    patch: (path, body, headers) => send('PATCH', path, body, headers),
+    delete: (path, body, headers) => send('DELETE', path, body, headers),
+  };
+}
+
+function exchange(base: string, method: string, path: string, body: unknown, given: RequestHeaders): Promise<Reply> {
+  const { hostname, port } = new URL(base);
+  const payload = body === undefined ? undefined : typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  const headers: Record<string, string> = {};
+  const wanted: RequestHeaders = {
+    ...(method === 'GET' ? {} : { 'X-SVC-Request': 'test' }),
+    ...(payload === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(payload)) }),
+    ...given,
+  };
+  for (const [name, value] of Object.entries(wanted)) if (value !== undefined) headers[name] = value;
+  return new Promise((resolve, reject) => {
+    const req = httpRequest({ hostname: hostname.replace(/^\[|\]$/g, ''), port, method, path, headers, agent: false });
+    const timer = setTimeout(() => req.destroy(new Error(`${method} ${path}: no answer within ${LIMIT_MS} ms`)), LIMIT_MS);
+    req.on('error', (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    req.on('response', (res) => {
+      const chunks: Buffer[] = [];
+      res.on('data', (chunk: Buffer) => chunks.push(chunk));
+      res.on('error', reject);
+      res.on('end', () => {
+        clearTimeout(timer);
+        const text = Buffer.concat(chunks).toString('utf8');
+        const found = new Headers();
+        for (const [name, value] of Object.entries(res.headersDistinct)) for (const one of value ?? []) found.append(name, one);
+        resolve({ status: res.statusCode ?? 0, headers: found, body: parse(text), text });
+      });
+    });
+    req.end(payload);
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto';
+import { migrate } from '../../src/platform/database/migrator.js';
+import { adminAt, withDatabase } from './database.js';
+import { redisServerPath, startRedis } from './redis.js';
+
+/**
+ * The servers that the db and e2e projects share. What `TEST_DATABASE_URL` and `TEST_REDIS_URL` name is used as it
+ * is; what they do not name is started here and stopped afterwards. Only databases made here are ever dropped.
+ */
+const stops: (() => Promise<void>)[] = [];
+
+export async function startServers(): Promise<void> {
+  const serverUrl = await database();
+  const redisUrl = await redis();
+  const prefix = `svc_test_${process.pid}_${randomBytes(3).toString('hex')}`;
+  const template = `${prefix}_template`;
+  await adminAt(serverUrl, `create database ${template} template template0`);
+  stops.push(async () => {
+    const left = await adminAt<{ datname: string }>(serverUrl, 'select datname from pg_database where starts_with(datname, $1)', [prefix]);
+    for (const { datname } of left) await adminAt(serverUrl, `drop database if exists "${datname}" with (force)`);
+  });
+  await migrate(withDatabase(serverUrl, template));
+  process.env.SVC_TEST_SERVER_URL = serverUrl;
+  process.env.SVC_TEST_PREFIX = prefix;
+  process.env.SVC_TEST_TEMPLATE = template;
+  if (redisUrl !== undefined) process.env.SVC_TEST_REDIS_URL = redisUrl;
+}
+
+export async function stopServers(): Promise<void> {
+  for (const stop of stops.splice(0).reverse()) await stop();
+}
+
+async function database(): Promise<string> {
+  if (process.env.TEST_DATABASE_URL !== undefined) return process.env.TEST_DATABASE_URL;
+  throw new Error('TEST_DATABASE_URL is not set');
+}
+
+async function redis(): Promise<string | undefined> {
+  if (process.env.TEST_REDIS_URL !== undefined) return process.env.TEST_REDIS_URL;
+  if (redisServerPath() !== undefined) {
+    const server = await startRedis();
+    stops.push(() => server.stop());
+    return server.url;
+  }
+  const why = 'no Redis: TEST_REDIS_URL is not set and redis-server is not on the PATH';
+  if (process.env.CI === 'true') throw new Error(why);
+  console.error(`\n*** ${why}. EVERYTHING ON REDIS IS SKIPPED. ***\n`);
+  return undefined;
+}
