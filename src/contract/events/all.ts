@@ -1,0 +1,19 @@
+/** Declares every known event kind. Import it wherever `knownEvents` has to be complete. */
+import './beads.events.js';
+import './cities.events.js';
+import './convoys.events.js';
+import './emergency.events.js';
+import './execution.events.js';
+import './extmsg.events.js';
+import './log.events.js';
+import './mail.events.js';
+import './molecules.events.js';
+import './orders.events.js';
+import './providers.events.js';
+import './requests.events.js';
+import './rigs.events.js';
+import './sessions.events.js';
+import './storage.events.js';
+import './supervisor.events.js';
+import './webhooks.events.js';
+import './workers.events.js';

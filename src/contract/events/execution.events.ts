@@ -1,0 +1,7 @@
+import { defineEvent, NoPayload } from './define.js';
+
+/** The facts of these kinds are in the envelope: `run_id`, `session_id`, `step_id` and `depends_on_step_ids`. */
+export const ExecutionWorkAssociated = defineEvent('execution.work_associated', 1, NoPayload);
+export const ExecutionStepDefined = defineEvent('execution.step_defined', 1, NoPayload);
+export const ExecutionStepStarted = defineEvent('execution.step_started', 1, NoPayload);
+export const ExecutionStepCompleted = defineEvent('execution.step_completed', 1, NoPayload);
