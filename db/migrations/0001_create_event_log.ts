@@ -51,10 +51,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table event_cursors (
       id bigint generated always as identity constraint event_cursors_id_pkey primary key,
+      root_id bigint,
       stream_ids integer[] not null,
       seqs bigint[] not null,
       created_at timestamptz not null default now()
     )`.execute(db);
+  await sql`create index event_cursors_root_id_id_idx on event_cursors (root_id, id)`.execute(db);
   await sql`create index event_cursors_created_at_idx on event_cursors (created_at)`.execute(db);
   await sql`insert into event_streams (name) values ('__supervisor__')`.execute(db);
   // Appends p_events (a JSON array, each with its "stream") to their streams, which must exist. Streams are locked in

@@ -1,0 +1,240 @@
+import type { Counter } from 'prom-client';
+import { sleep } from '../time/clock.js';
+import { heartbeatFrame, retryFrame } from './sse.js';
+import { Subscriber } from './subscriber.js';
+
+/** A frame, encoded once for everybody who gets it. `bodyAt` is where the bytes after the id line begin. */
+export interface Frame {
+  readonly bytes: Buffer;
+  readonly bodyAt: number;
+  readonly streamId: number;
+  readonly seq: number;
+}
+
+/** Where a channel's subscribers get what the ring does not hold, and what position the channel is at. */
+export interface ChannelSource {
+  /** The next bytes for a subscriber with a lag; moves its lag on, and removes it when it is caught up. */
+  replay(subscriber: Subscriber): Promise<Buffer | undefined>;
+  /** The position after everything published so far. */
+  currentId(): string;
+}
+
+const RING_FRAMES = 4_096;
+const RING_BYTES = 8 << 20;
+const TRIM_SLACK = 512;
+const SLICE_MS = 4;
+const JOIN_MS = 10;
+const CHUNK_BYTES = 128 * 1024;
+const RETRY_REPLAY_MS = 250;
+const REPLAY_LIMIT_MS = 10_000;
+
+/**
+ * Subscribers with equal rights and filters, and a ring of the frames they get. A frame is written at once
+ * when the channel is quiet; while more keeps coming, 10 ms of frames share one write. Sweeps over the
+ * subscribers are cut into slices of 4 ms so that the API of the process stays fast.
+ */
+export class Channel {
+  readonly #subscribers = new Set<Subscriber>();
+  #ring: Frame[] = [];
+  #base = 0;
+  #bytes = 0;
+  #flushAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #sweeping = false;
+  #ended = false;
+
+  constructor(
+    private readonly source: ChannelSource,
+    private readonly sent: Counter,
+  ) {}
+
+  get size(): number {
+    return this.#subscribers.size;
+  }
+  /** Index of the first frame in the ring, and one past the last. */
+  get base(): number {
+    return this.#base;
+  }
+  get end(): number {
+    return this.#base + this.#ring.length;
+  }
+  get subscribers(): Iterable<Subscriber> {
+    return this.#subscribers;
+  }
+
+  frame(index: number): Frame | undefined {
+    return this.#ring[index - this.#base];
+  }
+
+  publish(frame: Frame): void {
+    this.#ring.push(frame);
+    this.#bytes += frame.bytes.length;
+    if (this.#ring.length > RING_FRAMES + TRIM_SLACK || this.#bytes > RING_BYTES * 1.25) this.#trim();
+    this.#schedule();
+  }
+
+  /** Takes a subscriber whose `next` and `lag` are set; it is fed until it is live. */
+  attach(subscriber: Subscriber): void {
+    this.#subscribers.add(subscriber);
+    void this.#feed(subscriber);
+  }
+
+  remove(subscriber: Subscriber): void {
+    this.#subscribers.delete(subscriber);
+  }
+
+  /** Once everything published is written, every stream of this channel ends cleanly. */
+  endAll(): void {
+    this.#ended = true;
+    this.#schedule();
+  }
+
+  /** Ends all streams now, with a bookmark for those that have everything. */
+  shutdown(now: Date): void {
+    const bookmark = heartbeatFrame(this.source.currentId(), now);
+    for (const s of [...this.#subscribers]) s.end(this.#isCurrent(s) ? bookmark + retryFrame() : retryFrame());
+  }
+
+  /** Writes due heartbeats and closes streams that take nothing. */
+  tick(now: number, heartbeatMs: number): void {
+    let bookmark: string | undefined;
+    for (const s of this.#subscribers) {
+      if (s.stalled(now)) s.close();
+      else if (now >= s.beatAt) {
+        s.beatAt = now + heartbeatMs;
+        if (this.#isCurrent(s)) s.write((bookmark ??= heartbeatFrame(this.source.currentId(), new Date(now))));
+      }
+    }
+  }
+
+  #isCurrent(s: Subscriber): boolean {
+    return s.state === 'live' && s.next === this.end;
+  }
+
+  #schedule(): void {
+    if (this.#sweeping || this.#timer !== undefined) return;
+    const wait = this.#flushAt + JOIN_MS - performance.now();
+    if (wait <= 0) void this.#sweep();
+    else this.#timer = setTimeout(() => void this.#sweep(), wait);
+  }
+
+  async #sweep(): Promise<void> {
+    this.#timer = undefined;
+    this.#sweeping = true;
+    const cache = new Map<number, Buffer>();
+    let cachedEnd = -1;
+    let started = performance.now();
+    const target = this.end;
+    let count = 0;
+    for (const s of this.#subscribers) {
+      if (s.state === 'live' && s.next < this.end) {
+        if (cachedEnd !== this.end) {
+          cache.clear();
+          cachedEnd = this.end;
+        }
+        this.#writeLive(s, cache);
+      }
+      if (++count % 16 === 0 && performance.now() - started > SLICE_MS) {
+        await new Promise((resolve) => setImmediate(resolve));
+        started = performance.now();
+      }
+    }
+    this.#flushAt = performance.now();
+    this.#sweeping = false;
+    if (this.end > target) this.#schedule();
+    else if (this.#ended) this.#finish();
+  }
+
+  #writeLive(s: Subscriber, cache: Map<number, Buffer>): void {
+    if (s.congested) {
+      s.state = 'behind';
+      void this.#feed(s);
+      return;
+    }
+    let bytes = cache.get(s.next);
+    if (bytes === undefined) cache.set(s.next, (bytes = this.#join(s.next, this.end)));
+    this.sent.inc(this.end - s.next);
+    s.next = this.end;
+    s.write(bytes);
+  }
+
+  #join(from: number, to: number): Buffer {
+    if (to - from === 1) return this.#ring[from - this.#base]!.bytes;
+    return Buffer.concat(this.#ring.slice(from - this.#base, to - this.#base).map((f) => f.bytes));
+  }
+
+  /** Feeds a subscriber that is behind: what it lacks from the log first, then the ring, then it is live. */
+  async #feed(s: Subscriber): Promise<void> {
+    let failingSince: number | undefined;
+    while (s.state !== 'closed') {
+      if (s.full) await s.drained();
+      else if (s.lag !== undefined) {
+        try {
+          const bytes = await this.source.replay(s);
+          if (bytes !== undefined) s.write(bytes);
+          failingSince = undefined;
+        } catch (error) {
+          failingSince ??= Date.now();
+          if (error instanceof StreamExpired || Date.now() - failingSince > REPLAY_LIMIT_MS) return s.end(retryFrame());
+          await sleep(RETRY_REPLAY_MS);
+        }
+      } else if (s.next < this.end) {
+        const to = this.#chunkEnd(s.next);
+        const bytes = this.#join(s.next, to);
+        this.sent.inc(to - s.next);
+        s.next = to;
+        s.write(bytes);
+      } else {
+        s.state = 'live';
+        s.write(heartbeatFrame(this.source.currentId(), new Date()));
+        if (this.#ended) this.#finish();
+        return;
+      }
+    }
+  }
+
+  #chunkEnd(from: number): number {
+    let bytes = 0;
+    let to = from;
+    while (to < this.end && bytes < CHUNK_BYTES) bytes += this.#ring[to++ - this.#base]!.bytes.length;
+    return to;
+  }
+
+  #finish(): void {
+    for (const s of [...this.#subscribers]) if (this.#isCurrent(s)) s.end(retryFrame());
+  }
+
+  /** Drops the oldest frames. Who still needed them gets them from the log: the lag remembers exactly which. */
+  #trim(): void {
+    let drop = Math.max(0, this.#ring.length - RING_FRAMES);
+    let bytes = this.#bytes;
+    for (let i = 0; i < this.#ring.length; i++) {
+      if (i >= drop && bytes <= RING_BYTES) break;
+      bytes -= this.#ring[i]!.bytes.length;
+      drop = Math.max(drop, i + 1);
+    }
+    const base = this.#base + drop;
+    for (const s of this.#subscribers) {
+      if (s.next >= base) continue;
+      for (let i = s.next; i < base; i++) addLag(s, this.#ring[i - this.#base]!);
+      s.next = base;
+      if (s.state === 'live') {
+        s.state = 'behind';
+        void this.#feed(s);
+      }
+    }
+    this.#ring = this.#ring.slice(drop);
+    this.#base = base;
+    this.#bytes = bytes;
+  }
+}
+
+/** The log no longer holds what a subscriber needs; it reconnects and is told so. */
+export class StreamExpired extends Error {}
+
+function addLag(s: Subscriber, frame: Frame): void {
+  s.lag ??= new Map();
+  const lag = s.lag.get(frame.streamId);
+  if (lag === undefined) s.lag.set(frame.streamId, { pos: frame.seq - 1, upto: frame.seq });
+  else lag.upto = Math.max(lag.upto, frame.seq);
+}

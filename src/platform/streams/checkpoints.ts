@@ -1,0 +1,145 @@
+import { AppLogger } from '../logging/logger.js';
+import { parseOpaque } from './cursor.js';
+import { OpaquePosition, type CheckpointBase } from './positions.js';
+import { StreamLogRepository } from './stream-log.repository.js';
+import { problem } from '../../contract/problems.js';
+
+/** Streams that may differ from the checkpoint before a new one is worth a row. */
+const MOVED_LIMIT = 16;
+const MIN_INTERVAL_MS = 250;
+/** A chain of small rows hangs on one full row; short, so that resolving an id reads little. */
+const CHAIN_LENGTH = 64;
+const CHAIN_MS = 10 * 60_000;
+
+class Base implements CheckpointBase {
+  constructor(
+    readonly id: number,
+    readonly root: number,
+    readonly seqs: ReadonlyMap<number, number>,
+  ) {}
+  seqOf(streamId: number): number {
+    return this.seqs.get(streamId) ?? 0;
+  }
+}
+
+/**
+ * Stored positions of this process's hub, so that with many cities an event id stays short and any replica can
+ * resolve it. A new row at most every 250 ms, and only while events flow.
+ */
+export class Checkpoints {
+  #base: Base | undefined;
+  #steps = 0;
+  #rootAt = 0;
+  #writtenAt = 0;
+  #writing: Promise<void> | undefined;
+  /** Streams beyond the base, and those that moved while the next base is being written. */
+  #moved = new Map<number, number>();
+  #movedMeanwhile = new Map<number, number>();
+
+  constructor(
+    private readonly repository: StreamLogRepository,
+    private readonly log: AppLogger,
+    private readonly vector: () => Map<number, number>,
+  ) {}
+
+  get ready(): boolean {
+    return this.#base !== undefined;
+  }
+
+  advance(streamId: number, seq: number): void {
+    if (this.#base === undefined) return;
+    this.#moved.set(streamId, seq);
+    if (this.#writing !== undefined) this.#movedMeanwhile.set(streamId, seq);
+    else if (this.#moved.size > MOVED_LIMIT && performance.now() - this.#writtenAt > this.#interval()) this.#writing = this.#step();
+  }
+
+  /** Makes the first base. Called before the first subscriber that needs one; ids are composite until it is there. */
+  async prepare(): Promise<void> {
+    if (this.#base !== undefined) return;
+    this.#writing ??= this.#root();
+    await this.#writing;
+  }
+
+  /** A position at the hub's own place, with some streams elsewhere. Undefined while there is no base. */
+  position(elsewhere: ReadonlyMap<number, number>, visible: (streamId: number) => boolean): OpaquePosition | undefined {
+    const base = this.#base;
+    if (base === undefined) return undefined;
+    const moved = new Map<number, number>();
+    for (const [id, seq] of this.#moved) if (visible(id)) moved.set(id, seq);
+    for (const [id, seq] of elsewhere) moved.set(id, seq);
+    return new OpaquePosition(base, moved);
+  }
+
+  /** A position with a stored row of its own, for a subscriber far from the hub's place. */
+  async own(vector: ReadonlyMap<number, number>): Promise<OpaquePosition> {
+    const seqs = new Map(vector);
+    const id = await this.repository.insertCursor(undefined, seqs);
+    return new OpaquePosition(new Base(id, id, seqs), []);
+  }
+
+  /** The positions an opaque id stands for. @throws 400 invalid_cursor, 410 cursor_expired. */
+  async resolve(value: string, what: string): Promise<Map<number, number>> {
+    const cursor = parseOpaque(value, what);
+    const chain = await this.repository.cursorChain(cursor.checkpoint);
+    if (chain.length === 0) {
+      throw problem('cursor_expired', `${what} is too old to be resolved; the oldest position is now the head, list the events you miss`);
+    }
+    const positions = new Map<number, number>();
+    for (const row of chain) row.stream_ids.forEach((id, i) => positions.set(id, row.seqs[i]!));
+    for (const [id, distance] of cursor.moved) {
+      const seq = (positions.get(id) ?? 0) + distance;
+      if (seq < 0) throw problem('invalid_cursor', `${what} is not a position`);
+      positions.set(id, seq);
+    }
+    return positions;
+  }
+
+  #interval(): number {
+    return Math.max(MIN_INTERVAL_MS, (this.#base?.seqs.size ?? 0) / 10);
+  }
+
+  async #step(): Promise<void> {
+    const base = this.#base!;
+    if (this.#steps >= CHAIN_LENGTH || performance.now() - this.#rootAt > CHAIN_MS) return this.#root();
+    const moved = new Map(this.#moved);
+    await this.#write(async () => {
+      const id = await this.repository.insertCursor(base.root, moved);
+      const seqs = new Map(base.seqs);
+      for (const [stream, seq] of moved) seqs.set(stream, seq);
+      this.#steps++;
+      return new Base(id, base.root, seqs);
+    });
+  }
+
+  async #root(): Promise<void> {
+    const vector = this.vector();
+    this.#movedMeanwhile = new Map();
+    await this.#write(async () => {
+      const id = await this.repository.insertCursor(undefined, vector);
+      this.#steps = 0;
+      this.#rootAt = performance.now();
+      return new Base(id, id, vector);
+    });
+  }
+
+  async #write(make: () => Promise<Base>): Promise<void> {
+    this.#movedMeanwhile = new Map();
+    const first = this.#base === undefined;
+    try {
+      const base = await make();
+      this.#moved = first ? differences(base, this.vector()) : this.#movedMeanwhile;
+      this.#base = base;
+    } catch (error) {
+      this.log.debug({ err: error }, 'a stream cursor could not be stored');
+    } finally {
+      this.#writtenAt = performance.now();
+      this.#writing = undefined;
+    }
+  }
+}
+
+function differences(base: Base, vector: ReadonlyMap<number, number>): Map<number, number> {
+  const moved = new Map<number, number>();
+  for (const [id, seq] of vector) if (base.seqOf(id) !== seq) moved.set(id, seq);
+  return moved;
+}

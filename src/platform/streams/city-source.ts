@@ -1,0 +1,75 @@
+import { cityEnvelope } from '../event-log/wire.js';
+import { StreamExpired, type ChannelSource, type Frame } from './channel.js';
+import { PAGE_EVENTS, PageCache, slicePage, type Page } from './page-cache.js';
+import { frameText } from './sse.js';
+import type { StreamLogRepository, WireRow } from './stream-log.repository.js';
+import type { Subscriber } from './subscriber.js';
+
+export interface StreamPosition {
+  readonly id: number;
+  readonly position: number;
+}
+
+const cityFrame = (row: WireRow): string => frameText(String(row.seq), 'event', cityEnvelope(row.text));
+
+export function encodeCityFrame(row: WireRow): Frame {
+  const bytes = Buffer.from(cityFrame(row));
+  return { bytes, bodyAt: String(row.seq).length + 5, streamId: row.sid, seq: row.seq };
+}
+
+/** Replays one city's stream from the log, in pages that all its subscribers share. */
+export class CitySource implements ChannelSource {
+  constructor(
+    private readonly stream: StreamPosition,
+    private readonly types: readonly string[] | undefined,
+    private readonly repository: StreamLogRepository,
+    private readonly pages: PageCache,
+  ) {}
+
+  currentId(): string {
+    return String(this.stream.position);
+  }
+
+  async replay(subscriber: Subscriber): Promise<Buffer | undefined> {
+    const lag = subscriber.lag?.get(this.stream.id);
+    if (lag === undefined || lag.pos >= lag.upto) {
+      subscriber.lag = undefined;
+      return undefined;
+    }
+    const { pos, upto } = lag;
+    const bytes = this.types === undefined ? await this.#page(pos, upto) : await this.#filtered(pos, upto);
+    if (subscriber.lag?.get(this.stream.id) !== lag) return undefined;
+    lag.pos = bytes.upto;
+    if (lag.pos >= lag.upto) subscriber.lag = undefined;
+    return bytes.bytes.length === 0 ? undefined : bytes.bytes;
+  }
+
+  async #page(pos: number, upto: number): Promise<{ bytes: Buffer; upto: number }> {
+    const first = Math.floor(pos / PAGE_EVENTS) * PAGE_EVENTS + 1;
+    const last = Math.min(first + PAGE_EVENTS - 1, upto);
+    const page = await this.pages.get(`${this.stream.id}:${first}:${last}`, () => this.#load(first, last));
+    if (pos + 1 < page.first) throw new StreamExpired('the log begins after this position');
+    return { bytes: slicePage(page, pos, last), upto: last };
+  }
+
+  async #load(first: number, last: number): Promise<Page> {
+    const rows = await this.repository.read([{ streamId: this.stream.id, after: first - 1, upto: last }], PAGE_EVENTS);
+    const start = rows[0]?.seq ?? last + 1;
+    if (start + rows.length - 1 !== last) throw new Error(`the log of stream ${this.stream.id} has a gap between ${first} and ${last}`);
+    const offsets = new Uint32Array(rows.length);
+    let at = 0;
+    const texts = rows.map((row, i) => {
+      const text = cityFrame(row);
+      offsets[i] = at;
+      at += Buffer.byteLength(text);
+      return text;
+    });
+    return { first: start, last, bytes: Buffer.from(texts.join('')), offsets };
+  }
+
+  async #filtered(pos: number, upto: number): Promise<{ bytes: Buffer; upto: number }> {
+    const rows = await this.repository.read([{ streamId: this.stream.id, after: pos, upto }], PAGE_EVENTS, this.types);
+    const done = rows.length < PAGE_EVENTS;
+    return { bytes: Buffer.from(rows.map(cityFrame).join('')), upto: done ? upto : rows[rows.length - 1]!.seq };
+  }
+}

@@ -1,0 +1,262 @@
+import type { ServerResponse } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { problem } from '../../contract/problems.js';
+import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
+import { AppConfig } from '../config/config.js';
+import { Failpoints } from '../failpoints/failpoints.js';
+import { Lifecycle } from '../health/lifecycle.js';
+import type { Channel } from './channel.js';
+import { isOpaque, parseComposite, parseSeq } from './cursor.js';
+import type { StreamState } from './feed-state.js';
+import { StreamHub } from './hub.js';
+import { retryFrame } from './sse.js';
+import { Subscriber, type Lag } from './subscriber.js';
+
+/** Open streams a process carries; beyond it a client is sent elsewhere. */
+const MAX_STREAMS = 20_000;
+const RECHECK_MS = 2_000;
+
+export interface CityStreamRequest {
+  readonly stream: string;
+  readonly lastEventId: string | undefined;
+  readonly afterSeq: string | undefined;
+  readonly types: readonly string[] | undefined;
+  readonly keyId: string | undefined;
+}
+
+export interface SupervisorStreamRequest {
+  readonly lastEventId: string | undefined;
+  readonly afterCursor: string | undefined;
+  /** Only these cities; undefined means all, those that appear later included. */
+  readonly cities: readonly string[] | undefined;
+  readonly types: readonly string[] | undefined;
+  readonly keyId: string | undefined;
+}
+
+/** Asked every two seconds for the keys of open streams; false ends their streams. */
+export abstract class KeyValidity {
+  abstract stillValid(keyId: string): Promise<boolean>;
+}
+
+/** A stream whose position is accepted: from here on nothing can fail any more, so headers may be sent. */
+export interface Opening {
+  /** Sends the headers and takes the socket over. `headers` are added to the stream's own. */
+  begin(response: ServerResponse, headers: Readonly<Record<string, string>>): Promise<void>;
+}
+
+const given = (value: string | undefined): string | undefined => {
+  const trimmed = value?.trim();
+  return trimmed === '' ? undefined : trimmed;
+};
+
+/** The position a client asks for and how to name it in a problem. `Last-Event-ID` wins over the query. */
+function asked(lastEventId: string | undefined, query: string | undefined, name: string): { value: string; what: string } | undefined {
+  const header = given(lastEventId);
+  if (header !== undefined) return { value: header, what: 'Last-Event-ID' };
+  const parameter = given(query);
+  return parameter === undefined ? undefined : { value: parameter, what: name };
+}
+
+/**
+ * Opens event streams: resolves and checks the position first (every refusal is a problem before any header),
+ * then hands the socket to a channel of the hub.
+ */
+@Injectable()
+export class EventStreams {
+  constructor(
+    private readonly hub: StreamHub,
+    private readonly config: AppConfig,
+    private readonly failpoints: Failpoints,
+    private readonly keys: KeyValidity,
+    lifecycle: Lifecycle,
+  ) {
+    const timer = setInterval(() => void this.#recheck(), RECHECK_MS);
+    timer.unref();
+    lifecycle.onStop('streams', 'stream key checks', () => clearInterval(timer));
+  }
+
+  readonly #keyed = new Map<string, Set<Subscriber>>();
+
+  /** @throws 400 invalid_cursor, 410 cursor_expired, 404 when the stream does not exist, 503. */
+  async openCity(request: CityStreamRequest): Promise<Opening> {
+    const position = asked(request.lastEventId, request.afterSeq, 'after_seq');
+    const after = position === undefined ? undefined : parseSeq(position.value, position.what);
+    await this.#ready();
+    const stream = this.hub.stream(request.stream);
+    if (stream === undefined) throw problem('city_not_found', `city not found or not running: ${request.stream}`);
+    const pos = after ?? stream.head;
+    if (pos > stream.head) throw ahead(position!.what, `${pos}`, `${stream.head}`);
+    if (pos < stream.head) await this.#assertKept([{ stream, pos }], (s, floor) => `${floor}`);
+    const group = this.hub.cityGroup(stream, request.types);
+    await this.hub.caughtUp();
+    return this.#opening(group.channel, request.keyId, (subscriber) => {
+      subscriber.next = group.channel.end;
+      if (pos >= stream.position) return;
+      const at = request.types === undefined ? ringIndex(group.channel, pos) : undefined;
+      if (at !== undefined) subscriber.next = at;
+      else subscriber.lag = new Map([[stream.id, { pos, upto: stream.position }]]);
+    });
+  }
+
+  /** @throws 400 invalid_cursor, 410 cursor_expired, 503. */
+  async openSupervisor(request: SupervisorStreamRequest): Promise<Opening> {
+    const position = asked(request.lastEventId, request.afterCursor, 'after_cursor');
+    if (position !== undefined && !isOpaque(position.value)) parseComposite(position.value, position.what);
+    await this.#ready();
+    const group = await this.hub.supervisorGroup(request.cities, request.types);
+    const start =
+      position === undefined ? new Map<number, Start>() : await this.#starts(position.value, position.what, group.source.streams);
+    for (const s of group.source.streams) if (!start.has(s.id)) start.set(s.id, { pos: this.hub.streams.get(s.id)?.head ?? s.position });
+    await this.hub.caughtUp();
+    return this.#opening(group.channel, request.keyId, (subscriber) => {
+      subscriber.next = group.channel.end;
+      const lag = new Map<number, Lag>();
+      for (const [id, { pos, gone }] of start) {
+        const upto = gone === undefined ? (this.hub.streams.get(id)?.position ?? pos) : gone.head;
+        if (pos < upto) lag.set(id, gone === undefined ? { pos, upto } : { pos, upto, name: gone.name });
+      }
+      for (const { id } of group.source.streams) {
+        const s = this.hub.streams.get(id)!;
+        const pos = Math.max(s.joinedSeq, s.floor); // joined while this stream was being opened
+        if (!start.has(id) && pos < s.position) lag.set(id, { pos, upto: s.position });
+      }
+      if (lag.size > 0) subscriber.lag = lag;
+    });
+  }
+
+  /** Where each stream of the feed begins for a client with this cursor. */
+  async #starts(value: string, what: string, visible: readonly { readonly id: number }[]): Promise<Map<number, Start>> {
+    const wanted = await this.#wanted(value, what);
+    const supervisor = this.hub.stream(SUPERVISOR_STREAM)!;
+    const since = wanted.get(supervisor.id);
+    const starts = new Map<number, Start>();
+    const old: { stream: Pick<StreamState, 'id' | 'name'>; pos: number }[] = [];
+    for (const { id } of visible) {
+      const s = this.hub.streams.get(id)!;
+      const named = wanted.get(id);
+      wanted.delete(id);
+      const isNew = named === undefined && since !== undefined && s.joinedSupervisorSeq >= since;
+      const pos = named ?? (isNew ? Math.max(s.joinedSeq, s.floor) : s.head);
+      if (pos > s.head) throw ahead(what, `${s.name}:${pos}`, `${s.name}:${s.head}`);
+      if (named !== undefined && pos < s.head) old.push({ stream: s, pos });
+      starts.set(id, { pos });
+    }
+    await this.#gone(wanted, what, starts, old);
+    await this.#assertKept(old, (s, floor) => `${s.name}:${floor}`);
+    return starts;
+  }
+
+  /** Streams that a cursor names and the feed no longer has: what they still had to say is delivered. */
+  async #gone(
+    wanted: ReadonlyMap<number, number>,
+    what: string,
+    starts: Map<number, Start>,
+    old: { stream: Pick<StreamState, 'id' | 'name'>; pos: number }[],
+  ): Promise<void> {
+    const ids = [...wanted.keys()].filter((id) => !this.hub.streams.has(id));
+    if (ids.length === 0) return;
+    for (const row of await this.hub.repository.byId(ids)) {
+      const pos = wanted.get(row.id)!;
+      if (pos > row.head) throw ahead(what, `${row.name}:${pos}`, `${row.name}:${row.head}`);
+      if (pos === row.head) continue;
+      old.push({ stream: row, pos });
+      starts.set(row.id, { pos, gone: row });
+    }
+  }
+
+  /** The positions a cursor names, by stream id. Names that were never a stream here have no effect. */
+  async #wanted(value: string, what: string): Promise<Map<number, number>> {
+    if (isOpaque(value)) return this.hub.checkpoints.resolve(value, what);
+    const byId = new Map<number, number>();
+    const unknown: string[] = [];
+    const named = parseComposite(value, what);
+    for (const [name, seq] of named) {
+      const s = this.hub.stream(name);
+      if (s === undefined) unknown.push(name);
+      else byId.set(s.id, seq);
+    }
+    if (unknown.length > 0) for (const row of await this.hub.repository.byName(unknown)) byId.set(row.id, named.get(row.name)!);
+    return byId;
+  }
+
+  async #assertKept(
+    positions: readonly { readonly stream: Pick<StreamState, 'id' | 'name'>; readonly pos: number }[],
+    format: (stream: { name: string }, floor: number) => string,
+  ): Promise<void> {
+    if (positions.length === 0) return;
+    const floors = new Map((await this.hub.repository.byId(positions.map((p) => p.stream.id))).map((r) => [r.id, r]));
+    for (const { stream, pos } of positions) {
+      const row = floors.get(stream.id);
+      if (row !== undefined && pos < row.floor) {
+        throw problem('cursor_expired', `the log no longer holds this position; the oldest position is ${format(row, row.floor)}`);
+      }
+    }
+  }
+
+  async #ready(): Promise<void> {
+    if (this.hub.stopped) throw problem('unavailable', 'this replica is stopping, connect again');
+    if (this.hub.openStreams >= MAX_STREAMS) throw problem('unavailable', `this replica carries ${MAX_STREAMS} streams, try again`);
+    try {
+      await this.hub.refresh();
+    } catch (error) {
+      throw problem('no_providers', 'the event log cannot be served at the moment', { cause: error });
+    }
+  }
+
+  #opening(channel: Channel, keyId: string | undefined, place: (subscriber: Subscriber) => void): Opening {
+    return {
+      begin: async (response, headers) => {
+        const socket = response.socket;
+        if (socket === null || socket.destroyed) return;
+        response.useChunkedEncodingByDefault = false;
+        response.removeHeader('transfer-encoding');
+        response.writeHead(200, {
+          ...headers,
+          'content-type': 'text/event-stream',
+          'cache-control': 'no-cache, no-transform',
+          'x-accel-buffering': 'no',
+          connection: 'close',
+        });
+        response.flushHeaders();
+        await this.failpoints.hit('stream.after_headers');
+        const subscriber = new Subscriber(socket, this.config.heartbeatMs, (s) => this.#closed(channel, s), keyId);
+        if (keyId !== undefined) this.#keyed.set(keyId, (this.#keyed.get(keyId) ?? new Set()).add(subscriber));
+        subscriber.write(retryFrame());
+        if (this.hub.stopped) return subscriber.end('');
+        place(subscriber);
+        channel.attach(subscriber);
+      },
+    };
+  }
+
+  #closed(channel: Channel, subscriber: Subscriber): void {
+    channel.remove(subscriber);
+    if (subscriber.keyId === undefined) return;
+    const open = this.#keyed.get(subscriber.keyId);
+    open?.delete(subscriber);
+    if (open?.size === 0) this.#keyed.delete(subscriber.keyId);
+  }
+
+  async #recheck(): Promise<void> {
+    for (const [keyId, open] of [...this.#keyed]) {
+      const valid = await this.keys.stillValid(keyId).catch(() => true);
+      if (!valid) for (const s of [...open]) s.end('');
+    }
+  }
+}
+
+interface Start {
+  readonly pos: number;
+  /** Set when the stream has left the feed. */
+  readonly gone?: { readonly name: string; readonly head: number };
+}
+
+function ahead(what: string, position: string, head: string): Error {
+  return problem('invalid_cursor', `${what} is ahead of the log: ${position}, the head is ${head}`);
+}
+
+/** The ring index of the first frame after `pos`, when the ring reaches back that far. Seqs in it are consecutive. */
+function ringIndex(channel: Channel, pos: number): number | undefined {
+  const first = channel.frame(channel.base);
+  return first !== undefined && first.seq <= pos + 1 ? channel.base + (pos + 1 - first.seq) : undefined;
+}

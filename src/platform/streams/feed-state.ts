@@ -1,0 +1,42 @@
+import type { Channel } from './channel.js';
+import type { CitySource } from './city-source.js';
+import type { StreamRow } from './stream-log.repository.js';
+
+export interface CityGroup {
+  readonly channel: Channel;
+  readonly source: CitySource;
+  readonly types: readonly string[] | undefined;
+  idleSince: number | undefined;
+}
+
+/** One stream as this process knows it. `position` is what its channels have been given; it only counts while hot. */
+export class StreamState {
+  readonly id: number;
+  readonly name: string;
+  head: number;
+  floor: number;
+  active: boolean;
+  joinedSeq: number;
+  joinedSupervisorSeq: number;
+  position: number;
+  readonly groups = new Map<string, CityGroup>();
+
+  constructor(row: StreamRow, position: number) {
+    this.id = row.id;
+    this.name = row.name;
+    this.head = row.head;
+    this.floor = row.floor;
+    this.active = row.active;
+    this.joinedSeq = row.joined_seq;
+    this.joinedSupervisorSeq = row.joined_supervisor_seq;
+    this.position = position;
+  }
+
+  update(row: StreamRow): void {
+    this.head = Math.max(this.head, row.head);
+    this.floor = Math.max(this.floor, row.floor);
+    this.active = row.active;
+    this.joinedSeq = row.joined_seq;
+    this.joinedSupervisorSeq = row.joined_supervisor_seq;
+  }
+}

@@ -1,0 +1,369 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { problem } from '../../contract/problems.js';
+import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
+import { AppConfig } from '../config/config.js';
+import { MovedStreams } from '../event-log/moved.js';
+import { Lifecycle } from '../health/lifecycle.js';
+import { Metrics } from '../health/metrics.js';
+import { AppLogger } from '../logging/logger.js';
+import { sleep } from '../time/clock.js';
+import { Channel } from './channel.js';
+import { Checkpoints } from './checkpoints.js';
+import { CitySource, encodeCityFrame } from './city-source.js';
+import { StreamState, type CityGroup } from './feed-state.js';
+import type { Hint } from './hint.js';
+import { HintListener } from './listener.js';
+import { PageCache } from './page-cache.js';
+import { StreamLogRepository, type StreamRow, type WireRow } from './stream-log.repository.js';
+import { SupervisorSource, type Feed } from './supervisor-source.js';
+import { COMPOSITE_LIMIT } from './positions.js';
+
+const POLL_MS = 1_000;
+/** While LISTEN is down the poll is all there is. */
+const POLL_UNHEALTHY_MS = 50;
+const FULL_READ_MS = 60_000;
+const TICK_MS = 250;
+const LINGER_MS = 30_000;
+const FETCH_STREAMS = 500;
+const FETCH_EVENTS = 1_000;
+const SLICE_MS = 4;
+const CATCH_UP_LIMIT_MS = 5_000;
+
+/** After one of these a city serves no streams any more; its open ones end cleanly. */
+const ENDING = new Set(['controller.stopped', 'city.unregister_requested']);
+
+export interface SupervisorGroup {
+  readonly channel: Channel;
+  readonly source: SupervisorSource;
+  idleSince: number | undefined;
+}
+
+/**
+ * The process's one reader of the log: one fetch for all streams that moved, frames encoded once, subscribers
+ * in groups of equal rights and filters. NOTIFY and local commits only wake it; each second it reads the heads
+ * itself, and it accepts of each stream only the next seq.
+ */
+@Injectable()
+export class StreamHub implements Feed, OnModuleInit {
+  readonly streams = new Map<number, StreamState>();
+  version = 0;
+  readonly checkpoints: Checkpoints;
+  readonly #byName = new Map<string, StreamState>();
+  readonly #groups = new Map<string, SupervisorGroup>();
+  readonly #pages = new PageCache();
+  readonly #dirty = new Set<StreamState>();
+  readonly #unknown = new Set<string>();
+  #draining: Promise<void> | undefined;
+  #refreshing: Promise<void> | undefined;
+  #nextRefresh: Promise<void> | undefined;
+  #fullReadAt = -Infinity;
+  #loaded = false;
+  /** Channels that only finish what they have: nobody new joins them. */
+  readonly #finishing = new Set<Channel>();
+  #fetched: (() => void)[] = [];
+  #stopped = false;
+  readonly #stop = new AbortController();
+  private readonly sent;
+
+  constructor(
+    private readonly config: AppConfig,
+    readonly repository: StreamLogRepository,
+    private readonly moved: MovedStreams,
+    private readonly listener: HintListener,
+    private readonly log: AppLogger,
+    private readonly lifecycle: Lifecycle,
+    metrics: Metrics,
+  ) {
+    this.checkpoints = new Checkpoints(repository, log, () => new Map([...this.streams.values()].map((s) => [s.id, s.position])));
+    this.sent = metrics.counter({ name: 'svc_stream_frames_sent_total', help: 'Data frames handed to stream sockets' });
+    const open = (): number => this.openStreams;
+    const lag = (): number => this.readerLag;
+    metrics.gauge({
+      name: 'svc_streams_open',
+      help: 'Event streams open on this process',
+      collect() {
+        this.set(open());
+      },
+    });
+    metrics.gauge({
+      name: 'svc_stream_reader_lag_events',
+      help: 'Events known to be committed and not yet given to the subscribers',
+      collect() {
+        this.set(lag());
+      },
+    });
+  }
+
+  onModuleInit(): void {
+    const unlisten = this.moved.listen((moved) => this.#hint({ kind: 'moved', heads: new Map(moved.map((m) => [m.stream, m.head])) }));
+    this.listener.start({ hint: (hint) => this.#hint(hint), connected: () => this.#readAll() });
+    void this.#poll();
+    const ticking = setInterval(() => this.#tick(), TICK_MS);
+    this.lifecycle.onStop('streams', 'event streams', async () => {
+      unlisten();
+      clearInterval(ticking);
+      for (const channel of this.#channels()) channel.shutdown(new Date());
+      this.#stopped = true;
+      this.#stop.abort();
+      await this.#draining;
+    });
+  }
+
+  get openStreams(): number {
+    let open = 0;
+    for (const channel of this.#channels()) open += channel.size;
+    return open;
+  }
+
+  get readerLag(): number {
+    let lag = 0;
+    for (const s of this.#dirty) lag += Math.max(0, s.head - s.position);
+    return lag;
+  }
+
+  stream(name: string): StreamState | undefined {
+    return this.#byName.get(name);
+  }
+
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** Resolves once everything committed before the call is known. Calls that wait together share one read. */
+  refresh(): Promise<void> {
+    if (this.#nextRefresh === undefined) {
+      const before = this.#refreshing ?? Promise.resolve();
+      this.#nextRefresh = before
+        .catch(() => undefined)
+        .then(() => {
+          this.#nextRefresh = undefined;
+          this.#refreshing = this.#read();
+          return this.#refreshing;
+        });
+    }
+    return this.#nextRefresh;
+  }
+
+  /** Resolves once everything known now has been given to the channels. @throws 503 when that takes too long. */
+  async caughtUp(): Promise<void> {
+    const wanted = [...this.#dirty].map((s) => ({ s, head: s.head }));
+    const deadline = performance.now() + CATCH_UP_LIMIT_MS;
+    while (wanted.some(({ s, head }) => s.position < head && this.#dirty.has(s))) {
+      if (performance.now() > deadline) throw problem('unavailable', 'the event log cannot be read at the moment, try again');
+      void this.#drain();
+      await Promise.race([new Promise<void>((resolve) => this.#fetched.push(resolve)), sleep(100)]);
+    }
+  }
+
+  cityGroup(stream: StreamState, types: readonly string[] | undefined): CityGroup {
+    const key = types?.join(',') ?? '*';
+    let group = stream.groups.get(key);
+    if (group === undefined) {
+      if (!this.#hot(stream)) stream.position = stream.head;
+      const source = new CitySource(stream, types, this.repository, this.#pages);
+      group = { source, channel: new Channel(source, this.sent), types, idleSince: undefined };
+      stream.groups.set(key, group);
+    }
+    group.idleSince = undefined;
+    return group;
+  }
+
+  async supervisorGroup(cities: readonly string[] | undefined, types: readonly string[] | undefined): Promise<SupervisorGroup> {
+    const key = JSON.stringify([cities ?? null, types ?? null]);
+    let group = this.#groups.get(key);
+    if (group === undefined) {
+      if (this.#groups.size === 0) for (const s of this.streams.values()) if (s.groups.size === 0) s.position = s.head;
+      const allowed = cities === undefined ? undefined : new Set(cities);
+      const visible = (city: string): boolean => allowed === undefined || allowed.has(city);
+      const inFeed = (stream: string): boolean => stream === SUPERVISOR_STREAM || visible(stream);
+      const source = new SupervisorSource(this, visible, inFeed, types, this.repository, this.checkpoints);
+      group = { source, channel: new Channel(source, this.sent), idleSince: undefined };
+      source.channel = group.channel;
+      this.#groups.set(key, group);
+    }
+    group.idleSince = undefined;
+    if (group.source.streams.length > COMPOSITE_LIMIT) await this.checkpoints.prepare();
+    return group;
+  }
+
+  *#channels(): Iterable<Channel> {
+    for (const group of this.#groups.values()) yield group.channel;
+    for (const s of this.streams.values()) for (const group of s.groups.values()) yield group.channel;
+    yield* this.#finishing;
+  }
+
+  #hot(s: StreamState): boolean {
+    return s.groups.size > 0 || this.#groups.size > 0;
+  }
+
+  #hint(hint: Exclude<Hint, { kind: 'nonce' }>): void {
+    if (hint.kind === 'all') return this.#readAll();
+    for (const [name, head] of hint.heads) {
+      const s = this.#byName.get(name);
+      if (s === undefined) this.#unknown.add(name);
+      else if (head > s.head) {
+        s.head = head;
+        if (this.#hot(s)) this.#dirty.add(s);
+      }
+    }
+    if (this.#dirty.size > 0 || this.#unknown.size > 0) void this.#drain();
+  }
+
+  #readAll(): void {
+    this.#fullReadAt = -Infinity;
+    void this.refresh().catch((error: unknown) => this.log.debug({ err: error }, 'heads could not be read'));
+  }
+
+  async #poll(): Promise<void> {
+    while (!this.#stopped) {
+      try {
+        await this.refresh();
+      } catch (error) {
+        this.log.debug({ err: error }, 'heads could not be read');
+      }
+      await sleep(this.listener.healthy ? POLL_MS : POLL_UNHEALTHY_MS, this.#stop.signal);
+    }
+  }
+
+  async #read(): Promise<void> {
+    const full = performance.now() - this.#fullReadAt > FULL_READ_MS;
+    const startedAt = performance.now();
+    const rows = full ? await this.repository.active() : await this.repository.recent();
+    for (const row of rows) this.#apply(row);
+    if (full) {
+      const active = new Set(rows.map((r) => r.id));
+      const gone = [...this.streams.values()].filter((s) => !active.has(s.id)).map((s) => s.name);
+      if (gone.length > 0) for (const row of await this.repository.byName(gone)) this.#apply(row);
+      this.#fullReadAt = startedAt;
+      this.#loaded = true;
+    }
+    if (this.#dirty.size > 0) void this.#drain();
+  }
+
+  #apply(row: StreamRow): void {
+    let s = this.streams.get(row.id);
+    if (s === undefined) {
+      if (!row.active) return;
+      // A stream that appears while the feed is being read joins it at its first event.
+      s = new StreamState(row, this.#groups.size > 0 && this.#loaded ? Math.max(row.joined_seq, row.floor) : row.head);
+      this.streams.set(s.id, s);
+      this.#byName.set(s.name, s);
+      this.version++;
+    } else {
+      s.update(row);
+      if (!row.active) this.#leave(s);
+    }
+    if (s.head > s.position && this.#hot(s)) this.#dirty.add(s);
+  }
+
+  /** A stream that left the feed is forgotten once what it still had to say has been published. */
+  #leave(s: StreamState): void {
+    s.active = false;
+    if (this.#hot(s) && s.position < s.head) return;
+    for (const group of s.groups.values()) this.#finish(group.channel);
+    this.streams.delete(s.id);
+    this.#byName.delete(s.name);
+    this.#dirty.delete(s);
+    this.version++;
+  }
+
+  #finish(channel: Channel): void {
+    this.#finishing.add(channel);
+    channel.endAll();
+  }
+
+  #drain(): Promise<void> {
+    this.#draining ??= this.#drainLoop().finally(() => (this.#draining = undefined));
+    return this.#draining;
+  }
+
+  async #drainLoop(): Promise<void> {
+    let failures = 0;
+    while ((this.#dirty.size > 0 || this.#unknown.size > 0) && !this.#stopped) {
+      try {
+        await this.#learnUnknown();
+        await this.#fetch();
+        failures = 0;
+      } catch (error) {
+        this.log.debug({ err: error }, 'events could not be read; trying again');
+        if (++failures > 20) return; // the poll begins again
+        await sleep(Math.min(50 * failures, 500), this.#stop.signal);
+      }
+    }
+  }
+
+  async #learnUnknown(): Promise<void> {
+    if (this.#unknown.size === 0) return;
+    const names = [...this.#unknown];
+    const rows = await this.repository.byName(names);
+    for (const name of names) this.#unknown.delete(name);
+    for (const row of rows) this.#apply(row);
+  }
+
+  async #fetch(): Promise<void> {
+    const streams = [...this.#dirty].slice(0, FETCH_STREAMS);
+    if (streams.length === 0) return;
+    const limit = Math.max(10, Math.ceil((FETCH_EVENTS * 2) / streams.length));
+    const ranges = streams.map((s) => ({ streamId: s.id, after: s.position, upto: Number.MAX_SAFE_INTEGER }));
+    const rows = await this.repository.read(ranges, limit);
+    let started = performance.now();
+    const got = new Set<number>();
+    for (const row of rows) {
+      const s = this.streams.get(row.sid);
+      if (s === undefined || row.seq <= s.position) continue;
+      if (row.seq !== s.position + 1) {
+        this.log.error({ stream: s.name, position: s.position, seq: row.seq }, 'a reader met a gap in a stream');
+        s.position = row.seq - 1;
+      }
+      got.add(row.sid);
+      this.#publish(s, row);
+      if (performance.now() - started > SLICE_MS) {
+        await new Promise((resolve) => setImmediate(resolve));
+        started = performance.now();
+      }
+    }
+    for (const resolve of this.#fetched.splice(0)) resolve();
+    for (const s of streams) {
+      if (!got.has(s.id)) s.head = s.position; // the hint promised more than there is; the poll knows better
+      if (s.position >= s.head) this.#dirty.delete(s);
+      if (!s.active) this.#leave(s);
+    }
+  }
+
+  #publish(s: StreamState, row: WireRow): void {
+    s.position = row.seq;
+    if (row.seq > s.head) s.head = row.seq;
+    this.checkpoints.advance(s.id, row.seq);
+    if (s.groups.size > 0) this.#publishToCity(s, row);
+    for (const group of this.#groups.values()) {
+      const frame = group.source.encode(row);
+      if (frame !== undefined) group.channel.publish(frame);
+    }
+  }
+
+  #publishToCity(s: StreamState, row: WireRow): void {
+    const frame = encodeCityFrame(row);
+    const ending = ENDING.has(row.type);
+    for (const group of s.groups.values()) {
+      if (group.types === undefined || group.types.includes(row.type)) group.channel.publish(frame);
+      if (ending) this.#finish(group.channel);
+    }
+    if (ending) s.groups.clear();
+  }
+
+  #tick(): void {
+    const now = Date.now();
+    for (const channel of this.#channels()) channel.tick(now, this.config.heartbeatMs);
+    for (const channel of this.#finishing) if (channel.size === 0) this.#finishing.delete(channel);
+    for (const [key, group] of this.#groups) if (this.#expired(group, now)) this.#groups.delete(key);
+    for (const s of this.streams.values()) {
+      for (const [key, group] of s.groups) if (this.#expired(group, now)) s.groups.delete(key);
+    }
+  }
+
+  #expired(group: { channel: Channel; idleSince: number | undefined }, now: number): boolean {
+    if (group.channel.size > 0) group.idleSince = undefined;
+    else group.idleSince ??= now;
+    return group.idleSince !== undefined && now - group.idleSince > LINGER_MS;
+  }
+}

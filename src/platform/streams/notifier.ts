@@ -1,0 +1,61 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { PgPool } from '../database/database.js';
+import { MovedStreams, type Moved } from '../event-log/moved.js';
+import { Failpoints } from '../failpoints/failpoints.js';
+import { Lifecycle } from '../health/lifecycle.js';
+import { Metrics } from '../health/metrics.js';
+import { AppLogger } from '../logging/logger.js';
+import { encodeHint, HINT_CHANNEL } from './hint.js';
+
+/**
+ * Tells the other processes which streams this one has moved: one small NOTIFY in a transaction of its own,
+ * after the commits it reports. At once when idle, one in flight, what changes meanwhile goes with the next.
+ * A NOTIFY inside a writing transaction would serialise every commit of the database (13,637 writes/s become
+ * 824). It is a hint: when it fails it is dropped, and readers find the events by polling.
+ */
+@Injectable()
+export class Notifier implements OnModuleInit {
+  readonly #pending = new Map<string, number>();
+  #sending: Promise<void> | undefined;
+
+  constructor(
+    private readonly pool: PgPool,
+    private readonly moved: MovedStreams,
+    private readonly failpoints: Failpoints,
+    private readonly lifecycle: Lifecycle,
+    private readonly log: AppLogger,
+    metrics: Metrics,
+  ) {
+    this.sent = metrics.counter({ name: 'svc_notify_sent_total', help: 'NOTIFY hints sent to other processes' });
+  }
+
+  private readonly sent;
+
+  onModuleInit(): void {
+    const stop = this.moved.listen((moved) => this.#mark(moved));
+    this.lifecycle.onStop('background', 'notifier', async () => {
+      stop();
+      await this.#sending;
+    });
+  }
+
+  #mark(moved: readonly Moved[]): void {
+    for (const { stream, head } of moved) this.#pending.set(stream, Math.max(head, this.#pending.get(stream) ?? 0));
+    this.#sending ??= this.#send().finally(() => (this.#sending = undefined));
+  }
+
+  async #send(): Promise<void> {
+    while (this.#pending.size > 0) {
+      const payload = encodeHint(this.#pending);
+      this.#pending.clear();
+      try {
+        await this.failpoints.hit('notify.before');
+        await this.pool.query({ name: 'notify', text: 'select pg_notify($1, $2)', values: [HINT_CHANNEL, payload] });
+        this.sent.inc();
+        await this.failpoints.hit('notify.after');
+      } catch (error) {
+        this.log.debug({ err: error }, 'a notification was dropped; readers poll');
+      }
+    }
+  }
+}

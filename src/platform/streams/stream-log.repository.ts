@@ -1,0 +1,125 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type RawBuilder } from 'kysely';
+import { Db, PgPool } from '../database/database.js';
+import { wireCity, wireText } from '../event-log/wire.js';
+
+/** What the hub has to know about a stream. */
+export interface StreamRow {
+  readonly id: number;
+  readonly name: string;
+  readonly head: number;
+  readonly floor: number;
+  readonly active: boolean;
+  readonly joined_seq: number;
+  readonly joined_supervisor_seq: number;
+}
+
+/** An event as the streams carry it: its JSON without the closing brace, and the city it is tagged with. */
+export interface WireRow {
+  readonly sid: number;
+  readonly seq: number;
+  readonly type: string;
+  readonly city: string;
+  readonly text: string;
+}
+
+/** Which events a query may return: up to `upto` (inclusive) after `after`, a stream. */
+export interface Range {
+  readonly streamId: number;
+  readonly after: number;
+  readonly upto: number;
+}
+
+/** Streams that moved within this time are re-read by the poll; it must exceed the longest transaction. */
+const RECENT = '60 seconds';
+
+/** All SQL of the streams room: it only reads `event_streams` and `events`, and keeps `event_cursors`. */
+@Injectable()
+export class StreamLogRepository {
+  readonly #tail: string;
+  readonly #ranges: string;
+
+  constructor(
+    private readonly db: Db,
+    private readonly pool: PgPool,
+  ) {
+    const compile = (query: RawBuilder<unknown>): string => query.compile(this.db).sql;
+    this.#tail = compile(sql`
+      select e.stream_id as sid, e.seq, e.type, ${wireCity()} as city, ${wireText()} as text
+      from unnest($1::int[], $2::bigint[], $3::bigint[]) as w(id, after, upto)
+      join event_streams s on s.id = w.id
+      join lateral (
+        select * from events where stream_id = w.id and seq > w.after and seq <= w.upto order by seq limit $4
+      ) e on true
+      order by e.ts, e.stream_id, e.seq`);
+    this.#ranges = compile(sql`
+      select e.stream_id as sid, e.seq, e.type, ${wireCity()} as city, ${wireText()} as text
+      from unnest($1::int[], $2::bigint[], $3::bigint[]) as w(id, after, upto)
+      join event_streams s on s.id = w.id
+      join lateral (
+        select * from events where stream_id = w.id and seq > w.after and seq <= w.upto
+          and (type = any($5::text[])) order by seq limit $4
+      ) e on true
+      order by e.ts, e.stream_id, e.seq`);
+  }
+
+  /** Events of each range, at most `limit` a stream, ordered by time across streams and by seq within one. */
+  async read(ranges: readonly Range[], limit: number, types?: readonly string[]): Promise<WireRow[]> {
+    const values: unknown[] = [ranges.map((r) => r.streamId), ranges.map((r) => r.after), ranges.map((r) => r.upto), limit];
+    const query =
+      types === undefined
+        ? { name: 'stream-tail', text: this.#tail, values }
+        : { name: 'stream-tail-typed', text: this.#ranges, values: [...values, types] };
+    return (await this.pool.query<WireRow>(query)).rows;
+  }
+
+  /** Every stream of the feed. */
+  async active(): Promise<StreamRow[]> {
+    return this.#streams('streams-active', 'where active', []);
+  }
+
+  /** Streams that moved lately, inactive ones included. */
+  async recent(): Promise<StreamRow[]> {
+    return this.#streams('streams-recent', `where last_ts > now() - interval '${RECENT}'`, []);
+  }
+
+  async byName(names: readonly string[]): Promise<StreamRow[]> {
+    return this.#streams('streams-by-name', 'where name = any($1::text[])', [names]);
+  }
+
+  async byId(ids: readonly number[]): Promise<StreamRow[]> {
+    return this.#streams('streams-by-id', 'where id = any($1::int[])', [ids]);
+  }
+
+  async #streams(name: string, where: string, values: unknown[]): Promise<StreamRow[]> {
+    const text = `select id, name, head, floor, active, joined_seq, joined_supervisor_seq from event_streams ${where}`;
+    return (await this.pool.query<StreamRow>({ name, text, values })).rows;
+  }
+
+  /** Stores positions (all of them for a root, the changed ones for a step of a chain) and returns the row's id. */
+  async insertCursor(root: number | undefined, positions: ReadonlyMap<number, number>): Promise<number> {
+    const { rows } = await this.pool.query<{ id: number }>({
+      name: 'cursor-insert',
+      text: 'insert into event_cursors (root_id, stream_ids, seqs) values ($1, $2, $3) returning id',
+      values: [root ?? null, [...positions.keys()], [...positions.values()]],
+    });
+    return rows[0]!.id;
+  }
+
+  /** The chain of rows from a root up to `id`, oldest first; empty when the cursor is not kept any more. */
+  async cursorChain(id: number): Promise<{ stream_ids: number[]; seqs: number[] }[]> {
+    const { rows } = await this.pool.query<{ stream_ids: number[]; seqs: string[] | number[] }>({
+      name: 'cursor-chain',
+      text: `with wanted as (select coalesce(root_id, id) as root from event_cursors where id = $1)
+        select c.stream_ids, c.seqs from event_cursors c, wanted w
+        where c.id <= $1 and (c.id = w.root or c.root_id = w.root) order by c.id`,
+      values: [id],
+    });
+    return rows.map((r) => ({ stream_ids: r.stream_ids, seqs: r.seqs.map(Number) }));
+  }
+
+  /** Drops stored cursors older than a day. A chain lives for minutes, so no kept cursor loses its root. */
+  async purgeCursors(): Promise<void> {
+    await this.pool.query(`delete from event_cursors where created_at < now() - interval '25 hours'`);
+  }
+}

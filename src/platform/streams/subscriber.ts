@@ -1,0 +1,98 @@
+import type { Socket } from 'node:net';
+
+/** A subscriber with more than this unsent is not written to until it has read. */
+export const MAX_PENDING_BYTES = 256 * 1024;
+/** A subscriber that reads nothing for this long is closed; it resumes by id. */
+export const STALL_LIMIT_MS = 10_000;
+
+/** What a subscriber still needs from the log before the ring: events after `pos`, up to `upto`. */
+export interface Lag {
+  pos: number;
+  upto: number;
+  /** Set for a stream that has left the feed: its name is needed to write the position. */
+  readonly name?: string;
+}
+
+/**
+ * One open stream. Its position is exact at every moment: everything before ring index `next` was written,
+ * except what `lag` names.
+ */
+export class Subscriber {
+  /** `behind` subscribers are fed by their own loop, `live` ones by the channel's sweep. */
+  state: 'behind' | 'live' | 'closed' = 'behind';
+  next = 0;
+  lag: Map<number, Lag> | undefined;
+  beatAt: number;
+  #seenAcked = 0;
+  #seenAt: number;
+  #wake: (() => void) | undefined;
+
+  constructor(
+    readonly socket: Socket,
+    heartbeatMs: number,
+    private readonly onClose: (subscriber: Subscriber) => void,
+    /** The key this stream was opened with; it is asked again while the stream is open. */
+    readonly keyId: string | undefined,
+  ) {
+    const now = Date.now();
+    this.beatAt = now + heartbeatMs;
+    this.#seenAt = now;
+    socket.setTimeout(0);
+    socket.setNoDelay(true);
+    socket.on('drain', () => this.#wake?.());
+    socket.on('error', () => this.close());
+    socket.on('close', () => this.close());
+  }
+
+  /** True while the socket asks not to be written to. */
+  get full(): boolean {
+    return this.socket.writableNeedDrain;
+  }
+
+  get congested(): boolean {
+    return this.socket.writableLength > MAX_PENDING_BYTES;
+  }
+
+  write(bytes: Buffer | string): void {
+    if (this.state !== 'closed') this.socket.write(bytes);
+  }
+
+  /** Resolves when the socket has taken what was written, or the stream is closed. */
+  drained(): Promise<void> {
+    if (this.state === 'closed' || !this.socket.writableNeedDrain) return Promise.resolve();
+    return new Promise<void>((resolve) => (this.#wake = resolve)).then(() => {
+      this.#wake = undefined;
+    });
+  }
+
+  /** True when bytes have waited for STALL_LIMIT_MS and the client took none of them. */
+  stalled(now: number): boolean {
+    const acked = this.socket.bytesWritten - this.socket.writableLength;
+    if (this.socket.writableLength === 0 || acked !== this.#seenAcked) {
+      this.#seenAcked = acked;
+      this.#seenAt = now;
+      return false;
+    }
+    return now - this.#seenAt >= STALL_LIMIT_MS;
+  }
+
+  /** Ends the stream cleanly: what is written still arrives. */
+  end(farewell: string): void {
+    if (this.state === 'closed') return;
+    this.socket.end(farewell);
+    this.#gone();
+  }
+
+  close(): void {
+    if (this.state === 'closed') return;
+    this.socket.destroy();
+    this.#gone();
+  }
+
+  #gone(): void {
+    this.state = 'closed';
+    this.lag = undefined;
+    this.#wake?.();
+    this.onClose(this);
+  }
+}

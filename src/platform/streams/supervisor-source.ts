@@ -1,0 +1,160 @@
+import { taggedEnvelope } from '../event-log/wire.js';
+import { StreamExpired, type Channel, type ChannelSource, type Frame } from './channel.js';
+import type { Checkpoints } from './checkpoints.js';
+import { byteOrder } from './cursor.js';
+import { COMPOSITE_LIMIT, CompositePosition, type Position } from './positions.js';
+import { frameText } from './sse.js';
+import type { StreamLogRepository, WireRow } from './stream-log.repository.js';
+import type { Lag, Subscriber } from './subscriber.js';
+
+/** What the group needs to know of the hub: the streams of the feed and how far each has been published. */
+export interface FeedStream {
+  readonly id: number;
+  readonly name: string;
+  readonly position: number;
+}
+
+export interface Feed {
+  readonly streams: ReadonlyMap<number, FeedStream>;
+  /** Changes whenever a stream joins or leaves. */
+  readonly version: number;
+}
+
+const CHUNK_EVENTS = 1_000;
+const CHUNK_STREAMS = 64;
+/** Beyond this many streams out of place a subscriber's ids count from a stored row of their own. */
+const ELSEWHERE_LIMIT = 48;
+
+/** Subscribers of the supervisor's feed with equal rights and filters. */
+export class SupervisorSource implements ChannelSource {
+  channel!: Channel;
+  #streams: readonly FeedStream[] = [];
+  #version = -1;
+
+  constructor(
+    private readonly feed: Feed,
+    private readonly visible: (city: string) => boolean,
+    private readonly inFeed: (stream: string) => boolean,
+    private readonly types: readonly string[] | undefined,
+    private readonly repository: StreamLogRepository,
+    private readonly checkpoints: Checkpoints,
+  ) {}
+
+  currentId(): string {
+    return this.#position(new Map()).id();
+  }
+
+  /** The frame of a row that the hub has just published, or undefined when this group does not get it. */
+  encode(row: WireRow): Frame | undefined {
+    if (!this.#wants(row)) return undefined;
+    const id = this.currentId();
+    const bytes = Buffer.from(frameText(id, 'tagged_event', taggedEnvelope(row.text, row.city)));
+    return { bytes, bodyAt: id.length + 5, streamId: row.sid, seq: row.seq };
+  }
+
+  /** The streams whose positions this group's ids name, sorted by name. */
+  get streams(): readonly FeedStream[] {
+    if (this.#version !== this.feed.version) {
+      this.#version = this.feed.version;
+      this.#streams = [...this.feed.streams.values()].filter((s) => this.inFeed(s.name)).sort((a, b) => byteOrder(a.name, b.name));
+    }
+    return this.#streams;
+  }
+
+  async replay(subscriber: Subscriber): Promise<Buffer | undefined> {
+    const lag = subscriber.lag;
+    if (lag === undefined) return undefined;
+    for (const [id, l] of lag) if (l.pos >= l.upto) lag.delete(id);
+    if (lag.size === 0) {
+      subscriber.lag = undefined;
+      return undefined;
+    }
+    return this.#fromRing(subscriber, lag) ?? (await this.#fromLog(subscriber, lag));
+  }
+
+  #wants(row: WireRow): boolean {
+    return this.visible(row.city) && (this.types === undefined || this.types.includes(row.type));
+  }
+
+  /** Where a subscriber that has everything before ring index `next` stands, other than the hub's own place. */
+  #elsewhere(next: number, lag: ReadonlyMap<number, Lag>): Map<number, number> {
+    const elsewhere = new Map<number, number>();
+    for (let i = next; i < this.channel.end; i++) {
+      const frame = this.channel.frame(i)!;
+      if (!elsewhere.has(frame.streamId)) elsewhere.set(frame.streamId, frame.seq - 1);
+    }
+    for (const [id, l] of lag) elsewhere.set(id, l.pos);
+    return elsewhere;
+  }
+
+  #position(elsewhere: ReadonlyMap<number, number>, lag?: ReadonlyMap<number, Lag>): Position {
+    if (this.streams.length <= COMPOSITE_LIMIT) return this.#composite(elsewhere, lag);
+    const visible = (id: number): boolean => this.inFeed(this.feed.streams.get(id)?.name ?? '');
+    return this.checkpoints.position(elsewhere, visible) ?? this.#composite(elsewhere, lag);
+  }
+
+  #composite(elsewhere: ReadonlyMap<number, number>, lag: ReadonlyMap<number, Lag> | undefined): CompositePosition {
+    const streams = this.streams.map((s) => ({ id: s.id, name: s.name, seq: elsewhere.get(s.id) ?? s.position }));
+    for (const [id, l] of lag ?? []) if (l.name !== undefined) streams.push({ id, name: l.name, seq: l.pos });
+    if (streams.length > this.streams.length) streams.sort((a, b) => byteOrder(a.name, b.name));
+    return new CompositePosition(streams);
+  }
+
+  /** Serves the lag from memory when the ring still holds all of it; the ids are the subscriber's own. */
+  #fromRing(s: Subscriber, lag: Map<number, Lag>): Buffer | undefined {
+    const { channel } = this;
+    if (this.types !== undefined) return undefined;
+    const first = new Map<number, number>();
+    for (let i = channel.base; i < s.next; i++) {
+      const frame = channel.frame(i)!;
+      if (!first.has(frame.streamId)) first.set(frame.streamId, frame.seq);
+    }
+    for (const [id, l] of lag) if ((first.get(id) ?? Infinity) > l.pos + 1) return undefined;
+    const position = this.#position(this.#elsewhere(s.next, lag), lag);
+    const parts: Buffer[] = [];
+    for (let i = channel.base; i < s.next; i++) {
+      const frame = channel.frame(i)!;
+      const l = lag.get(frame.streamId);
+      if (l === undefined || frame.seq <= l.pos || frame.seq > l.upto) continue;
+      position.advance(frame.streamId, frame.seq);
+      parts.push(Buffer.from(`id: ${position.id()}\n`), frame.bytes.subarray(frame.bodyAt));
+    }
+    s.lag = undefined;
+    return Buffer.concat(parts);
+  }
+
+  async #fromLog(s: Subscriber, lag: Map<number, Lag>): Promise<Buffer | undefined> {
+    const chosen = [...lag].slice(0, CHUNK_STREAMS);
+    const limit = Math.ceil(CHUNK_EVENTS / chosen.length);
+    const ranges = chosen.map(([streamId, l]) => ({ streamId, after: l.pos, upto: l.upto }));
+    const rows = await this.repository.read(ranges, limit, this.types);
+    const own = lag.size > ELSEWHERE_LIMIT && this.streams.length > COMPOSITE_LIMIT ? await this.#own(s, lag) : undefined;
+    if (s.lag !== lag) return undefined;
+    const position = own ?? this.#position(this.#elsewhere(s.next, lag), lag);
+    let text = '';
+    const counts = new Map<number, number>();
+    for (const row of rows) {
+      const l = lag.get(row.sid)!;
+      if (this.types === undefined && row.seq !== l.pos + 1) throw new StreamExpired('the log begins after this position');
+      counts.set(row.sid, (counts.get(row.sid) ?? 0) + 1);
+      l.pos = row.seq;
+      position.advance(row.sid, row.seq);
+      if (this.#wants(row)) text += frameText(position.id(), 'tagged_event', taggedEnvelope(row.text, row.city));
+    }
+    for (const range of ranges) {
+      const l = lag.get(range.streamId)!;
+      const count = counts.get(range.streamId) ?? 0;
+      if (this.types === undefined && count === 0) throw new StreamExpired('the log begins after this position');
+      if (this.types !== undefined && count < limit) l.pos = Math.max(l.pos, range.upto);
+      if (l.pos >= l.upto) lag.delete(range.streamId);
+    }
+    return text === '' ? undefined : Buffer.from(text);
+  }
+
+  async #own(s: Subscriber, lag: ReadonlyMap<number, Lag>): Promise<Position> {
+    const elsewhere = this.#elsewhere(s.next, lag);
+    const vector = new Map(elsewhere);
+    for (const stream of this.streams) if (!vector.has(stream.id)) vector.set(stream.id, stream.position);
+    return this.checkpoints.own(vector);
+  }
+}
