@@ -79,7 +79,7 @@ function typedUnion<E extends EventEnvelope>(name: string, extra: Extra): z.ZodT
     .string()
     .refine((type) => !known.has(type), 'a known kind')
     .meta({ not: { enum: knownTypes } });
-  const custom = contract(`${name}Custom`, z.strictObject({ ...fields, ...extra, type: customType, payload: z.unknown() }));
+  const custom = contract(`${name}Custom`, z.strictObject({ ...fields, ...extra, type: customType, payload: CustomEventPayload }));
   const union = contract(name, z.xor([...definitions.map(variant), custom]));
   maps[name] = { propertyName: 'type', mapping };
   return union as unknown as z.ZodType<E>;
