@@ -1,0 +1,103 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { sleep } from '../time/clock.js';
+import { chooseAccount } from './account.js';
+import { findBinaries } from './binaries.js';
+import { clearOrphan, DATABASE_USER, initialise, readPassword, ServerProcess } from './cluster.js';
+import { prepareHome, reachableBinaries } from './home.js';
+import { lockDirectory, type DirectoryLock } from './lock.js';
+
+/**
+ * The embedded room: a PostgreSQL server of the supervisor's own in its data directory. It promises that one
+ * supervisor uses a directory at a time, that nothing it started outlives an orderly stop, and that a start after
+ * a SIGKILL finds everything that was committed. It listens on the loopback address only, behind a random password.
+ */
+export interface EmbeddedPostgres {
+  readonly url: string;
+  /** Resolves when the server has ended without having been asked to. */
+  readonly lost: Promise<void>;
+  /** Stops the server and gives the directory back. Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+export interface EmbeddedOptions {
+  /** Said before the steps that take time, for a person who waits. */
+  readonly onStep?: (what: string) => void;
+  /** False for throw-away servers of tests only. */
+  readonly durable?: boolean;
+  /** The account that has called sudo, from the environment. */
+  readonly sudoUid?: string | undefined;
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+const DATABASE = 'svc';
+const READY_WITHIN_MS = 60_000;
+
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '100',
+  shared_buffers: '128MB',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  jit: 'off',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+};
+const THROW_AWAY = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '400' };
+
+/** @throws DirectoryInUse when another supervisor runs on `dataDir`; Error with the server's last lines when it does not start. */
+export async function startEmbedded(dataDir: string, options: EmbeddedOptions = {}): Promise<EmbeddedPostgres> {
+  await mkdir(dataDir, { recursive: true });
+  const lock = await lockDirectory(dataDir);
+  try {
+    return await startLocked(dataDir, lock, options);
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+async function startLocked(dataDir: string, lock: DirectoryLock, options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const account = await chooseAccount(join(dataDir, 'postgres', 'data'), options.sudoUid);
+  const home = await prepareHome(dataDir, account);
+  const binaries = await reachableBinaries(await findBinaries(), home);
+  await clearOrphan(join(home.directory, 'data'));
+  const password = await readPassword(home);
+  await initialise(home, binaries, () => options.onStep?.('making the database (once)'));
+  const settings = { ...SETTINGS, ...(options.durable === false ? THROW_AWAY : {}), ...options.settings };
+  const server = await ServerProcess.start(home, binaries, settings);
+  const url = (database: string): string => `postgres://${DATABASE_USER}:${password}@127.0.0.1:${server.port}/${database}`;
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopped ??= server.stop().finally(() => lock.release()));
+  try {
+    await ready(server, url('postgres'));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const lost = server.exited.then(() => (stopped === undefined ? undefined : new Promise<void>(() => undefined)));
+  return { url: url(DATABASE), lost, stop };
+}
+
+/** Waits until the server takes connections (it may be recovering) and holds our database. */
+async function ready(server: ServerProcess, url: string): Promise<void> {
+  const limit = Date.now() + READY_WITHIN_MS;
+  for (;;) {
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [DATABASE]);
+      if (rowCount === 0) await client.query(`create database ${DATABASE}`);
+      return;
+    } catch (error) {
+      if (!server.running) throw new Error(`the embedded PostgreSQL ended while starting:\n${await server.lastLines()}`, { cause: error });
+      if (Date.now() > limit) throw new Error(`the embedded PostgreSQL does not answer:\n${await server.lastLines()}`, { cause: error });
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+    await sleep(30);
+  }
+}
