@@ -30,7 +30,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       constraint operations_state_check check (state in ('accepted', 'running', 'succeeded', 'failed')),
       constraint operations_finished_at_check check ((finished_at is null) = (state in ('accepted', 'running')))
     )`.execute(db);
-  await sql`create unique index operations_stream_target_key on operations (stream, target) where state in ('accepted', 'running')`.execute(db);
+  await sql`create unique index operations_stream_target_key on operations (stream, target) where state in ('accepted', 'running')`.execute(
+    db,
+  );
   await sql`create index operations_unfinished_idx on operations (run_after) where state in ('accepted', 'running')`.execute(db);
   await sql`create index operations_finished_at_idx on operations (finished_at) where finished_at is not null`.execute(db);
   await sql`

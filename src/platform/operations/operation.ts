@@ -10,7 +10,7 @@ import type { NewEvent } from '../event-log/event.js';
 export interface OperationDefinition<I extends z.ZodType = z.ZodType, R extends z.ZodType = z.ZodType> {
   /** Dotted and equal to the job's name, for example `city.create`. */
   readonly kind: string;
-  /** Validated when stored and again when loaded. */
+  /** Validated when accepted and again when loaded; what is stored is the value before parsing, as JSON. */
   readonly input: I;
   /** The success event; its payload carries `request_id`. */
   readonly succeeded: EventDefinition<R>;
@@ -19,10 +19,25 @@ export interface OperationDefinition<I extends z.ZodType = z.ZodType, R extends 
   readonly maxAttempts: number;
 }
 
+const definitions = new Map<string, OperationDefinition>();
+
+/**
+ * Declares a kind of operation.
+ *
+ * @throws Error when the kind is already declared.
+ * @example export const CityCreate = defineOperation({ kind: 'city.create', input: CityCreateInput, succeeded: CityCreateSucceeded, deadlineMs: 120_000, maxAttempts: 5 });
+ */
 export function defineOperation<I extends z.ZodType, R extends z.ZodType>(
   definition: OperationDefinition<I, R>,
 ): OperationDefinition<I, R> {
+  if (definitions.has(definition.kind)) throw new Error(`operation declared twice: ${definition.kind}`);
+  definitions.set(definition.kind, definition);
   return Object.freeze(definition);
+}
+
+/** Every declared operation by its kind, as far as its leaf file has been imported. */
+export function knownOperations(): ReadonlyMap<string, OperationDefinition> {
+  return definitions;
 }
 
 /** What a worker holds while it works: the lease is this `fence`, and only its holder may finish the row. */

@@ -1,0 +1,88 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type Kysely } from 'kysely';
+import type { Database } from '../database/database.js';
+import type { Tx } from '../database/transactions.js';
+
+export interface KeyAddress {
+  readonly scope: string;
+  readonly operation: string;
+  readonly key: string;
+}
+
+export interface StoredRow {
+  readonly body_hash: Buffer;
+  readonly status: number;
+  readonly body: unknown;
+}
+
+const LIFE = sql.lit('24 hours');
+
+@Injectable()
+export class IdempotencyRepository {
+  async find(db: Kysely<Database>, at: KeyAddress): Promise<StoredRow | undefined> {
+    return db
+      .selectFrom('idempotency_keys')
+      .select(['body_hash', 'status', 'body'])
+      .where('scope', '=', at.scope)
+      .where('operation', '=', at.operation)
+      .where('key', '=', at.key)
+      .where('created_at', '>', sql<Date>`now() - ${LIFE}::interval`)
+      .executeTakeFirst();
+  }
+
+  /** Takes the key's lock until the end of the transaction; false when another transaction has it. */
+  async tryLock(tx: Tx, at: KeyAddress): Promise<boolean> {
+    const text = JSON.stringify([at.scope, at.operation, at.key]);
+    const { rows } = await sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(hashtextextended(${text}, 0)) as locked`.execute(tx);
+    return rows[0]!.locked;
+  }
+
+  /** False when an answer that still counts is already stored. */
+  async store(tx: Tx, at: KeyAddress, bodyHash: Buffer, status: number, body: unknown): Promise<boolean> {
+    const { rows } = await sql`
+      insert into idempotency_keys as k (scope, operation, key, body_hash, status, body)
+      values (${at.scope}, ${at.operation}, ${at.key}, ${bodyHash}, ${status}, ${JSON.stringify(body)}::json)
+      on conflict (scope, operation, key) do update
+        set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body, created_at = now()
+        where k.created_at <= now() - ${LIFE}::interval
+      returning 1`.execute(tx);
+    return rows.length === 1;
+  }
+
+  /** Who holds the key now; a hold that has run out does not count. */
+  async holder(db: Kysely<Database>, at: KeyAddress): Promise<string | undefined> {
+    const row = await db
+      .selectFrom('idempotency_holds')
+      .select('owner')
+      .where('scope', '=', at.scope)
+      .where('operation', '=', at.operation)
+      .where('key', '=', at.key)
+      .where('expires_at', '>', sql<Date>`clock_timestamp()`)
+      .executeTakeFirst();
+    return row?.owner;
+  }
+
+  async hold(tx: Tx, at: KeyAddress, owner: string, ms: number): Promise<void> {
+    await sql`
+      insert into idempotency_holds (scope, operation, key, owner, expires_at)
+      values (${at.scope}, ${at.operation}, ${at.key}, ${owner}, clock_timestamp() + ${ms / 1000} * interval '1 second')
+      on conflict (scope, operation, key) do update set owner = excluded.owner, expires_at = excluded.expires_at`.execute(tx);
+  }
+
+  async release(tx: Tx, at: KeyAddress, owner: string | undefined): Promise<void> {
+    await sql`
+      delete from idempotency_holds
+      where scope = ${at.scope} and operation = ${at.operation} and key = ${at.key}
+        and (${owner ?? null}::text is null or owner = ${owner ?? null})`.execute(tx);
+  }
+
+  /** Deletes up to `limit` answers whose life is over, and holds that ran out. Returns how many answers went. */
+  async purge(tx: Tx, limit: number): Promise<number> {
+    await sql`delete from idempotency_holds where expires_at < clock_timestamp() - interval '1 hour'`.execute(tx);
+    const { numAffectedRows } = await sql`
+      delete from idempotency_keys where (scope, operation, key) in (
+        select scope, operation, key from idempotency_keys
+        where created_at <= now() - ${LIFE}::interval order by created_at limit ${limit} for update skip locked)`.execute(tx);
+    return Number(numAffectedRows ?? 0n);
+  }
+}

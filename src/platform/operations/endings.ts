@@ -1,0 +1,145 @@
+import { Injectable } from '@nestjs/common';
+import type { Counter, Histogram } from 'prom-client';
+import { knownEvents } from '../../contract/events/define.js';
+import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
+import { isRetryable } from '../database/pg-errors.js';
+import { Transactions, type Tx } from '../database/transactions.js';
+import { EventLog } from '../event-log/event-log.js';
+import { event, type NewEvent } from '../event-log/event.js';
+import { Failpoints } from '../failpoints/failpoints.js';
+import { Metrics } from '../health/metrics.js';
+import { AppLogger } from '../logging/logger.js';
+import { sleep } from '../time/clock.js';
+import type { ClaimedOperation, OperationHandler, OperationOutcome } from './operation.js';
+import { OperationsRepository, type ClaimedRow, type Ending } from './operations.repository.js';
+
+const ACTOR = 'reconciler';
+const REQUEST_FAILED = 'request.failed';
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 2_000;
+
+/** Whether the claim that an ending relies on may still be good. */
+export type StillHeld = () => boolean;
+
+/**
+ * The only place where operations end. The row's state and its terminal event change in one transaction, guarded by
+ * state and fence, so that of all workers that believe they hold an operation at most one ends it, and it ends once.
+ */
+@Injectable()
+export class OperationEndings {
+  readonly #finished: Counter<'kind' | 'outcome'>;
+  readonly #duration: Histogram<'kind' | 'outcome'>;
+
+  constructor(
+    private readonly repository: OperationsRepository,
+    private readonly transactions: Transactions,
+    private readonly eventLog: EventLog,
+    private readonly failpoints: Failpoints,
+    private readonly log: AppLogger,
+    metrics: Metrics,
+  ) {
+    const labelNames = ['kind', 'outcome'] as const;
+    this.#finished = metrics.counter({ name: 'svc_operations_finished_total', help: 'Operations ended, by outcome.', labelNames });
+    this.#duration = metrics.histogram({
+      name: 'svc_operation_duration_seconds',
+      help: 'From acceptance to the terminal event.',
+      labelNames,
+      buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1200],
+    });
+  }
+
+  /** Ends the operation as its handler says. Throws what the handler's `within` throws: then nothing has changed. */
+  async conclude(row: ClaimedRow, handler: OperationHandler, outcome: OperationOutcome, held: StillHeld): Promise<boolean> {
+    const began = performance.now();
+    const terminal = outcome.ok ? succeeded(row, handler, outcome.payload) : failed(row, outcome.code, outcome.message);
+    const ending: Ending = outcome.ok
+      ? { state: 'succeeded', result: terminal.payload }
+      : { state: 'failed', code: outcome.code, message: outcome.message };
+    await this.failpoints.hit('operation.before_finish');
+    const done = await this.#commit(row, held, ending, terminal, (tx) => outcome.within?.(tx));
+    if (done) this.#record(row, outcome.ok ? 'succeeded' : outcome.code, began);
+    await this.failpoints.hit('operation.after_finish');
+    return done;
+  }
+
+  /** Ends the operation from outside. A handler whose `failed` cannot do its part does not keep it from ending. */
+  async fail(
+    row: ClaimedRow,
+    handler: OperationHandler | undefined,
+    operation: ClaimedOperation | undefined,
+    failure: { code: string; message: string },
+    held: StillHeld,
+  ): Promise<boolean> {
+    const began = performance.now();
+    const { code, message } = failure;
+    const ending: Ending = { state: 'failed', code, message };
+    const terminal = failed(row, code, message);
+    await this.failpoints.hit('operation.before_fail');
+    let done: boolean;
+    try {
+      done = await this.#commit(row, held, ending, terminal, (tx) => operation && handler?.failed?.(tx, operation, code, message));
+    } catch (error) {
+      if (operation === undefined || handler?.failed === undefined || isRetryable(error)) throw error;
+      this.log.error({ err: error, request_id: row.id, kind: row.kind }, 'a failing operation could not clean up; it ends without');
+      done = await this.#commit(row, held, ending, terminal, () => undefined);
+    }
+    if (done) this.#record(row, code, began);
+    await this.failpoints.hit('operation.after_finish');
+    return done;
+  }
+
+  /** Repeats the transaction while the database is away and the claim is good; what it did is found by the guard. */
+  async #commit(
+    row: ClaimedRow,
+    held: StillHeld,
+    ending: Ending,
+    terminal: NewEvent,
+    within: (tx: Tx) => Promise<readonly NewEvent[]> | undefined,
+  ): Promise<boolean> {
+    const key = row.stream === SUPERVISOR_STREAM ? row.target : row.stream;
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+      try {
+        return await this.transactions.run(
+          async (tx) => {
+            if (!(await this.repository.finish(tx, row.id, row.fence, ending))) return false;
+            const beside = (await within(tx)) ?? [];
+            await this.eventLog.append(tx, [...beside, terminal]);
+            return true;
+          },
+          { key },
+        );
+      } catch (error) {
+        if (!isRetryable(error) || !held()) throw error;
+        await sleep(pause);
+      }
+    }
+  }
+
+  #record(row: ClaimedRow, outcome: string, began: number): void {
+    const labels = { kind: row.kind, outcome };
+    const seconds = (row.ageMs + performance.now() - began) / 1000;
+    this.#finished.inc(labels);
+    this.#duration.observe(labels, seconds);
+    this.log.info({ request_id: row.id, ...labels, target: row.target, attempt: row.attempts, seconds }, 'operation ended');
+  }
+}
+
+function succeeded(row: ClaimedRow, handler: OperationHandler, payload: Record<string, unknown>): NewEvent {
+  const facts = { stream: row.stream, actor: ACTOR, subject: row.subject ?? row.target };
+  return event(handler.definition.succeeded, { ...facts, payload: { ...payload, request_id: row.id } });
+}
+
+/** A failure is always told: a row that the declared payload does not fit (an unknown kind) goes out as it is. */
+function failed(row: ClaimedRow, code: string, message: string): NewEvent {
+  const payload = { request_id: row.id, operation: row.kind, error_code: code, error_message: message };
+  const definition = knownEvents().get(REQUEST_FAILED);
+  const checked = definition?.payload.safeParse(payload);
+  return {
+    type: REQUEST_FAILED,
+    version: definition?.version ?? 1,
+    stream: row.stream,
+    actor: ACTOR,
+    subject: row.subject ?? row.target,
+    payload: checked?.success === true ? checked.data : payload,
+  };
+}

@@ -1,0 +1,29 @@
+import { Injectable } from '@nestjs/common';
+import type { z } from 'zod';
+import { knownOperations, type OperationHandler } from './operation.js';
+
+/**
+ * The handlers of a worker process. Families register theirs in `onModuleInit`; the start fails on a second
+ * handler for a kind and on a declared kind without one, so no operation can be accepted that nobody will end.
+ */
+@Injectable()
+export class OperationRegistry {
+  readonly #handlers = new Map<string, OperationHandler>();
+
+  /** @throws Error when the kind already has a handler. */
+  register<I extends z.ZodType>(handler: OperationHandler<I>): void {
+    const { kind } = handler.definition;
+    if (this.#handlers.has(kind)) throw new Error(`operation has two handlers: ${kind}`);
+    this.#handlers.set(kind, handler as unknown as OperationHandler);
+  }
+
+  find(kind: string): OperationHandler | undefined {
+    return this.#handlers.get(kind);
+  }
+
+  /** @throws Error naming every declared kind without a handler. */
+  requireComplete(): void {
+    const missing = [...knownOperations().keys()].filter((kind) => !this.#handlers.has(kind)).sort();
+    if (missing.length > 0) throw new Error(`operations without a handler: ${missing.join(', ')}`);
+  }
+}

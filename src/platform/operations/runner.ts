@@ -1,0 +1,219 @@
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../config/config.js';
+import { isRetryable } from '../database/pg-errors.js';
+import { Transactions } from '../database/transactions.js';
+import { Failpoints } from '../failpoints/failpoints.js';
+import { AppLogger } from '../logging/logger.js';
+import { sleep } from '../time/clock.js';
+import { OperationEndings } from './endings.js';
+import { Lease, OperationAborted, type LeaseEnd } from './lease.js';
+import type { ClaimedOperation, OperationContext, OperationHandler, OperationOutcome } from './operation.js';
+import { OperationRegistry } from './registry.js';
+import { OperationsRepository, type ClaimedRow } from './operations.repository.js';
+import { Slots } from './slots.js';
+import { OperationTimings } from './timings.js';
+
+type Attempt = { readonly outcome: OperationOutcome } | { readonly error: unknown };
+
+/**
+ * Runs claimed operations in this process. It may be handed the same operation twice, or one that another process
+ * works on: the claim decides, and the fence decides again at the end.
+ */
+@Injectable()
+export class OperationRunner {
+  readonly #slots: Slots;
+  readonly #leases = new Set<Lease>();
+  #stopping = false;
+
+  constructor(
+    private readonly config: AppConfig,
+    private readonly repository: OperationsRepository,
+    private readonly registry: OperationRegistry,
+    private readonly endings: OperationEndings,
+    private readonly transactions: Transactions,
+    private readonly failpoints: Failpoints,
+    private readonly timings: OperationTimings,
+    private readonly log: AppLogger,
+  ) {
+    this.#slots = new Slots(timings.concurrency);
+  }
+
+  /** How many more operations may be taken now. */
+  get free(): number {
+    return this.#stopping ? 0 : this.#slots.free;
+  }
+
+  /** Handles a delivered id: claims it when it can be claimed, otherwise does nothing. Never throws. */
+  async deliver(id: string): Promise<void> {
+    const leave = await this.#slots.enter();
+    try {
+      if (this.#stopping) return;
+      const row = await this.transactions.run((tx) => this.repository.claim(tx, id, this.config.processId, this.timings.leaseMs));
+      if (row !== undefined) await this.#run(row);
+    } catch (error) {
+      this.log.warn({ err: error, request_id: id }, 'a delivered operation was left to the sweeper');
+    } finally {
+      leave();
+    }
+  }
+
+  /** Runs an operation that is already claimed for this process. Never throws. */
+  async runClaimed(row: ClaimedRow): Promise<void> {
+    const leave = this.#slots.take();
+    try {
+      await this.#run(row);
+    } catch (error) {
+      this.log.warn({ err: error, request_id: row.id }, 'a claimed operation was left to the sweeper');
+    } finally {
+      leave();
+    }
+  }
+
+  /** Tells every handler to stop, gives them a moment, and puts back what has not ended. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    for (const lease of this.#leases) lease.end('stopping');
+    await this.#slots.idle();
+  }
+
+  async #run(row: ClaimedRow): Promise<void> {
+    await this.failpoints.hit('operation.after_claim');
+    const began = performance.now();
+    const anyway = (): boolean => performance.now() - began < this.timings.leaseMs;
+    const handler = this.registry.find(row.kind);
+    const operation = handler && claimed(row, handler);
+    const failure = this.#refuse(row, handler, operation);
+    if (failure !== undefined) await this.endings.fail(row, handler, operation, failure, anyway);
+    else if (handler !== undefined && operation !== undefined) await this.#work(row, handler, operation);
+  }
+
+  /** Why the operation ends here without being tried (again). */
+  #refuse(row: ClaimedRow, handler?: OperationHandler, operation?: ClaimedOperation): { code: string; message: string } | undefined {
+    if (handler === undefined) {
+      this.log.error({ request_id: row.id, kind: row.kind }, 'an operation has no handler');
+      return { code: 'internal_error', message: `unknown operation: ${row.kind}` };
+    }
+    if (operation === undefined) {
+      this.log.error({ request_id: row.id, kind: row.kind }, "an operation's stored input does not fit its schema");
+      return { code: 'internal_error', message: 'the stored request cannot be read' };
+    }
+    if (row.deadlineInMs <= 0) return timeout(handler);
+    const { maxAttempts } = handler.definition;
+    return row.attempts > maxAttempts ? { code: 'internal_error', message: `gave up after ${maxAttempts} attempts` } : undefined;
+  }
+
+  async #work(row: ClaimedRow, handler: OperationHandler, operation: ClaimedOperation): Promise<void> {
+    const { leaseMs } = this.timings;
+    const renew = (): Promise<boolean> => this.transactions.run((tx) => this.repository.renew(tx, row.id, row.fence, leaseMs));
+    const lease = new Lease(renew, this.timings, row.deadlineInMs);
+    this.#leases.add(lease);
+    if (this.#stopping) lease.end('stopping');
+    try {
+      const attempt = this.#attempt(row, handler, operation, lease);
+      const first = await Promise.race([attempt, lease.ended]);
+      if (typeof first !== 'string') await this.#attempted(row, handler, operation, lease, first);
+      else await this.#interrupted(row, handler, operation, lease, first, attempt);
+    } finally {
+      lease.close();
+      this.#leases.delete(lease);
+    }
+  }
+
+  async #attempt(row: ClaimedRow, handler: OperationHandler, operation: ClaimedOperation, lease: Lease): Promise<Attempt> {
+    try {
+      return { outcome: await handler.run(operation, this.#context(row, handler, lease)) };
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  #context(row: ClaimedRow, handler: OperationHandler, lease: Lease): OperationContext {
+    const { deadlineMs } = handler.definition;
+    return {
+      signal: lease.signal,
+      progress: async (phase) => {
+        lease.signal.throwIfAborted();
+        if (!(await this.transactions.run((tx) => this.repository.progress(tx, row.id, row.fence, phase, deadlineMs)))) {
+          lease.end('lost');
+          throw new OperationAborted('lost');
+        }
+        lease.deadlineIn(deadlineMs);
+        await this.failpoints.hit('operation.after_phase');
+      },
+    };
+  }
+
+  async #attempted(row: ClaimedRow, handler: OperationHandler, operation: ClaimedOperation, lease: Lease, attempt: Attempt): Promise<void> {
+    const held = (): boolean => lease.held;
+    let error: unknown;
+    if ('outcome' in attempt) {
+      try {
+        await this.endings.conclude(row, handler, attempt.outcome, held);
+        return;
+      } catch (failure) {
+        error = failure;
+      }
+    } else error = attempt.error;
+    if (!lease.held) return this.#left(row, 'lost');
+    await this.#failedAttempt(row, handler, operation, held, error);
+  }
+
+  async #failedAttempt(
+    row: ClaimedRow,
+    handler: OperationHandler,
+    operation: ClaimedOperation,
+    held: () => boolean,
+    error: unknown,
+  ): Promise<void> {
+    const { attempts } = row;
+    const last = attempts >= handler.definition.maxAttempts;
+    this.log.warn({ err: error, request_id: row.id, kind: row.kind, attempt: attempts, last }, 'an attempt at an operation failed');
+    if (last) {
+      const failure = { code: 'internal_error', message: `gave up after ${attempts} attempts` };
+      await this.endings.fail(row, handler, operation, failure, held);
+    } else await this.#putBack(row, this.timings.backoff(attempts), true);
+  }
+
+  async #interrupted(
+    row: ClaimedRow,
+    handler: OperationHandler,
+    operation: ClaimedOperation,
+    lease: Lease,
+    why: LeaseEnd,
+    attempt: Promise<Attempt>,
+  ): Promise<void> {
+    if (why === 'lost') return this.#left(row, why);
+    if (why === 'deadline') {
+      await this.endings.fail(row, handler, operation, timeout(handler), () => lease.held);
+      return;
+    }
+    const ended = await Promise.race([attempt, sleep(this.timings.graceMs)]);
+    if (ended !== undefined && 'outcome' in ended) return this.#attempted(row, handler, operation, lease, ended);
+    await this.#putBack(row, 0, false);
+    this.#left(row, why);
+  }
+
+  async #putBack(row: ClaimedRow, delayMs: number, counted: boolean): Promise<void> {
+    try {
+      await this.transactions.run((tx) => this.repository.putBack(tx, row.id, row.fence, { delayMs, counted }));
+    } catch (error) {
+      if (!isRetryable(error)) throw error;
+      this.log.warn({ err: error, request_id: row.id }, 'an operation could not be put back; its lease has to run out');
+    }
+  }
+
+  #left(row: ClaimedRow, why: LeaseEnd): void {
+    this.log.info({ request_id: row.id, kind: row.kind, fence: row.fence, why }, 'an operation was left to another worker');
+  }
+}
+
+function claimed(row: ClaimedRow, handler: OperationHandler): ClaimedOperation | undefined {
+  const parsed = handler.definition.input.safeParse(row.input);
+  if (!parsed.success) return undefined;
+  const { id, kind, target, stream, attempts, fence } = row;
+  return Object.freeze({ id, kind, target, stream, input: parsed.data, attempt: attempts, fence });
+}
+
+function timeout(handler: OperationHandler): { code: string; message: string } {
+  return { code: 'timeout', message: `not finished within ${Math.round(handler.definition.deadlineMs / 1000)} s` };
+}

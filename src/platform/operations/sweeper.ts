@@ -1,0 +1,91 @@
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../config/config.js';
+import { Db } from '../database/database.js';
+import { Transactions } from '../database/transactions.js';
+import { Failpoints } from '../failpoints/failpoints.js';
+import { Idempotency } from '../idempotency/idempotency.js';
+import { AppLogger } from '../logging/logger.js';
+import { sleep } from '../time/clock.js';
+import { OperationsRepository } from './operations.repository.js';
+import { OperationRunner } from './runner.js';
+import { OperationTimings } from './timings.js';
+
+const EXPIRED_AT_ONCE = 20;
+const PURGE_AT_ONCE = 1_000;
+
+/**
+ * Finds what the queue did not bring or a worker did not end, claims it directly and runs it here. This, and not
+ * the queue, is why accepted work always ends: without Redis everything still happens, a second or two later.
+ */
+@Injectable()
+export class OperationSweeper {
+  #stop: AbortController | undefined;
+  #loop: Promise<void> | undefined;
+  #wake: (() => void) | undefined;
+  #purgedAt = -Infinity;
+
+  constructor(
+    private readonly config: AppConfig,
+    private readonly db: Db,
+    private readonly repository: OperationsRepository,
+    private readonly transactions: Transactions,
+    private readonly idempotency: Idempotency,
+    private readonly runner: OperationRunner,
+    private readonly failpoints: Failpoints,
+    private readonly timings: OperationTimings,
+    private readonly log: AppLogger,
+  ) {}
+
+  start(): void {
+    if (this.#loop !== undefined) throw new Error('the sweeper is already started');
+    this.#stop = new AbortController();
+    this.#loop = this.#run(this.#stop.signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop?.abort();
+    await this.#loop;
+  }
+
+  /** One round. Returns true when there may be more to do than there were free places. */
+  async sweep(): Promise<boolean> {
+    const { leaseMs, pickupMs } = this.timings;
+    if (!(await this.repository.anyDue(this.db, pickupMs))) return false;
+    await this.failpoints.hit('sweeper.before_redispatch');
+    const { free } = this.runner;
+    const limits = { run: free, expired: EXPIRED_AT_ONCE, leaseMs, pickupMs };
+    const rows = await this.transactions.run((tx) => this.repository.claimDue(tx, this.config.processId, limits));
+    for (const row of rows) void this.runner.runClaimed(row).finally(() => this.#wake?.());
+    return rows.length >= free;
+  }
+
+  /** Deletes operations and idempotency answers that have had their time. */
+  async purge(): Promise<void> {
+    await this.transactions.run((tx) => this.repository.purge(tx, this.timings.keepFinishedMs, PURGE_AT_ONCE));
+    await this.transactions.run((tx) => this.idempotency.purge(tx, PURGE_AT_ONCE));
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      let more = false;
+      try {
+        more = await this.sweep();
+        if (performance.now() - this.#purgedAt >= this.timings.purgeMs) {
+          this.#purgedAt = performance.now();
+          await this.purge();
+        }
+      } catch (error) {
+        if (!signal.aborted) this.log.warn({ err: error }, 'a sweep for operations failed');
+      }
+      await this.#pause(signal, more);
+    }
+  }
+
+  /** Until the next round; with a backlog only until a place is free. Spread, so that processes do not march in step. */
+  async #pause(signal: AbortSignal, backlog: boolean): Promise<void> {
+    const woken = new AbortController();
+    if (backlog) this.#wake = () => woken.abort();
+    await sleep(this.timings.sweepMs * (0.9 + Math.random() * 0.2), AbortSignal.any([signal, woken.signal]));
+    this.#wake = undefined;
+  }
+}

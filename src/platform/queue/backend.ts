@@ -1,0 +1,121 @@
+import { createPostgresBackend, Queue, withBackend, Worker } from 'bullmq';
+import { Redis, type RedisOptions } from 'ioredis';
+
+/**
+ * The only file that knows which of BullMQ's backends is in use. Jobs carry an id and nothing else: losing every
+ * job of the queue costs latency, never work, because the truth is the operation's row.
+ */
+export interface QueueTarget {
+  readonly redisUrl: string | undefined;
+  readonly databaseUrl: string | undefined;
+  /** Redis keys begin with it; on PostgreSQL the database itself separates installations. */
+  readonly prefix: string;
+}
+
+/** What every job of the project carries. */
+export interface JobData {
+  readonly id: string;
+}
+
+/** A producer or a consumer with the connection it owns. `close` ends both. */
+export interface Opened<T> {
+  readonly it: T;
+  /** Whether a command sent now has a live connection to travel on. */
+  connected(): boolean;
+  close(force?: boolean): Promise<void>;
+}
+
+/** What the project uses of a BullMQ queue, whichever the backend. */
+export interface Producer {
+  add(name: string, data: JobData, options: { jobId: string }): Promise<unknown>;
+  getJobCountByTypes(...states: ('waiting' | 'active')[]): Promise<number>;
+  waitUntilReady(): Promise<unknown>;
+}
+/** What the project uses of a BullMQ worker, whichever the backend. */
+export interface Consumer {
+  run(): Promise<void>;
+  waitUntilReady(): Promise<unknown>;
+}
+export type Process = (job: { data: JobData }) => Promise<void>;
+type OnError = (error: Error) => void;
+
+const Postgres = withBackend(createPostgresBackend);
+const QUEUE_NAME = 'operations';
+/** A finished or failed job is of no interest: the row tells how the operation ended. */
+const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const;
+const CONNECT_LIMIT_MS = 2_000;
+const COMMAND_LIMIT_MS = 1_000;
+
+export function openProducer(target: QueueTarget, onError: OnError): Opened<Producer> {
+  if (target.redisUrl === undefined) {
+    const connection = postgresOptions(target, { max: 2, statementMs: COMMAND_LIMIT_MS });
+    const queue = new Postgres.Queue<JobData>(QUEUE_NAME, { connection, defaultJobOptions: JOB_OPTIONS });
+    queue.on('error', onError);
+    return { it: queue, connected: () => true, close: () => queue.close() };
+  }
+  // Without an offline queue a command fails at once while Redis is away, instead of piling up in memory.
+  const redis = openRedis(target.redisUrl, onError, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    commandTimeout: COMMAND_LIMIT_MS,
+  });
+  const queue = new Queue<JobData>(QUEUE_NAME, {
+    connection: redis,
+    prefix: target.prefix,
+    defaultJobOptions: JOB_OPTIONS,
+    streams: { events: { maxLen: 100 } },
+  });
+  queue.on('error', onError);
+  return {
+    it: queue,
+    connected: () => redis.status === 'ready',
+    close: async () => {
+      await queue.close().catch(onError);
+      redis.disconnect();
+    },
+  };
+}
+
+export function openConsumer(target: QueueTarget, process: Process, concurrency: number, onError: OnError): Opened<Consumer> {
+  const options = { concurrency, autorun: false, removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } };
+  if (target.redisUrl === undefined) {
+    const connection = postgresOptions(target, { max: 4, statementMs: 10_000 });
+    const worker = new Postgres.Worker<JobData>(QUEUE_NAME, process, { ...options, connection });
+    worker.on('error', onError);
+    return { it: worker, connected: () => true, close: (force) => worker.close(force) };
+  }
+  const redis = openRedis(target.redisUrl, onError, { maxRetriesPerRequest: null });
+  const worker = new Worker<JobData>(QUEUE_NAME, process, { ...options, connection: redis, prefix: target.prefix });
+  worker.on('error', onError);
+  return {
+    it: worker,
+    connected: () => redis.status === 'ready',
+    close: async (force) => {
+      await worker.close(force).catch(onError);
+      redis.disconnect();
+    },
+  };
+}
+
+function openRedis(url: string, onError: OnError, options: RedisOptions): Redis {
+  const redis = new Redis(url, {
+    connectTimeout: CONNECT_LIMIT_MS,
+    retryStrategy: (attempt) => Math.min(100 * 2 ** Math.min(attempt, 5), 2_000),
+    ...options,
+  });
+  redis.on('error', onError);
+  return redis;
+}
+
+function postgresOptions(target: QueueTarget, limits: { max: number; statementMs: number }) {
+  if (target.databaseUrl === undefined) throw new Error('the queue needs a database or a Redis address');
+  return {
+    connectionString: target.databaseUrl,
+    max: limits.max,
+    connectionTimeoutMillis: CONNECT_LIMIT_MS,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    application_name: 'svc-queue',
+    options: `-c statement_timeout=${limits.statementMs} -c lock_timeout=${COMMAND_LIMIT_MS} -c idle_in_transaction_session_timeout=10000`,
+  };
+}

@@ -1,0 +1,85 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import type { Gauge } from 'prom-client';
+import { AppConfig } from '../config/config.js';
+import { Lifecycle } from '../health/lifecycle.js';
+import { Metrics } from '../health/metrics.js';
+import { Readiness } from '../health/readiness.js';
+import { AppLogger } from '../logging/logger.js';
+import { openProducer, type Producer, type QueueTarget } from './backend.js';
+import { KeptOpen } from './connection.js';
+
+/** No request and no commit ever waits longer than this for the queue. */
+const ADD_LIMIT_MS = 1_000;
+const SAMPLE_LIMIT_MS = 500;
+
+export function queueTarget(config: AppConfig): QueueTarget {
+  return { redisUrl: config.redisUrl, databaseUrl: config.databaseUrl, prefix: config.queuePrefix ?? 'svc' };
+}
+
+/**
+ * The producing half of the queue room; every process has one. It promises to answer within a second, up or down,
+ * and to keep trying to connect in the background. It knows no table: a job is a name and an id.
+ */
+@Injectable()
+export class JobQueue implements OnModuleInit {
+  readonly #kept: KeptOpen<Producer>;
+
+  constructor(config: AppConfig, log: AppLogger, lifecycle: Lifecycle, readiness: Readiness, metrics: Metrics) {
+    const target = queueTarget(config);
+    this.#kept = new KeptOpen('producer', (onError) => openProducer(target, onError), log.child('queue'));
+    lifecycle.onStop('queue', 'job queue', () => this.#kept.close());
+    readiness.register('queue', () => this.check());
+    const depth: Gauge<'state'> = metrics.gauge({
+      name: 'svc_queue_depth',
+      help: 'Jobs in the queue, by state; -1 while the queue does not answer.',
+      labelNames: ['state'],
+      collect: async (): Promise<void> => {
+        const counts = await this.#counts();
+        for (const state of ['waiting', 'active'] as const) depth.set({ state }, counts?.[state] ?? -1);
+      },
+    });
+  }
+
+  onModuleInit(): void {
+    this.#kept.open();
+  }
+
+  /**
+   * Adds a job named `name` for the operation `id`; adding an id that is still queued changes nothing.
+   *
+   * @throws Error when the queue is away or does not answer within a second. The job may exist nevertheless.
+   */
+  async add(name: string, id: string): Promise<void> {
+    const queue = this.#kept.live;
+    if (queue === undefined) throw new Error('the queue is not connected');
+    await within(queue.add(name, { id }, { jobId: id }), ADD_LIMIT_MS, 'the queue did not answer');
+  }
+
+  /** Undefined when jobs can be added now, otherwise why not. */
+  async check(): Promise<string | undefined> {
+    if (this.#kept.live === undefined) return 'not connected';
+    return (await this.#counts()) === undefined ? 'no answer' : undefined;
+  }
+
+  async #counts(): Promise<Record<string, number> | undefined> {
+    const queue = this.#kept.live;
+    if (queue === undefined) return undefined;
+    return within(jobCounts(queue), SAMPLE_LIMIT_MS, 'no answer').catch(() => undefined);
+  }
+}
+
+async function jobCounts(queue: Producer): Promise<Record<string, number>> {
+  const [waiting, active] = await Promise.all([queue.getJobCountByTypes('waiting'), queue.getJobCountByTypes('active')]);
+  return { waiting, active };
+}
+
+async function within<T>(work: Promise<T>, ms: number, message: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error(message)), ms)));
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => undefined); // the loser of the race must not become an unhandled rejection
+  }
+}
