@@ -1,0 +1,326 @@
+import { connect, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { eventually, openStream, type Frame, type OpenStream } from '../../../test/support/sse.js';
+import { StreamReplica } from '../../../test/support/stream-replica.js';
+
+const isEvent = (f: Frame): boolean => f.event !== 'heartbeat';
+const events = (s: OpenStream): Frame[] => s.frames.filter(isEvent);
+const lastId = (s: OpenStream): string | undefined => s.frames.at(-1)?.id;
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe('event streams of two replicas', () => {
+  let database: TestDatabase;
+  let a: StreamReplica;
+  let b: StreamReplica;
+  const opened: OpenStream[] = [];
+  let made = 0;
+
+  const open = async (url: string, headers: Record<string, string> = {}): Promise<OpenStream> => {
+    const stream = await openStream(url, { headers });
+    opened.push(stream);
+    return stream;
+  };
+  const city = async (): Promise<string> => {
+    const name = `city${++made}`;
+    await a.join(name);
+    return name;
+  };
+  const cursor = async (): Promise<string> => a.log.captureCursor(a.db);
+
+  beforeAll(async () => {
+    database = await cloneDatabase();
+    a = await StreamReplica.start(database.url, { SVC_HEARTBEAT_MS: '200' });
+    b = await StreamReplica.start(database.url, { SVC_HEARTBEAT_MS: '200' });
+  });
+  afterEach(async () => {
+    a.failpoints.disarm();
+    b.failpoints.disarm();
+    await Promise.all(opened.splice(0).map((s) => s.close()));
+  });
+  afterAll(async () => {
+    await Promise.all([a.stop(), b.stop()]);
+    await database.drop();
+  });
+
+  it('delivers on B what A has committed', async () => {
+    const name = await city();
+    const stream = await open(`${b.url}/${name}`);
+    await a.emit(name, 3);
+    await stream.untilAll((frames) => frames.filter(isEvent).length === 3);
+    expect(events(stream).map((f) => [f.id, f.data.seq])).toEqual([['2', 2], ['3', 3], ['4', 4]]); // prettier-ignore
+  });
+
+  /** One reader that is cut at random, resumes at a random replica, and checks every event of every city. */
+  async function resumingReader(
+    from: string,
+    done: () => boolean,
+    last: (s: string) => number | undefined,
+  ): Promise<{ received: number; violations: string[] }> {
+    const position = new Map(from.split(',').map((p) => [p.split(':')[0]!, Number(p.split(':')[1])]));
+    const violations: string[] = [];
+    let received = 0;
+    let id = from;
+    const complete = (): boolean => done() && [...position].every(([name, seq]) => last(name) === undefined || seq >= last(name)!);
+    while (!complete()) {
+      const stream = await openStream(`${Math.random() < 0.5 ? a.url : b.url}/sup`, { headers: { 'last-event-id': id } });
+      expect(stream.response.status).toBe(200);
+      await pause(10 + Math.random() * 120);
+      await stream.close();
+      for (const frame of events(stream)) {
+        const before = position.get(frame.data.city as string) ?? 0;
+        if (frame.data.seq !== before + 1) violations.push(`${frame.data.city}: ${before} then ${frame.data.seq} (resumed from ${id})`);
+        position.set(frame.data.city as string, frame.data.seq as number);
+        received++;
+      }
+      id = lastId(stream) ?? id;
+    }
+    return { received, violations };
+  }
+
+  it.each([
+    ['few cities, composite ids', 3],
+    ['many cities, opaque ids', 30],
+  ])('20 writers, readers that resume anywhere: every event once and in order (%s)', async (_, cities) => {
+    const names = await Promise.all(Array.from({ length: cities }, city));
+    const from = await cursor();
+    let writing = 20;
+    const written = new Map<string, number>();
+    const writers = Array.from({ length: 20 }, async (_unused, w) => {
+      for (let i = 0; i < 25; i++) {
+        const name = names[(w * 7 + i) % names.length]!;
+        await (i % 2 === 0 ? a : b).emit(name, 1 + (i % 3));
+        written.set(name, (written.get(name) ?? 1) + 1 + (i % 3));
+      }
+      writing--;
+    });
+    const readers = Array.from({ length: 3 }, () => resumingReader(from, () => writing === 0, (name) => written.get(name))); // prettier-ignore
+    await Promise.all(writers);
+    for (const { received, violations } of await Promise.all(readers)) {
+      expect(violations).toEqual([]);
+      expect(received).toBe(20 * 25 * 2 - 20);
+    }
+  });
+
+  it('loses nothing when the LISTEN connections are killed', async () => {
+    const name = await city();
+    const stream = await open(`${b.url}/${name}`);
+    for (let i = 0; i < 5; i++) {
+      await a.emit(name, 2);
+      await sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'svc-listen'`.execute(
+        a.db,
+      );
+      await a.emit(name, 2);
+    }
+    await stream.untilAll((frames) => frames.filter(isEvent).length === 20);
+    expect(events(stream).map((f) => f.data.seq as number)).toEqual(Array.from({ length: 20 }, (_, i) => i + 2));
+    await eventually(() => a.listener.healthy && b.listener.healthy);
+  });
+
+  it('finds by polling what no notification announced', async () => {
+    const name = await city();
+    const stream = await open(`${b.url}/${name}`);
+    a.failpoints.arm('notify.before', () => {
+      throw new Error('dropped');
+    });
+    await a.emit(name, 1);
+    await stream.until(isEvent); // nothing but the poll would ever bring it
+  });
+
+  it('a city that registers joins open supervisor streams at its first event; one that leaves says its last', async () => {
+    const stream = await open(`${b.url}/sup`);
+    const name = `late${++made}`;
+    await a.join(name);
+    await stream.until((f) => isEvent(f) && f.data.city === name && f.data.type === 'city.created');
+    const before = lastId(stream)!;
+    await a.emit(name, 2);
+    await a.leave(name);
+    await stream.until((f) => f.data.city === name && f.data.type === 'city.unregister_requested');
+    // A client that was away meanwhile gets the rest of a city that is gone, and nothing of it twice.
+    const resumed = await open(`${a.url}/sup`, { 'last-event-id': before });
+    await resumed.until((f) => f.data.city === name && f.data.type === 'city.unregister_requested');
+    expect(events(resumed).filter((f) => f.data.city === name).map((f) => f.data.seq)).toEqual([2, 3, 4]); // prettier-ignore
+    const after = await open(`${a.url}/sup`, { 'last-event-id': lastId(stream)! });
+    await a.join(name);
+    await after.until((f) => isEvent(f) && f.data.city === name);
+    expect(events(after).filter((f) => f.data.city === name).map((f) => f.data.seq)).toEqual([5]); // prettier-ignore
+  });
+
+  it('a cursor captured before a registration delivers it; any other absent city starts at its head', async () => {
+    const old = await city();
+    const from = await cursor();
+    const name = await city();
+    const stream = await open(`${b.url}/sup?after=${encodeURIComponent(from)}`);
+    await stream.until((f) => isEvent(f) && f.data.city === name && f.data.type === 'city.created');
+    await a.emit('__supervisor__');
+    const supervisor = (await cursor()).split(',').find((p) => p.startsWith('__supervisor__:'))!;
+    const absent = await open(`${b.url}/sup?after=${supervisor}`);
+    await a.emit(old);
+    const first = await absent.until((f) => isEvent(f) && f.data.city === old);
+    expect(first.data.seq).toBe(2);
+    expect(events(absent).some((f) => f.data.city === name)).toBe(false);
+  });
+
+  it('a city stream ends when the city stops', async () => {
+    const name = await city();
+    const stream = await open(`${b.url}/${name}`);
+    await a.emit(name, 1, 'controller.stopped');
+    await stream.untilEnd();
+    expect(events(stream).map((f) => f.data.type as string)).toEqual(['controller.stopped']);
+  });
+
+  it('filters by type and by city, and its bookmarks move on all the same', async () => {
+    const [one, two] = [await city(), await city()];
+    const typed = await open(`${a.url}/${one}?after=0&type=wanted.kind`);
+    const only = await open(`${a.url}/sup?cities=${two}`);
+    await a.emit(one, 2);
+    await a.emit(one, 1, 'wanted.kind');
+    await a.emit(two, 1);
+    await typed.until((f) => f.data.type === 'wanted.kind');
+    await only.until((f) => isEvent(f));
+    await a.emit(one, 2);
+    await typed.until((f) => f.event === 'heartbeat' && f.id === '6');
+    expect(events(typed).map((f) => f.data.seq)).toEqual([4]);
+    expect(events(only).map((f) => f.data.city)).toEqual([two]);
+    expect(lastId(only)).toMatch(new RegExp(`^__supervisor__:\\d+,${two}:2$`));
+  });
+
+  it('heartbeats carry the position and never move it backwards', async () => {
+    const name = await city();
+    const stream = await open(`${b.url}/${name}`);
+    for (let i = 0; i < 30; i++) {
+      await a.emit(name);
+      await pause(20);
+    }
+    await stream.untilAll((frames) => frames.filter(isEvent).length === 30 && frames.at(-1)?.event === 'heartbeat');
+    const ids = stream.frames.map((f) => Number(f.id));
+    expect(ids.every((id, i) => i === 0 || id >= ids[i - 1]!)).toBe(true);
+    expect(stream.frames.filter((f) => f.event === 'heartbeat').length).toBeGreaterThan(2);
+  });
+
+  describe('positions', () => {
+    it('absent and empty mean the head; 0 means everything; Last-Event-ID wins', async () => {
+      const name = await city();
+      await a.emit(name, 4);
+      const all = await open(`${a.url}/${name}?after=0`);
+      const header = await open(`${a.url}/${name}?after=0`, { 'last-event-id': '4' });
+      const empty = await open(`${a.url}/${name}?after=`);
+      await a.emit(name, 1);
+      for (const s of [all, header, empty]) await s.until((f) => isEvent(f) && f.data.seq === 6);
+      expect([all, header, empty].map((s) => events(s).length)).toEqual([6, 2, 1]);
+    });
+
+    it('refuses malformed, future and expired ones before any header', async () => {
+      const name = await city();
+      await a.emit(name, 9);
+      for (const path of [
+        `/${name}?after=abc`,
+        `/${name}?after=-1`,
+        `/${name}?after=11`,
+        '/sup?after=0',
+        `/sup?after=${name}:x`,
+        `/sup?after=${name}:11`,
+        '/sup?after=~zz.AA!',
+      ]) {
+        const response = await fetch(`${a.url}${path}`);
+        expect([path, response.status]).toEqual([path, 400]);
+        expect(await response.text()).toMatch(/^invalid_cursor: /);
+      }
+      await sql`update event_streams set floor = 5 where name = ${name}`.execute(a.db);
+      await sql`delete from events e using event_streams s where e.stream_id = s.id and s.name = ${name} and e.seq <= 5`.execute(a.db);
+      for (const [path, oldest] of [
+        [`/${name}?after=4`, '5'],
+        [`/sup?after=${name}:4`, `${name}:5`],
+      ]) {
+        // prettier-ignore
+        const response = await fetch(`${a.url}${path}`);
+        expect([path, response.status]).toEqual([path, 410]);
+        expect(await response.text()).toContain(`oldest position is ${oldest}`);
+      }
+      const kept = await open(`${a.url}/${name}?after=5`);
+      await kept.untilAll((frames) => frames.filter(isEvent).length === 5);
+      expect((await fetch(`${a.url}/nowhere`)).status).toBe(404);
+    });
+
+    it('a name that never was a stream here has no effect', async () => {
+      const name = await city();
+      const stream = await open(`${a.url}/sup?after=${encodeURIComponent(`${await cursor()},zzz-unknown:5`)}`);
+      expect(stream.response.status).toBe(200);
+      await a.emit(name);
+      await stream.until((f) => isEvent(f) && f.data.city === name);
+    });
+  });
+
+  describe('a client that does not read', () => {
+    const EVENTS = 6_000;
+    const PAD = 'x'.repeat(1_500);
+
+    const flood = async (name: string): Promise<void> => {
+      for (let i = 0; i < EVENTS; i += 500) {
+        const batch = Array.from({ length: 500 }, () => ({
+          stream: name,
+          type: 'big.one',
+          version: 1,
+          actor: 'test',
+          payload: { pad: PAD },
+        }));
+        await a.transactions.run((tx) => a.log.append(tx, batch));
+      }
+    };
+    const connection = (path: string): Promise<Socket> =>
+      new Promise((resolve, reject) => {
+        const target = new URL(b.url);
+        const socket = connect({ host: target.hostname, port: Number(target.port) }, () => {
+          socket.write(`GET ${path} HTTP/1.1\r\nHost: local\r\n\r\n`);
+          socket.once('data', () => {
+            socket.pause();
+            resolve(socket);
+          });
+        }).on('error', reject);
+      });
+
+    it('is passed over without delaying others, continues where it was, and misses nothing', async () => {
+      const name = await city();
+      const socket = await connection(`/${name}`);
+      const other = await open(`${b.url}/${name}`);
+      await flood(name);
+      await other.untilAll((frames) => frames.filter(isEvent).length === EVENTS, 20_000);
+      const seqs: number[] = [];
+      let text = '';
+      socket.on('data', (chunk: Buffer) => {
+        text += chunk.toString('latin1');
+        for (let at = text.indexOf('\n\n'); at >= 0; at = text.indexOf('\n\n')) {
+          const frame = text.slice(0, at);
+          text = text.slice(at + 2);
+          if (frame.includes('event: event')) seqs.push(Number(/^id: (\d+)/m.exec(frame)![1]));
+        }
+      });
+      socket.resume();
+      await eventually(() => seqs.length === EVENTS, 20_000);
+      expect(seqs.every((seq, i) => seq === i + 2)).toBe(true);
+      socket.destroy();
+    });
+
+    it('is closed after ten seconds without progress', async () => {
+      const name = await city();
+      const socket = await connection(`/${name}`);
+      let closed = false;
+      socket.on('close', () => (closed = true)).on('error', () => (closed = true));
+      await flood(name);
+      await eventually(() => b.hub.openStreams === 0, 20_000);
+      socket.resume();
+      await eventually(() => closed, 5_000);
+    });
+  });
+
+  it('ends open streams cleanly at shutdown, with a bookmark and a retry time', async () => {
+    const name = await city();
+    const c = await StreamReplica.start(database.url);
+    const streams = await Promise.all([open(`${c.url}/${name}`), open(`${c.url}/sup`)]);
+    await Promise.all(streams.map((s) => s.until((f) => f.event === 'heartbeat')));
+    await c.stop();
+    await Promise.all(streams.map((s) => s.untilEnd(2_000)));
+    expect(streams[0]!.frames.at(-1)).toMatchObject({ event: 'heartbeat', id: '1' });
+  });
+});
