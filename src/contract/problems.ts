@@ -28,6 +28,7 @@ export const PROBLEMS = {
   city_not_found: kind('not_found', 404, 'City Not Found'),
   method_not_allowed: kind('method_not_allowed', 405, 'Method Not Allowed'),
   not_acceptable: kind('not_acceptable', 406, 'Not Acceptable'),
+  request_timeout: kind('request_timeout', 408, 'Request Timeout'),
   conflict: kind('conflict', 409, 'Conflict'),
   wrong_state: kind('conflict', 409, 'Wrong State Conflict'),
   operation_in_progress: kind('conflict', 409, 'Operation In Progress'),

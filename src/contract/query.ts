@@ -1,0 +1,66 @@
+import { z } from 'zod';
+
+/**
+ * Schemas of query parameters. A query arrives as text; these turn it into values and still document the value's
+ * type. An empty value (`?limit=`) counts as not given. Put them into a `z.strictObject`, so that an unknown
+ * parameter is refused.
+ *
+ * @example const ListQuery = z.strictObject({ limit: queryInt({ min: 0, max: 1000, default: 100 }), type: queryText() });
+ */
+
+const INTEGER = /^[+-]?\d{1,15}$/;
+
+function toInteger(value: unknown): unknown {
+  return typeof value === 'string' && INTEGER.test(value) ? Number(value) : value;
+}
+
+function toBoolean(value: unknown): unknown {
+  if (value === 'true' || value === '1') return true;
+  if (value === 'false' || value === '0') return false;
+  return value;
+}
+
+function toList(value: unknown): unknown {
+  const parts = Array.isArray(value) ? (value as unknown[]) : [value];
+  return parts.every((part) => typeof part === 'string') ? parts.flatMap((part) => part.split(',')).map((part) => part.trim()) : value;
+}
+
+interface IntOptions {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+function int({ min, max }: IntOptions): z.ZodPreprocess<z.ZodInt> {
+  let schema = z.int('must be an integer');
+  if (min !== undefined) schema = schema.min(min);
+  if (max !== undefined) schema = schema.max(max);
+  return z.preprocess(toInteger, schema) as z.ZodPreprocess<z.ZodInt>;
+}
+
+/** A decimal integer; with `default` it is always present in the result. */
+export function queryInt(options: IntOptions & { default: number }): z.ZodDefault<z.ZodPreprocess<z.ZodInt>>;
+export function queryInt(options?: IntOptions): z.ZodOptional<z.ZodPreprocess<z.ZodInt>>;
+export function queryInt(options: IntOptions & { default?: number } = {}): z.ZodType<number | undefined> {
+  return options.default === undefined ? int(options).optional() : int(options).default(options.default);
+}
+
+/** `true`, `false`, `1` or `0`; absent means false. */
+export function queryBool(): z.ZodDefault<z.ZodPreprocess<z.ZodBoolean>> {
+  return (z.preprocess(toBoolean, z.boolean('must be true or false')) as z.ZodPreprocess<z.ZodBoolean>).default(false);
+}
+
+/** Comma-separated, also repeated; items are trimmed and keep their order. Bounded, so that a query cannot grow without limit. */
+export function queryList(options: { max?: number } = {}): z.ZodOptional<z.ZodPreprocess<z.ZodArray<z.ZodString>>> {
+  return (z.preprocess(toList, z.array(z.string()).max(options.max ?? 1000)) as z.ZodPreprocess<z.ZodArray<z.ZodString>>).optional();
+}
+
+/** One text value; given twice it is refused. */
+export function queryText(options: { max?: number; pattern?: RegExp } = {}): z.ZodOptional<z.ZodString> {
+  const text = z.string('must be given once').max(options.max ?? 4096);
+  return (options.pattern === undefined ? text : text.regex(options.pattern)).optional();
+}
+
+/** One of the given words. */
+export function queryEnum<const T extends readonly [string, ...string[]]>(values: T): z.ZodOptional<z.ZodEnum<{ [K in T[number]]: K }>> {
+  return z.enum(values).optional() as z.ZodOptional<z.ZodEnum<{ [K in T[number]]: K }>>;
+}

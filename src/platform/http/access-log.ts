@@ -1,0 +1,62 @@
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import type { Histogram } from 'prom-client';
+import type { Metrics } from '../health/metrics.js';
+import type { AppLogger } from '../logging/logger.js';
+import type { RouteConfiguration } from './gate.js';
+import { pathOf, principalOf, requestId } from './request.js';
+
+/** One structured line and one observation a request. Access never goes to the event log. */
+const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** Probes and scrapes come all the time; their lines are for debugging only. */
+const QUIET: ReadonlySet<string> = new Set(['/health', '/ready', '/metrics']);
+type Label = 'method' | 'route' | 'status';
+type Done = (request: FastifyRequest, reply: FastifyReply) => void;
+
+export class AccessLog {
+  #seconds: Histogram<Label> | undefined;
+
+  constructor(private readonly log: AppLogger) {}
+
+  use(metrics: Metrics): void {
+    this.#seconds = metrics.histogram({
+      name: 'svc_http_request_duration_seconds',
+      help: 'Time from the request to the end of its answer; streams are not observed.',
+      labelNames: ['method', 'route', 'status'],
+      buckets: BUCKETS,
+    });
+  }
+
+  /** What to do when an answer on this route has ended. The labelled child of each status is looked up once. */
+  forRoute(route?: RouteOptions): Done {
+    const children = new Map<number, Histogram.Internal<Label>>();
+    const { operation } = (route?.config ?? {}) as RouteConfiguration;
+    const url = route?.url ?? 'unmatched';
+    const level = QUIET.has(url) ? 'debug' : 'info';
+    const stream = operation?.stream !== undefined;
+    const { pino } = this.log;
+    return (request, reply) => {
+      const status = reply.statusCode;
+      if (!stream || status !== 200) {
+        let child = children.get(status);
+        if (child === undefined && this.#seconds !== undefined) {
+          const method = route === undefined ? 'other' : request.method;
+          children.set(status, (child = this.#seconds.labels({ method, route: url, status: String(status) })));
+        }
+        child?.observe(reply.elapsedTime / 1000);
+      }
+      if (!pino.isLevelEnabled(level)) return;
+      pino[level](
+        {
+          request_id: requestId(request),
+          method: request.method,
+          path: pathOf(request.raw.url ?? '/'),
+          status,
+          ms: Math.round(reply.elapsedTime * 10) / 10,
+          operation: operation?.id,
+          caller: principalOf(request).actor,
+        },
+        'request',
+      );
+    };
+  }
+}

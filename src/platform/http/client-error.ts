@@ -1,0 +1,35 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { PROBLEM_TYPE, problemBody, problemForStatus } from './problem.renderer.js';
+
+/** What the HTTP parser itself refuses: answered as a problem on the bare socket, which is then closed. */
+const STATUS: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
+
+export function answerClientError(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  // A reply is already on its way on this connection: anything written now would land inside it.
+  const { _httpMessage: sending } = socket as Socket & { _httpMessage?: { headersSent?: boolean } };
+  if (sending?.headersSent === true) {
+    socket.destroy();
+    return;
+  }
+  const found = problemForStatus(STATUS[error.code ?? ''] ?? 400);
+  const body = problemBody(found, '/');
+  const { status } = found.kind;
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      `Date: ${new Date().toUTCString()}`,
+      `Content-Type: ${PROBLEM_TYPE}`,
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `X-SVC-Request-Id: ${requestId}`,
+      'Vary: Origin',
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+}

@@ -1,0 +1,178 @@
+import type { FastifyReply, FastifyRequest, RouteOptions, onRequestHookHandler } from 'fastify';
+import { problem, type ProblemError } from '../../contract/problems.js';
+import type { AppConfig } from '../config/config.js';
+import { Authenticator } from './authenticator.js';
+import { HostAllowList } from './host.js';
+import type { OperationSpec } from './operation.decorator.js';
+import { CORS_HEADERS, OriginPolicy } from './origins.js';
+import type { ProblemRenderer } from './problem.renderer.js';
+import { pathOf, REQUEST_ID_HEADER, requestId, setPrincipal } from './request.js';
+import { RouteTable } from './routes.js';
+
+/**
+ * The front door, run before anything reads a body. One hook a route, closed over what is known about the route, so
+ * that a read costs a handful of comparisons. The order is part of the contract: request id, Host, CORS, key, CSRF,
+ * read-only; then the router's own answers.
+ */
+const MUTATIONS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+const MAX_TARGET = 512 * 1024;
+
+/** What a route may say about itself in Fastify's route configuration. */
+export interface RouteConfiguration {
+  readonly operation?: OperationSpec;
+  /** True when the handler declares no query parameters: any is refused. */
+  readonly noQuery?: boolean;
+}
+
+export class Gate {
+  readonly #hosts: HostAllowList;
+  readonly #origins: OriginPolicy;
+  readonly #routes = new RouteTable();
+  #authenticator: Authenticator | undefined;
+  #draining = false;
+
+  constructor(
+    private readonly config: AppConfig,
+    private readonly renderer: ProblemRenderer,
+  ) {
+    this.#hosts = new HostAllowList(config.allowedHosts);
+    this.#origins = new OriginPolicy(config.allowedOrigins);
+  }
+
+  use(authenticator: Authenticator): void {
+    this.#authenticator = authenticator;
+  }
+
+  /** From now on every answer tells the client to open its next connection elsewhere. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  /** The hook of one route; also notes the route for 405. */
+  forRoute(route: RouteOptions): onRequestHookHandler {
+    const method = [route.method].flat()[0]!.toUpperCase();
+    const { operation, noQuery } = (route.config ?? {}) as RouteConfiguration;
+    const mutation = MUTATIONS.has(method);
+    const needsKey = this.config.auth === 'keys' && operation !== undefined && operation.public !== true;
+    const noHead = method === 'HEAD' && operation?.stream !== undefined;
+    if (!noHead) this.#routes.add(route);
+    const after = (request: FastifyRequest): ProblemError | undefined => {
+      if (noHead) return methodNotAllowed(['GET', 'OPTIONS']);
+      return (mutation ? this.#mutation(request) : undefined) ?? target(request.raw.url!, noQuery === true);
+    };
+    return (request, reply, done) => {
+      const refused = this.#open(request, reply, mutation);
+      if (refused !== undefined) return this.renderer.send(refused, request, reply);
+      if (!needsKey) {
+        const why = after(request);
+        return why === undefined ? done() : this.renderer.send(why, request, reply);
+      }
+      this.#authenticate(request, mutation, (why) => {
+        const last = why ?? after(request);
+        if (last === undefined) done();
+        else this.renderer.send(last, request, reply);
+      });
+    };
+  }
+
+  /** Answers a request that no route matched: preflights, 404 and 405. */
+  readonly unmatched = (request: FastifyRequest, reply: FastifyReply): void => {
+    const refused = this.#open(request, reply, false);
+    if (refused !== undefined) return this.renderer.send(refused, request, reply);
+    if (request.method === 'OPTIONS') return void reply.code(204).send();
+    const url = request.raw.url ?? '/';
+    const long = target(url, false);
+    if (long !== undefined) return this.renderer.send(long, request, reply);
+    const path = pathOf(url);
+    const allow = this.#routes.allow(path);
+    const why = allow === undefined ? problem('not_found', `no such path: ${shown(path)}`) : methodNotAllowed(allow);
+    this.renderer.send(why, request, reply);
+  };
+
+  /** Answers what Fastify refuses before any hook has run (a malformed path, an endless parameter). */
+  readonly refused = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    this.renderer.send(this.#open(request, reply, false) ?? error, request, reply);
+  };
+
+  /** Request id, Host and CORS, for every request there is. */
+  #open(request: FastifyRequest, reply: FastifyReply, mutation: boolean): ProblemError | undefined {
+    void reply.header(REQUEST_ID_HEADER, requestId(request)).header('vary', 'Origin');
+    if (this.#draining) void reply.header('connection', 'close');
+    const { host, origin } = request.raw.headers;
+    if (!this.#hosts.allows(host)) return problem('host_not_allowed', 'supervisor Host header is not allowed');
+    if (origin === undefined) return undefined;
+    if (this.#origins.allows(origin, host)) {
+      void reply.header('access-control-allow-origin', origin);
+      for (const [name, value] of CORS_HEADERS) void reply.header(name, value);
+    } else if (mutation) return problem('origin_not_allowed', 'pages of this origin may not change anything');
+    return undefined;
+  }
+
+  #mutation(request: FastifyRequest): ProblemError | undefined {
+    const csrf = request.raw.headers['x-svc-request'];
+    if (csrf === undefined || csrf === '') return problem('csrf', 'X-SVC-Request header required on mutation endpoints');
+    if (this.config.readOnly) return problem('read_only', 'mutations disabled: server bound to non-localhost address');
+    return undefined;
+  }
+
+  #authenticate(request: FastifyRequest, mutation: boolean, then: (why: unknown) => void): void {
+    const token = bearer(request.raw.headers.authorization);
+    if (token === undefined || this.#authenticator === undefined)
+      return then(unauthorized('an API key is required: Authorization: Bearer svc_…'));
+    const judge = (principal: Awaited<ReturnType<Authenticator['authenticate']>>): void => {
+      if (principal === undefined) return then(unauthorized('the API key is not valid'));
+      if (mutation && principal.scope !== 'write') return then(problem('forbidden', 'the API key may only read'));
+      setPrincipal(request, principal);
+      then(undefined);
+    };
+    const found = this.#authenticator.authenticate(token);
+    if (found instanceof Promise) found.then(judge).catch(then);
+    else judge(found);
+  }
+}
+
+function bearer(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : /^bearer +(\S{1,512}) *$/i.exec(header)?.[1];
+}
+
+function unauthorized(why: string): ProblemError {
+  return problem('unauthorized', why, { headers: { 'www-authenticate': 'Bearer' } });
+}
+
+function methodNotAllowed(allow: readonly string[]): ProblemError {
+  return problem('method_not_allowed', `allowed here: ${allow.join(', ')}`, { headers: { allow: allow.join(', ') } });
+}
+
+/** Refuses request targets that could not be stored, decoded or understood. */
+function target(url: string, noQuery: boolean): ProblemError | undefined {
+  if (url.length > MAX_TARGET) return problem('uri_too_long', `the request target exceeds ${MAX_TARGET} bytes`);
+  const at = url.indexOf('?');
+  const query = at === -1 ? '' : url.slice(at + 1);
+  if (url.includes('%')) {
+    const escapes = wellEscaped(query);
+    if (!escapes) return problem('bad_request', 'the query has a malformed percent-encoding');
+    if (url.includes('%00')) {
+      const location = query.includes('%00') ? 'query' : 'path';
+      return problem('validation_failed', 'validation failed', { errors: [{ message: 'must not contain NUL characters', location }] });
+    }
+  }
+  if (noQuery && query !== '') {
+    const names = [...new Set(new URLSearchParams(query).keys())].slice(0, 20);
+    const errors = names.map((name) => ({ message: 'unexpected property', location: `query.${name}` }));
+    if (errors.length > 0) return problem('validation_failed', 'validation failed', { errors });
+  }
+  return undefined;
+}
+
+function wellEscaped(query: string): boolean {
+  try {
+    decodeURIComponent(query);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function shown(path: string): string {
+  return path.length > 200 ? `${path.slice(0, 200)}…` : path;
+}

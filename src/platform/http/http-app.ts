@@ -1,0 +1,135 @@
+import { ModulesContainer, NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { DynamicModule, InjectionToken, Type } from '@nestjs/common';
+import { fastify, type FastifyInstance } from 'fastify';
+import type { AppConfig } from '../config/config.js';
+import { Lifecycle } from '../health/lifecycle.js';
+import { Metrics } from '../health/metrics.js';
+import type { AppLogger } from '../logging/logger.js';
+import { AccessLog } from './access-log.js';
+import { HttpAdapter } from './adapter.js';
+import { Authenticator } from './authenticator.js';
+import { parseJson } from './body.parser.js';
+import { answerClientError } from './client-error.js';
+import { Gate } from './gate.js';
+import { ProblemFilter } from './problem.filter.js';
+import { ERROR_MAPPERS, ProblemRenderer, type ErrorMapper } from './problem.renderer.js';
+import { createRequestIds } from './request.js';
+import { ContractValidationPipe } from './validation.pipe.js';
+
+/**
+ * The HTTP room's front: a Nest application on Fastify whose every answer, from the socket's parser errors to a
+ * handler's bug, carries a request id and is problem details when it is a refusal. It knows no table and no product.
+ */
+export type RootModule = Type | DynamicModule;
+
+export interface HttpAppOptions {
+  /** Routes outside the typed contract (the document, its pages), added before Nest's. */
+  readonly extend?: (instance: FastifyInstance) => void;
+}
+
+const BODY_LIMIT = 1024 * 1024;
+/** A composite cursor of ten thousand cities has to fit into a request target. */
+const MAX_HEADERS = 1024 * 1024;
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Longer than the idle limit of a proxy in front, so that the proxy closes first and never writes into a closed socket. */
+const KEEP_ALIVE_MS = 75_000;
+const MAX_PARAM = 1024;
+
+/**
+ * Builds and initialises the application; the caller listens. It stops through `Lifecycle`: phase `accept` closes the
+ * listener, phase `server` the application.
+ *
+ * @throws Error when `SVC_AUTH=keys` and no Authenticator is bound.
+ */
+export async function createHttpApp(
+  root: RootModule,
+  config: AppConfig,
+  logger: AppLogger,
+  options: HttpAppOptions = {},
+): Promise<NestFastifyApplication> {
+  const log = logger.child('http');
+  const renderer = new ProblemRenderer(log);
+  const gate = new Gate(config, renderer);
+  const access = new AccessLog(log);
+  const instance = createInstance(gate, renderer, access);
+  options.extend?.(instance);
+
+  const app = await NestFactory.create<NestFastifyApplication>(root, new HttpAdapter(instance), {
+    logger,
+    abortOnError: false,
+    bodyParser: false,
+    forceCloseConnections: true,
+  });
+  app.useGlobalPipes(new ContractValidationPipe());
+  app.useGlobalFilters(new ProblemFilter(renderer));
+  renderer.use(bound<readonly ErrorMapper[]>(app, ERROR_MAPPERS) ?? []);
+  const metrics = bound<Metrics>(app, Metrics);
+  if (metrics !== undefined) access.use(metrics);
+  const authenticator = bound<Authenticator>(app, Authenticator);
+  if (authenticator !== undefined) gate.use(authenticator);
+  else if (config.auth === 'keys') throw new Error('SVC_AUTH=keys needs an Authenticator in the root module');
+  bound<Lifecycle>(app, Lifecycle)?.onStop('accept', 'http listener', () => stopAccepting(gate, instance));
+  bound<Lifecycle>(app, Lifecycle)?.onStop('server', 'http application', () => app.close());
+  await app.init();
+  return app;
+}
+
+function createInstance(gate: Gate, renderer: ProblemRenderer, access: AccessLog): FastifyInstance {
+  const nextId = createRequestIds();
+  const instance = fastify({
+    genReqId: nextId,
+    requestIdHeader: false,
+    logger: false,
+    bodyLimit: BODY_LIMIT,
+    forceCloseConnections: true,
+    return503OnClosing: false,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    http: { maxHeaderSize: MAX_HEADERS, requireHostHeader: false },
+    routerOptions: { maxParamLength: MAX_PARAM, caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false },
+    frameworkErrors: gate.refused,
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, nextId()),
+  });
+  instance.addHook('onRoute', (route) => {
+    route.onRequest = [gate.forRoute(route)].concat((route.onRequest ?? []) as never);
+    const ended = access.forRoute(route);
+    route.onResponse = (request, reply, done) => {
+      ended(request, reply);
+      done();
+    };
+  });
+  const ended = access.forRoute();
+  instance.addHook('onRequest', (request, reply, done) => (request.is404 ? gate.unmatched(request, reply) : done()));
+  instance.addHook('onResponse', (request, reply, done) => {
+    if (request.is404) ended(request, reply);
+    done();
+  });
+  instance.removeAllContentTypeParsers();
+  instance.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+    try {
+      done(null, parseJson(body as string));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  instance.setErrorHandler((error, request, reply) => renderer.send(error, request, reply));
+  instance.setNotFoundHandler((request, reply) => gate.unmatched(request, reply));
+  // An expectation that we do not know is ignored, as RFC 9110 allows; Node's own answer would be a bare 417.
+  instance.server.on('checkExpectation', (request, response) => instance.server.emit('request', request, response));
+  return instance;
+}
+
+function stopAccepting(gate: Gate, instance: FastifyInstance): void {
+  gate.drain();
+  if (instance.server.listening) instance.server.close();
+}
+
+/** A provider that some module of the application may or may not have. */
+function bound<T>(app: NestFastifyApplication, token: InjectionToken<T>): T | undefined {
+  for (const module of app.get(ModulesContainer).values()) {
+    const found = module.providers.get(token);
+    if (found !== undefined) return found.instance as T;
+  }
+  return undefined;
+}

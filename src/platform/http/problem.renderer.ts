@@ -1,0 +1,122 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { ProblemError, PROBLEMS, problem, type ProblemName } from '../../contract/problems.js';
+import type { AppLogger } from '../logging/logger.js';
+import { pathOf, REQUEST_ID_HEADER, requestId } from './request.js';
+import { invalid } from './validation.pipe.js';
+
+/**
+ * Turns whatever was thrown into problem details (RFC 9457). Only problems and the framework's own refusals speak
+ * to the client; everything else is logged with its stack and answered as an opaque 500.
+ */
+export const PROBLEM_TYPE = 'application/problem+json';
+
+/** Another room's translation of its errors into problems; returns what it does not know unchanged. */
+export type ErrorMapper = (error: unknown) => unknown;
+
+/** Token of the list of mappers, bound by the root module. */
+export const ERROR_MAPPERS = Symbol('ERROR_MAPPERS');
+
+/** What a status means when only a status is known (errors of Fastify, Nest and Node). */
+const BY_STATUS: Readonly<Record<number, readonly [ProblemName, string]>> = {
+  400: ['bad_request', 'the request is malformed'],
+  401: ['unauthorized', 'authentication required'],
+  403: ['forbidden', 'not allowed'],
+  404: ['not_found', 'no such resource'],
+  405: ['method_not_allowed', 'method not allowed'],
+  406: ['not_acceptable', 'not acceptable'],
+  408: ['request_timeout', 'the request did not arrive in time'],
+  409: ['conflict', 'conflict'],
+  413: ['payload_too_large', 'the request body exceeds 1 MiB'],
+  414: ['uri_too_long', 'the request target is too long'],
+  415: ['unsupported_media_type', 'the content type must be application/json'],
+  422: ['validation_failed', 'validation failed'],
+  429: ['rate_limited', 'too many requests'],
+  431: ['headers_too_large', 'the request headers are too large'],
+  501: ['not_implemented', 'not implemented'],
+  503: ['unavailable', 'the service is not available, try again'],
+};
+
+/** The body of a problem as sent. */
+export function problemBody(error: ProblemError, instance: string): string {
+  const { code, status, title } = error.kind;
+  const body = { type: `urn:supervisor:error:${code}`, title, status, detail: error.detail, instance, code };
+  return JSON.stringify(error.errors === undefined ? body : { ...body, errors: error.errors });
+}
+
+/** A problem for a bare status; unknown statuses become 400 or 500 by their class. */
+export function problemForStatus(status: number, cause?: unknown): ProblemError {
+  const known = BY_STATUS[status] ?? (status >= 400 && status < 500 ? BY_STATUS[400] : undefined);
+  if (known === undefined) return problem('internal', 'internal server error', { cause });
+  return problem(known[0], known[1], { cause });
+}
+
+export class ProblemRenderer {
+  #mappers: readonly ErrorMapper[] = [];
+
+  constructor(private readonly log: AppLogger) {}
+
+  /** Once, while the application starts. */
+  use(mappers: readonly ErrorMapper[]): void {
+    this.#mappers = mappers;
+  }
+
+  toProblem(error: unknown): ProblemError {
+    if (error instanceof ProblemError) return error;
+    for (const map of this.#mappers) {
+      const mapped = map(error);
+      if (mapped instanceof ProblemError) return mapped;
+    }
+    const status = clientStatus(error);
+    return status === undefined ? problem('internal', 'internal server error', { cause: error }) : problemForStatus(status, error);
+  }
+
+  /** Answers with the problem, as bytes (Fastify would add a charset to the media type of a text). Once headers are out nothing more can be said: the connection is cut. */
+  send(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const found = this.toProblem(error);
+    if (found.kind.status >= 500) this.#report(found, error, request);
+    if (reply.sent || reply.raw.headersSent) {
+      if (!reply.raw.writableEnded) reply.raw.destroy();
+      return;
+    }
+    const { retryAfter, status } = found.kind;
+    if (!reply.hasHeader(REQUEST_ID_HEADER)) void reply.header(REQUEST_ID_HEADER, requestId(request));
+    if (retryAfter !== undefined) void reply.header('retry-after', String(retryAfter));
+    for (const name of Object.keys(found.headers)) void reply.header(name, found.headers[name]);
+    reply.removeHeader('content-length');
+    void reply
+      .code(status)
+      .header('content-type', PROBLEM_TYPE)
+      .send(Buffer.from(problemBody(found, pathOf(request.raw.url ?? '/'))));
+  }
+
+  #report(found: ProblemError, error: unknown, request: FastifyRequest): void {
+    const fields = {
+      request_id: requestId(request),
+      method: request.method,
+      path: pathOf(request.raw.url ?? '/'),
+      err: found.cause ?? error,
+    };
+    if (found.kind.status === 500) this.log.error(fields, 'a request failed unexpectedly');
+    else this.log.warn(fields, found.detail);
+  }
+}
+
+/** The 4xx that Fastify or Nest meant, or undefined when the error says nothing about the request. */
+function clientStatus(error: unknown): number | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  const status = 'getStatus' in error && typeof error.getStatus === 'function' ? (error.getStatus as () => unknown)() : statusCode(error);
+  if (typeof status !== 'number') return undefined;
+  return (status >= 400 && status < 500) || status === 501 || status === 503 ? status : undefined;
+}
+
+/** `statusCode` is trusted on errors of Fastify and its plugins only. */
+function statusCode(error: object): unknown {
+  const own = 'code' in error && typeof error.code === 'string' && error.code.startsWith('FST_');
+  return own && 'statusCode' in error ? error.statusCode : undefined;
+}
+
+/** For handlers that parse by hand: a zod error as the same 422 that the pipe makes. */
+export function problemFromZod(error: z.ZodError, root: string, value: unknown): Error {
+  return invalid(error, root, value);
+}

@@ -1,0 +1,58 @@
+import { randomFillSync } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ANYBODY, type Principal } from '../../contract/principal.js';
+
+/** What the front door knows about a request, and the headers that every response carries. */
+export const REQUEST_ID_HEADER = 'x-svc-request-id';
+
+const ID_BYTES = 8;
+
+/** Mints request ids (16 hex characters). Random bytes are drawn in blocks: one system call for 512 requests. */
+export function createRequestIds(): () => string {
+  const block = Buffer.allocUnsafe(ID_BYTES * 512);
+  let at = block.length;
+  return () => {
+    if (at === block.length) {
+      randomFillSync(block);
+      at = 0;
+    }
+    const from = at;
+    at += ID_BYTES;
+    return block.toString('hex', from, at);
+  };
+}
+
+/** The id of this request, as sent in `X-SVC-Request-Id`. An inbound one is never honoured. */
+export function requestId(request: FastifyRequest): string {
+  return request.id;
+}
+
+const principals = new WeakMap<FastifyRequest, Principal>();
+
+/** Who calls. Without keys everybody is the same principal. */
+export function principalOf(request: FastifyRequest): Principal {
+  return principals.get(request) ?? ANYBODY;
+}
+
+/** Called by the gate only, once the key is known to be good. */
+export function setPrincipal(request: FastifyRequest, principal: Principal): void {
+  principals.set(request, principal);
+}
+
+/**
+ * Takes the reply out of Fastify's hands for a stream. The returned headers (request id, CORS, what the handler
+ * set) belong into the `writeHead` of `reply.raw`.
+ */
+export function hijack(reply: FastifyReply): Record<string, string | number | string[]> {
+  const headers: Record<string, string | number | string[]> = {};
+  for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) headers[name] = value;
+  reply.hijack();
+  return headers;
+}
+
+/** The path of the request without its query, safe to put into a URI. */
+export function pathOf(url: string): string {
+  const end = url.search(/[?#]/);
+  const path = end === -1 ? url : url.slice(0, end);
+  return /^[\w\-.~!$&'()*+,;=:@/%]*$/.test(path) ? path : encodeURI(path.toWellFormed());
+}
