@@ -35,13 +35,13 @@ export interface SupervisorStreamRequest {
 
 /** Asked every two seconds for the keys of open streams; false ends their streams. */
 export abstract class KeyValidity {
-  abstract stillValid(keyId: string): Promise<boolean>;
+  abstract stillValid(keyId: string): boolean | Promise<boolean>;
 }
 
 /** A stream whose position is accepted: from here on nothing can fail any more, so headers may be sent. */
 export interface Opening {
   /** Sends the headers and takes the socket over. `headers` are added to the stream's own. */
-  begin(response: ServerResponse, headers: Readonly<Record<string, string>>): Promise<void>;
+  begin(response: ServerResponse, headers: Readonly<Record<string, string | number | string[]>>): Promise<void>;
 }
 
 const given = (value: string | undefined): string | undefined => {
@@ -239,7 +239,7 @@ export class EventStreams {
 
   async #recheck(): Promise<void> {
     for (const [keyId, open] of [...this.#keyed]) {
-      const valid = await this.keys.stillValid(keyId).catch(() => true);
+      const valid = await Promise.resolve(this.keys.stillValid(keyId)).catch(() => true);
       if (!valid) for (const s of [...open]) s.end('');
     }
   }
