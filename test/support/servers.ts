@@ -1,5 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { migrate } from '../../src/platform/database/migrator.js';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { migrateAll } from '../../src/entry/schema.js';
+import { startEmbedded } from '../../src/platform/embedded/embedded-postgres.js';
 import { adminAt, withDatabase } from './database.js';
 import { redisServerPath, startRedis } from './redis.js';
 
@@ -19,7 +23,7 @@ export async function startServers(): Promise<void> {
     const left = await adminAt<{ datname: string }>(serverUrl, 'select datname from pg_database where starts_with(datname, $1)', [prefix]);
     for (const { datname } of left) await adminAt(serverUrl, `drop database if exists "${datname}" with (force)`);
   });
-  await migrate(withDatabase(serverUrl, template));
+  await migrateAll(withDatabase(serverUrl, template));
   process.env.SVC_TEST_SERVER_URL = serverUrl;
   process.env.SVC_TEST_PREFIX = prefix;
   process.env.SVC_TEST_TEMPLATE = template;
@@ -32,7 +36,14 @@ export async function stopServers(): Promise<void> {
 
 async function database(): Promise<string> {
   if (process.env.TEST_DATABASE_URL !== undefined) return process.env.TEST_DATABASE_URL;
-  throw new Error('TEST_DATABASE_URL is not set');
+  const dir = await mkdtemp(join(tmpdir(), 'svc-test-pg-'));
+  await chmod(dir, 0o755);
+  const server = await startEmbedded(dir, { durable: false });
+  stops.push(async () => {
+    await server.stop();
+    await rm(dir, { recursive: true, force: true });
+  });
+  return server.url;
 }
 
 async function redis(): Promise<string | undefined> {

@@ -140,9 +140,16 @@ export class ServerProcess {
   /** Fast shutdown; immediate, which loses nothing and recovers at the next start, when that takes too long. */
   async stop(): Promise<void> {
     this.child.kill('SIGINT');
-    const how = await Promise.race([this.exited, sleep(STOP_FAST_MS).then(() => 'late' as const)]);
-    if (how === 'late') this.child.kill('SIGQUIT');
+    const over = new AbortController();
+    void this.exited.then(() => over.abort());
+    await sleep(STOP_FAST_MS, over.signal);
+    if (this.running) this.child.kill('SIGQUIT');
     await this.exited;
+  }
+
+  /** Immediate shutdown, not waited for. */
+  quit(): void {
+    this.child.kill('SIGQUIT');
   }
 
   async lastLines(): Promise<string> {

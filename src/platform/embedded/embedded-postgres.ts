@@ -19,6 +19,8 @@ export interface EmbeddedPostgres {
   readonly lost: Promise<void>;
   /** Stops the server and gives the directory back. Safe to call twice. */
   stop(): Promise<void>;
+  /** Ends the server at once, without waiting; its next start recovers. */
+  abandon(): void;
 }
 
 export interface EmbeddedOptions {
@@ -78,7 +80,7 @@ async function startLocked(dataDir: string, lock: DirectoryLock, options: Embedd
     throw error;
   }
   const lost = server.exited.then(() => (stopped === undefined ? undefined : new Promise<void>(() => undefined)));
-  return { url: url(DATABASE), lost, stop };
+  return { url: url(DATABASE), lost, stop, abandon: () => server.quit() };
 }
 
 /** Waits until the server takes connections (it may be recovering) and holds our database. */

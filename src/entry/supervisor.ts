@@ -1,0 +1,74 @@
+import type { AppConfig } from '../platform/config/config.js';
+import { startEmbedded, type EmbeddedPostgres } from '../platform/embedded/embedded-postgres.js';
+import { AppLogger, createLogger } from '../platform/logging/logger.js';
+import { startApplication, type Application } from './application.js';
+import { migrateAll } from './schema.js';
+
+/** Rooms end in phases with limits of their own; the whole has to be over before an orchestrator loses patience. */
+const STOP_APPLICATION_MS = 4_000;
+
+export interface SupervisorOptions {
+  readonly sudoUid?: string | undefined;
+  /** Said before steps that take time. */
+  readonly onStep?: (what: string) => void;
+  /** The embedded server has ended by itself; the supervisor cannot go on. */
+  readonly onLost?: () => void;
+}
+
+/** One process of the product: in embedded mode with its database server, otherwise on the one it is given. */
+export class Supervisor {
+  readonly logger: AppLogger;
+  #embedded: EmbeddedPostgres | undefined;
+  #application: Application | undefined;
+  #starting: Promise<Application> | undefined;
+  #stopping: Promise<void> | undefined;
+
+  constructor(
+    private readonly config: AppConfig,
+    private readonly options: SupervisorOptions = {},
+  ) {
+    this.logger = new AppLogger(createLogger(config.logLevel, { role: config.role, process: config.processId }));
+  }
+
+  get stopping(): boolean {
+    return this.#stopping !== undefined;
+  }
+
+  start(): Promise<Application> {
+    return (this.#starting ??= this.#start());
+  }
+
+  /** Stops in order what was started, the database server last. Also in the middle of a start. */
+  stop(): Promise<void> {
+    return (this.#stopping ??= this.#stop());
+  }
+
+  /** For the impatient: leaves the database server to its crash recovery. */
+  abandon(): void {
+    this.#embedded?.abandon();
+  }
+
+  async #start(): Promise<Application> {
+    const url = this.config.databaseUrl ?? (await this.#startEmbedded());
+    // Of several api and worker processes none may change the schema under the others: there a job migrates.
+    if (this.config.role === 'all') await migrateAll(url);
+    this.#application = await startApplication(this.config.with({ databaseUrl: url }), { logger: this.logger });
+    return this.#application;
+  }
+
+  async #startEmbedded(): Promise<string> {
+    const { sudoUid, onStep, onLost } = this.options;
+    this.#embedded = await startEmbedded(this.config.dataDir, { sudoUid, ...(onStep === undefined ? {} : { onStep }) });
+    void this.#embedded.lost.then(() => onLost?.());
+    return this.#embedded.url;
+  }
+
+  async #stop(): Promise<void> {
+    await this.#starting?.catch(() => undefined);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, STOP_APPLICATION_MS)));
+    await Promise.race([this.#application?.stop(), late]);
+    clearTimeout(timer);
+    await this.#embedded?.stop();
+  }
+}
