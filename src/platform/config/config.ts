@@ -67,8 +67,6 @@ export interface Config {
   readonly eventRetentionMs: number | undefined;
   /** Identifies this process in the database; unique a process, readable for an operator. */
   readonly processId: string;
-  /** Prefix of the queue's keys in Redis; a test gives each of its stacks its own. Absent means `svc`. */
-  readonly queuePrefix?: string | undefined;
 }
 
 /** Provider token and type at once: `constructor(private readonly config: AppConfig)`. */
@@ -88,7 +86,6 @@ export class AppConfig implements Config {
   readonly providerCheck!: 'enforce' | 'off';
   readonly eventRetentionMs: number | undefined;
   readonly processId!: string;
-  readonly queuePrefix: string | undefined;
 
   constructor(values: Config) {
     Object.assign(this, values);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Counter, Histogram } from 'prom-client';
-import { knownEvents } from '../../contract/events/define.js';
+import { RequestFailed } from '../../contract/events/requests.events.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { isRetryable } from '../database/pg-errors.js';
 import { Transactions, type Tx } from '../database/transactions.js';
@@ -14,7 +14,6 @@ import type { ClaimedOperation, OperationHandler, OperationOutcome } from './ope
 import { OperationsRepository, type ClaimedRow, type Ending } from './operations.repository.js';
 
 const ACTOR = 'reconciler';
-const REQUEST_FAILED = 'request.failed';
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 
@@ -132,14 +131,13 @@ function succeeded(row: ClaimedRow, handler: OperationHandler, payload: Record<s
 /** A failure is always told: a row that the declared payload does not fit (an unknown kind) goes out as it is. */
 function failed(row: ClaimedRow, code: string, message: string): NewEvent {
   const payload = { request_id: row.id, operation: row.kind, error_code: code, error_message: message };
-  const definition = knownEvents().get(REQUEST_FAILED);
-  const checked = definition?.payload.safeParse(payload);
+  const checked = RequestFailed.payload.safeParse(payload);
   return {
-    type: REQUEST_FAILED,
-    version: definition?.version ?? 1,
+    type: RequestFailed.type,
+    version: RequestFailed.version,
     stream: row.stream,
     actor: ACTOR,
     subject: row.subject ?? row.target,
-    payload: checked?.success === true ? checked.data : payload,
+    payload: checked.success ? checked.data : payload,
   };
 }

@@ -12,8 +12,11 @@ import { KeptOpen } from './connection.js';
 const ADD_LIMIT_MS = 1_000;
 const SAMPLE_LIMIT_MS = 500;
 
-export function queueTarget(config: AppConfig): QueueTarget {
-  return { redisUrl: config.redisUrl, databaseUrl: config.databaseUrl, prefix: config.queuePrefix ?? 'svc' };
+/** The database's name is part of the prefix: two installations on one Redis must not take each other's jobs. */
+export function queueTarget(config: Pick<AppConfig, 'redisUrl' | 'databaseUrl'>): QueueTarget {
+  const { redisUrl, databaseUrl } = config;
+  const database = databaseUrl === undefined ? '' : new URL(databaseUrl).pathname.slice(1);
+  return { redisUrl, databaseUrl, prefix: `svc-${database || 'default'}` };
 }
 
 /**

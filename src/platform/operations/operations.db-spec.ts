@@ -1,0 +1,411 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { z } from 'zod';
+import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { OperationProcess } from '../../../test/support/operation-process.js';
+import { startRedis, type RedisServer } from '../../../test/support/redis.js';
+import { eventually } from '../../../test/support/sse.js';
+import { defineEvent } from '../../contract/events/define.js';
+import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
+import { migrateQueue } from '../queue/migrate-queue.js';
+import { JobQueue } from '../queue/job-queue.js';
+import { JobWorker } from '../queue/job-worker.js';
+import { sleep } from '../time/clock.js';
+import {
+  defineOperation,
+  type ClaimedOperation,
+  type OperationContext,
+  type OperationHandler,
+  type OperationOutcome,
+} from './operation.js';
+import { OperationSweeper } from './sweeper.js';
+import type { OperationTimings } from './timings.js';
+
+const Ended = defineEvent('request.result.test.work', 1, z.strictObject({ request_id: z.string(), by: z.string() }));
+const Extra = defineEvent('test.extra', 1, z.strictObject({ n: z.int() }));
+const Work = defineOperation({
+  kind: 'test.work',
+  input: z.strictObject({ n: z.int() }),
+  succeeded: Ended,
+  deadlineMs: 20_000,
+  maxAttempts: 3,
+});
+
+type Run = (operation: ClaimedOperation<{ n: number }>, context: OperationContext, by: string) => Promise<OperationOutcome>;
+interface Terminal {
+  type: string;
+  request_id: string;
+  subject: string;
+  actor: string;
+  payload: Record<string, unknown>;
+}
+
+/** Short times, so that a lost lease costs the test half a second and not fifteen. */
+const FAST: Partial<OperationTimings> = { leaseMs: 600, renewMs: 150, sweepMs: 100, pickupMs: 300, backoffMs: 50, graceMs: 300 };
+const NEVER = 3_600_000;
+
+describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (backend) => {
+  let database: TestDatabase;
+  let redis: RedisServer | undefined;
+  let processes: OperationProcess[] = [];
+  let api: OperationProcess;
+  let run: Run;
+  let runs: { by: string; id: string; attempt: number }[] = [];
+  let failedCalls: string[] = [];
+  let failedThrows = false;
+
+  const handler = (by: string): OperationHandler => ({
+    definition: Work,
+    run: (operation, context) => {
+      runs.push({ by, id: operation.id, attempt: operation.attempt });
+      return run(operation as ClaimedOperation<{ n: number }>, context, by);
+    },
+    failed: async (_tx, operation, code) => {
+      if (failedThrows) throw new Error('the clean-up is broken');
+      failedCalls.push(`${operation.id} ${code}`);
+      return [{ stream: SUPERVISOR_STREAM, type: Extra.type, version: 1, actor: 'test', payload: { n: 2 } }];
+    },
+  });
+  const start = async (id: string, timings?: Partial<OperationTimings>, worker = true): Promise<OperationProcess> => {
+    const handlers = worker ? [handler(id)] : undefined;
+    const started = await OperationProcess.start({
+      id,
+      databaseUrl: database.url,
+      redisUrl: redis?.url,
+      handlers,
+      timings: { ...FAST, ...timings },
+    });
+    processes.push(started);
+    return started;
+  };
+  const accept = (target: string, n = 1): Promise<string> =>
+    api.transactions.run(async (tx) => (await api.operations.accept(tx, Work, { target, input: { n }, eventCursor: 'c:1' })).requestId);
+  const terminals = async (id?: string): Promise<Terminal[]> => {
+    const { rows } = await sql<Terminal>`select type, payload ->> 'request_id' as request_id, subject, actor, payload from events
+      where (type = 'request.failed' or type like 'request.result.%') order by seq`.execute(api.db);
+    return rows.filter((r) => id === undefined || r.request_id === id);
+  };
+  const row = async (id: string) => api.db.selectFrom('operations').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+  const ended = async (id: string, ms = 8_000): Promise<Terminal> => {
+    await eventually(async () => (await terminals(id)).length > 0, ms);
+    return (await terminals(id))[0]!;
+  };
+  const ok = (by: string): OperationOutcome => ({ ok: true, payload: { by } });
+
+  beforeAll(async () => {
+    database = await cloneDatabase();
+    if (backend === 'postgres') await migrateQueue(database.url);
+    else redis = await startRedis();
+  });
+  beforeEach(async () => {
+    runs = [];
+    failedCalls = [];
+    failedThrows = false;
+    run = async (_operation, _context, by) => ok(by);
+    api = await start('api', undefined, false);
+    await eventually(async () => (await api.get(JobQueue).check()) === undefined, 5_000);
+  });
+  afterEach(async () => {
+    await Promise.all(processes.map((p) => p.stop()));
+    processes = [];
+  });
+  afterAll(async () => {
+    await redis?.stop();
+    await database.drop();
+  });
+
+  it('ends an accepted operation with one success event, soon and only once', async () => {
+    await start('w1', { sweepMs: NEVER });
+    await sleep(300);
+    const accepted = performance.now();
+    const id = await accept('alpha');
+    const terminal = await ended(id);
+    expect(performance.now() - accepted).toBeLessThan(1_000);
+    expect(id).toMatch(/^req-[0-9a-f]{24}$/);
+    expect(terminal).toEqual({
+      type: 'request.result.test.work',
+      request_id: id,
+      subject: 'alpha',
+      actor: 'reconciler',
+      payload: { request_id: id, by: 'w1' },
+    });
+    expect(await row(id)).toMatchObject({ state: 'succeeded', result: { request_id: id, by: 'w1' }, event_cursor: 'c:1', attempts: 1 });
+  });
+
+  it('refuses a second operation for a target until the first has ended', async () => {
+    const first = await accept('busy');
+    await expect(
+      api.transactions.run((tx) =>
+        api.operations.accept(tx, Work, {
+          target: 'busy',
+          input: { n: 2 },
+          eventCursor: '',
+          conflict: 'city operation already in progress at /x',
+        }),
+      ),
+    ).rejects.toMatchObject({ problem: 'operation_in_progress', detail: 'conflict: city operation already in progress at /x' });
+    expect(await api.operations.unfinished(api.db, 'busy')).toMatchObject({ id: first, kind: 'test.work', state: 'accepted' });
+    await start('w1');
+    await ended(first);
+    expect(await api.operations.unfinished(api.db, 'busy')).toBeUndefined();
+    await ended(await accept('busy'));
+  });
+
+  it('leaves nothing behind when the accepting transaction rolls back', async () => {
+    const attempt = api.transactions.run(async (tx) => {
+      await api.operations.accept(tx, Work, { target: 'gone', input: { n: 1 }, eventCursor: '' });
+      throw new Error('rolled back');
+    });
+    await expect(attempt).rejects.toThrow('rolled back');
+    expect(await api.operations.unfinished(api.db, 'gone')).toBeUndefined();
+  });
+
+  it('repeats a throwing handler with pauses, then fails with internal_error', async () => {
+    await start('w1');
+    run = async () => {
+      throw new Error('always broken');
+    };
+    const id = await accept('broken');
+    const terminal = await ended(id);
+    expect(terminal.payload).toEqual({
+      request_id: id,
+      operation: 'test.work',
+      error_code: 'internal_error',
+      error_message: 'gave up after 3 attempts',
+    });
+    expect(runs.filter((r) => r.id === id).map((r) => r.attempt)).toEqual([1, 2, 3]);
+    expect(failedCalls).toEqual([`${id} internal_error`]);
+    await sleep(500);
+    expect(await terminals(id)).toHaveLength(1);
+  });
+
+  it('succeeds when a later attempt does', async () => {
+    await start('w1');
+    run = async (operation, _context, by) => {
+      if (operation.attempt < 3) throw new Error('not yet');
+      return ok(by);
+    };
+    expect((await ended(await accept('later'))).type).toBe('request.result.test.work');
+  });
+
+  it("writes the handler's own rows and events with the ending, or none of them", async () => {
+    await start('w1');
+    let tries = 0;
+    run = async (_operation, _context, by) => ({
+      ok: true,
+      payload: { by },
+      within: async (tx) => {
+        await sql`insert into api_keys (id, name, hash, scope) values (${`k${++tries}`}, ${`k${tries}`}, '\\x00', 'read')`.execute(tx);
+        if (tries === 1) throw new Error('the first try fails inside');
+        return [{ stream: SUPERVISOR_STREAM, type: Extra.type, version: 1, actor: 'test', payload: { n: tries } }];
+      },
+    });
+    const id = await accept('within');
+    await ended(id);
+    const keys = await api.db.selectFrom('api_keys').select('id').execute();
+    expect(keys).toEqual([{ id: 'k2' }]);
+    const { rows } = await sql<{ type: string }>`select type from events order by seq desc limit 2`.execute(api.db);
+    expect(rows.map((r) => r.type)).toEqual(['request.result.test.work', 'test.extra']);
+  });
+
+  it('tells a failure that the handler decides', async () => {
+    await start('w1');
+    run = async () => ({ ok: false, code: 'city_config_failed', message: 'city.toml: line 3' });
+    const id = await accept('decided');
+    expect((await ended(id)).payload).toMatchObject({ error_code: 'city_config_failed', error_message: 'city.toml: line 3' });
+    expect(await row(id)).toMatchObject({ state: 'failed', error_code: 'city_config_failed', attempts: 1 });
+    expect(failedCalls).toEqual([]);
+  });
+
+  it('runs an id that is delivered twice only once', async () => {
+    const worker = await start('w1', { sweepMs: NEVER });
+    await start('w2', { sweepMs: NEVER });
+    run = async (_operation, _context, by) => {
+      await sleep(300);
+      return ok(by);
+    };
+    const id = await accept('twice');
+    const { OperationRunner } = await import('./runner.js');
+    await Promise.all(Array.from({ length: 10 }, () => worker.get(OperationRunner).deliver(id)));
+    await ended(id);
+    await worker.get(OperationRunner).deliver(id);
+    expect(runs.filter((r) => r.id === id)).toHaveLength(1);
+    expect(await terminals(id)).toHaveLength(1);
+  });
+
+  it('shares a burst between two workers, each operation ending once', async () => {
+    await start('w1');
+    await start('w2');
+    run = async (_operation, _context, by) => {
+      await sleep(5);
+      return ok(by);
+    };
+    const ids = await Promise.all(Array.from({ length: 60 }, (_, i) => accept(`burst-${i}`)));
+    await eventually(async () => ids.length === (await terminals()).filter((t) => ids.includes(t.request_id)).length, 15_000);
+    expect(new Set((await terminals()).filter((t) => ids.includes(t.request_id)).map((t) => t.request_id)).size).toBe(60);
+    expect(runs.filter((r) => ids.includes(r.id))).toHaveLength(60);
+  });
+
+  it('is finished by another worker when one dies between act and finish, and the late one changes nothing', async () => {
+    const frozen = await start('w1', { renewMs: NEVER, sweepMs: NEVER, leaseMs: 400 });
+    let thaw = (): void => undefined;
+    const reached = new Promise<void>((resolve) =>
+      frozen.failpoints.arm('operation.before_finish', () => {
+        resolve();
+        return new Promise<void>((release) => (thaw = release));
+      }),
+    );
+    const id = await accept('dies');
+    await reached;
+    await start('w2');
+    expect((await ended(id)).payload).toMatchObject({ by: 'w2' });
+    thaw();
+    await sleep(400);
+    expect(await terminals(id)).toHaveLength(1);
+    expect(runs.filter((r) => r.id === id).map((r) => [r.by, r.attempt])).toEqual([['w1', 1], ['w2', 2]]); // prettier-ignore
+  });
+
+  it('takes the work of a stale worker away: its signal aborts and its progress is refused', async () => {
+    let why: unknown;
+    let refused: unknown;
+    run = async (operation, context, by) => {
+      if (by === 'w2') return ok(by);
+      await sleep(5_000, context.signal);
+      why = context.signal.reason;
+      refused = await context.progress('too late').catch((error: unknown) => error);
+      return ok(by);
+    };
+    await start('w1', { renewMs: NEVER, sweepMs: NEVER, leaseMs: 400 });
+    const id = await accept('stale');
+    await eventually(() => runs.length === 1, 3_000);
+    await start('w2');
+    expect((await ended(id)).payload).toMatchObject({ by: 'w2' });
+    await eventually(() => refused !== undefined, 2_000);
+    expect(why).toMatchObject({ why: 'lost' });
+    expect(refused).toMatchObject({ why: 'lost' });
+    expect(await terminals(id)).toHaveLength(1);
+  });
+
+  it('renews the lease of a slow handler, so that nobody else takes it', async () => {
+    await start('w1');
+    await start('w2');
+    run = async (_operation, _context, by) => {
+      await sleep(1_800);
+      return ok(by);
+    };
+    const id = await accept('slow');
+    await ended(id);
+    expect(runs.filter((r) => r.id === id)).toHaveLength(1);
+  });
+
+  it('fails with timeout at the deadline, while the handler still runs, and progress extends it', async () => {
+    const worker = await start('w1');
+    run = async (_operation, context, by) => {
+      await context.progress('one');
+      await worker.db.updateTable('operations').set({ phase: 'two' }).where('state', '=', 'running').execute();
+      await sleep(10_000, context.signal);
+      return ok(by);
+    };
+    const id = await accept('endless');
+    await eventually(async () => (await row(id)).phase === 'two', 3_000);
+    await sql`update operations set deadline_at = clock_timestamp() where id = ${id}`.execute(api.db);
+    expect((await ended(id)).payload).toMatchObject({ error_code: 'timeout', error_message: 'not finished within 20 s' });
+    expect(failedCalls).toEqual([`${id} timeout`]);
+    await sleep(500);
+    expect(await terminals(id)).toHaveLength(1);
+  });
+
+  it('fails what nobody picked up before its deadline', async () => {
+    const id = await accept('late');
+    await sql`update operations set deadline_at = clock_timestamp() where id = ${id}`.execute(api.db);
+    await start('w1');
+    expect((await ended(id)).payload).toMatchObject({ error_code: 'timeout' });
+    expect(runs).toHaveLength(0);
+  });
+
+  it('fails an unknown kind and an unreadable input at once, and does not repeat them', async () => {
+    const [unknown, unreadable] = [await accept('kind'), await accept('input')];
+    await sql`update operations set kind = 'test.removed' where id = ${unknown}`.execute(api.db);
+    await sql`update operations set input = '{"n":"x"}' where id = ${unreadable}`.execute(api.db);
+    await start('w1');
+    expect((await ended(unknown)).payload).toMatchObject({ operation: 'test.removed', error_code: 'internal_error' });
+    expect((await ended(unreadable)).payload).toMatchObject({
+      error_code: 'internal_error',
+      error_message: 'the stored request cannot be read',
+    });
+    expect(runs).toHaveLength(0);
+  });
+
+  it('fails an operation whose workers died on every attempt', async () => {
+    const id = await accept('poison');
+    await sql`update operations set state = 'running', attempts = 3, fence = 3, lease_until = clock_timestamp() where id = ${id}`.execute(
+      api.db,
+    );
+    await start('w1');
+    expect((await ended(id)).payload).toMatchObject({ error_code: 'internal_error' });
+    expect(runs).toHaveLength(0);
+  });
+
+  it('fails even when the clean-up of the family throws', async () => {
+    failedThrows = true;
+    run = async () => {
+      throw new Error('broken');
+    };
+    await start('w1');
+    const id = await accept('unclean');
+    expect((await ended(id)).payload).toMatchObject({ error_code: 'internal_error' });
+    expect(await terminals(id)).toHaveLength(1);
+  });
+
+  it('puts running work back when its process stops, without using up an attempt', async () => {
+    const leaving = await start('w1', { sweepMs: NEVER });
+    run = async (_operation, context, by) => {
+      if (by === 'w1') await sleep(60_000);
+      return ok(by);
+    };
+    const id = await accept('moving');
+    await eventually(() => runs.length === 1, 3_000);
+    const began = performance.now();
+    await leaving.stop();
+    processes = processes.filter((p) => p !== leaving);
+    expect(performance.now() - began).toBeLessThan(3_000);
+    expect(await row(id)).toMatchObject({ state: 'accepted', attempts: 0 });
+    await start('w2');
+    expect((await ended(id)).payload).toMatchObject({ by: 'w2' });
+  });
+
+  it('needs no queue: a sweeper alone ends everything', async () => {
+    api.failpoints.arm('queue.before_enqueue', () => {
+      throw new Error('the queue is away');
+    });
+    await start('w1');
+    const ids = await Promise.all(Array.from({ length: 30 }, (_, i) => accept(`swept-${i}`)));
+    await eventually(async () => (await terminals()).filter((t) => ids.includes(t.request_id)).length === 30, 10_000);
+    expect(runs).toHaveLength(30);
+  });
+
+  it('deletes finished operations after their time', async () => {
+    const worker = await start('w1');
+    const [old, recent] = [await accept('old'), await accept('recent')];
+    await Promise.all([ended(old), ended(recent)]);
+    await sql`update operations set finished_at = now() - interval '8 days' where id = ${old}`.execute(api.db);
+    await worker.get(OperationSweeper).purge();
+    const left = await api.db.selectFrom('operations').select('id').where('id', 'in', [old, recent]).execute();
+    expect(left).toEqual([{ id: recent }]);
+  });
+
+  it('does not start a worker with a missing or a second handler', async () => {
+    const options = { id: 'bad', databaseUrl: database.url, redisUrl: redis?.url };
+    await expect(OperationProcess.start({ ...options, handlers: [] })).rejects.toThrow('operations without a handler: test.work');
+    await expect(OperationProcess.start({ ...options, handlers: [handler('a'), handler('b')] })).rejects.toThrow(
+      'operation has two handlers: test.work',
+    );
+  });
+
+  it('takes jobs from the queue and not only from the sweeper', async () => {
+    const worker = await start('w1', { sweepMs: NEVER });
+    expect(worker.get(JobWorker)).toBeDefined();
+    const ids = await Promise.all(Array.from({ length: 20 }, (_, i) => accept(`queued-${i}`)));
+    await eventually(async () => (await terminals()).filter((t) => ids.includes(t.request_id)).length === 20, 8_000);
+  });
+});
