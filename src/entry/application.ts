@@ -1,11 +1,10 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { NestFactory } from '@nestjs/core';
 import type { AddressInfo } from 'node:net';
 import type { AppConfig } from '../platform/config/config.js';
 import { Failpoints } from '../platform/failpoints/failpoints.js';
 import { Lifecycle } from '../platform/health/lifecycle.js';
 import { Readiness } from '../platform/health/readiness.js';
+import { createHttpApp } from '../platform/http/http-app.js';
 import { AppLogger, createLogger } from '../platform/logging/logger.js';
 import { RootModule } from './root.module.js';
 
@@ -35,13 +34,9 @@ export async function startApplication(config: AppConfig, options: ApplicationOp
   const logger = options.logger ?? new AppLogger(createLogger(config.logLevel, { role: config.role }));
   const failpoints = options.failpoints ?? new Failpoints();
   const root = RootModule.forRole(config, config.databaseUrl, logger, failpoints);
-  const app = await NestFactory.create<NestFastifyApplication>(root, new FastifyAdapter({ forceCloseConnections: true }), {
-    logger,
-    abortOnError: false,
-  });
+  const app = await createHttpApp(root, config, logger);
   const lifecycle = app.get(Lifecycle);
   app.get(Readiness).register('lifecycle', () => (lifecycle.stopping ? 'the process is stopping' : undefined));
-  lifecycle.onStop('server', 'http server', () => app.close());
   try {
     await app.listen(config.port, config.host);
   } catch (error) {

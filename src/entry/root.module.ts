@@ -5,9 +5,12 @@ import { ConfigModule } from '../platform/config/config.module.js';
 import type { AppConfig } from '../platform/config/config.js';
 import { DatabaseModule } from '../platform/database/database.module.js';
 import type { Failpoints } from '../platform/failpoints/failpoints.js';
+import { toProblem } from '../platform/database/pg-errors.js';
 import { HealthModule } from '../platform/health/health.module.js';
 import type { AppLogger } from '../platform/logging/logger.js';
+import { ERROR_MAPPERS } from '../platform/http/problem.renderer.js';
 import { LoggingModule } from '../platform/logging/logging.module.js';
+import { NotifierModule } from '../platform/streams/streams.module.js';
 
 /** The base every process has, and the roots of its role. `all` is both in one application. */
 @Module({})
@@ -20,9 +23,11 @@ export class RootModule {
         LoggingModule.forRoot(logger),
         HealthModule,
         DatabaseModule.forRoot(databaseUrl, { applicationName: `svc-${config.role}`, failpoints }),
+        NotifierModule,
         ...(config.role === 'worker' ? [] : [ApiModule]),
         ...(config.role === 'api' ? [] : [WorkerModule]),
       ],
+      providers: [{ provide: ERROR_MAPPERS, useValue: [toProblem] }],
     };
   }
 }

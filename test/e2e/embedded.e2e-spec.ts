@@ -1,0 +1,181 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmod, chown, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { api } from '../support/http.js';
+import { spawnSupervisor, type SupervisorProcess } from '../support/supervisor-process.js';
+
+const LIMIT = 90_000;
+const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
+
+let dir: string;
+let started: SupervisorProcess[];
+
+const start = (dataDir: string, as?: { uid: number; gid: number }): SupervisorProcess => {
+  const one = spawnSupervisor({ SVC_DATA_DIR: dataDir }, as);
+  started.push(one);
+  return one;
+};
+
+/** The server of a data directory, by its own pid file; undefined when it has none. */
+function serverPid(dataDir: string): number | undefined {
+  try {
+    return Number.parseInt(readFileSync(join(dataDir, 'postgres', 'data', 'postmaster.pid'), 'utf8'), 10);
+  } catch {
+    return undefined;
+  }
+}
+
+function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    // An orphan that has ended stays in the table until the machine's first process collects it.
+    return !existsSync(`/proc/${pid}`) || !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+async function stop(one: SupervisorProcess): Promise<void> {
+  one.child.kill('SIGINT');
+  expect(await one.exited).toEqual({ code: 0, signal: null });
+}
+
+describe('embedded mode', () => {
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'svc-embedded-'));
+    await chmod(dir, 0o755);
+    started = [];
+  });
+  afterEach(async () => {
+    for (const one of started) one.child.kill('SIGKILL');
+    await Promise.all(started.map((one) => one.exited));
+    const far = await readFile(join(dir, 'postgres.path'), 'utf8').catch(() => undefined);
+    const pid = serverPid(dir);
+    if (pid !== undefined && alive(pid)) process.kill(pid, 'SIGQUIT');
+    if (far !== undefined) await rm(far.trim(), { recursive: true, force: true });
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  it(
+    'starts, keeps its data over a restart and leaves nothing running after Ctrl-C',
+    async () => {
+      const first = start(dir);
+      expect((await api(await first.ready()).get('/health')).status).toBeLessThan(500);
+      const pid = serverPid(dir)!;
+      expect(alive(pid)).toBe(true);
+      expect(statSync(join(dir, 'postgres', 'password')).mode & 0o777).toBe(0o600);
+      await stop(first);
+      expect(alive(pid)).toBe(false);
+
+      const began = Date.now();
+      const second = start(dir);
+      await second.ready();
+      expect(Date.now() - began).toBeLessThan(5_000);
+      expect(second.output()).not.toContain('making the database');
+      await stop(second);
+    },
+    LIMIT,
+  );
+
+  it(
+    'says so when the directory is in use, and the first one goes on',
+    async () => {
+      const first = start(dir);
+      const url = await first.ready();
+      const second = start(dir);
+      expect((await second.exited).code).toBe(1);
+      expect(second.output()).toContain(`another supervisor (process ${first.child.pid}) is running on ${dir}`);
+      expect((await api(url).get('/health')).status).toBeLessThan(500);
+      await stop(first);
+    },
+    LIMIT,
+  );
+
+  it(
+    'recovers from SIGKILL: the server left behind is stopped and the data is there',
+    async () => {
+      const first = start(dir);
+      await first.ready();
+      const orphan = serverPid(dir)!;
+      first.child.kill('SIGKILL');
+      await first.exited;
+      expect(alive(orphan)).toBe(true);
+
+      const second = start(dir);
+      await second.ready();
+      expect(alive(orphan)).toBe(false);
+      expect(second.output()).not.toContain('making the database');
+      await stop(second);
+    },
+    LIMIT,
+  );
+
+  it(
+    'is not stopped by a pid file and a lock whose numbers other programs have by now',
+    async () => {
+      const first = start(dir);
+      await first.ready();
+      await stop(first);
+      const stranger = String(process.pid);
+      writeFileSync(join(dir, 'postgres', 'data', 'postmaster.pid'), `${stranger}\n${dir}/postgres/data\n0\n5432\n\n127.0.0.1\n`);
+      writeFileSync(join(dir, 'supervisor.lock'), JSON.stringify({ pid: process.pid, birth: 'another life' }));
+      const second = start(dir);
+      await second.ready();
+      await stop(second);
+    },
+    LIMIT,
+  );
+
+  it(
+    'ends at once on a second signal, and the next start finds everything in order',
+    async () => {
+      const first = start(dir);
+      await first.ready();
+      first.child.kill('SIGTERM');
+      first.child.kill('SIGTERM');
+      const { code } = await first.exited;
+      expect([0, 143]).toContain(code);
+      const second = start(dir);
+      await second.ready();
+      await stop(second);
+    },
+    LIMIT,
+  );
+
+  (isRoot ? it : it.skip)(
+    'runs as root on a data directory that the account of the server may not enter',
+    async () => {
+      await chmod(dir, 0o700);
+      const first = start(dir);
+      await first.ready();
+      const far = (await readFile(join(dir, 'postgres.path'), 'utf8')).trim();
+      expect(statSync(join(far, 'data')).uid).not.toBe(0);
+      await stop(first);
+      const second = start(dir);
+      await second.ready();
+      expect(second.output()).not.toContain('making the database');
+      await stop(second);
+    },
+    LIMIT,
+  );
+
+  const readable =
+    isRoot && spawnSync('/bin/sh', ['-c', `test -r ${process.execPath}`], { uid: NOBODY, gid: NOBODY, cwd: '/' }).status === 0;
+  (readable ? it : it.skip)(
+    'runs as an ordinary user',
+    async () => {
+      const own = join(dir, 'own');
+      await mkdir(own, { mode: 0o700 });
+      await chown(own, NOBODY, NOBODY);
+      const first = start(own, { uid: NOBODY, gid: NOBODY });
+      await first.ready();
+      expect(statSync(join(own, 'postgres', 'data')).uid).toBe(NOBODY);
+      await stop(first);
+    },
+    LIMIT,
+  );
+});
