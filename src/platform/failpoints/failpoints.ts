@@ -42,6 +42,8 @@ export const FAILPOINTS = [
   'scaffold.after_write',
   'city.before_commit',
   'city.after_commit',
+  'emit.before_flush',
+  'emit.after_flush',
   'stream.after_headers',
   'stream.before_first_frame',
   'stream.before_live',

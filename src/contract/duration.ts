@@ -1,0 +1,15 @@
+const UNIT_MS: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
+const WHOLE = /^[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/;
+/** About 290 years, as far as 64 bits of nanoseconds reach. */
+const MAX_MS = 2 ** 63 / 1e6;
+
+/** A duration such as `5m`, `1h30m` or `-1.5s` in milliseconds; undefined when it is not one. */
+export function parseDuration(text: string): number | undefined {
+  if (/^[+-]?0$/.test(text)) return 0;
+  if (!WHOLE.test(text)) return undefined;
+  let ms = 0;
+  for (const [, amount, unit] of text.matchAll(PART)) ms += Number(amount) * UNIT_MS[unit!]!;
+  if (ms > MAX_MS) return undefined;
+  return text.startsWith('-') ? -ms : ms;
+}

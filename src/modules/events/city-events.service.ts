@@ -1,0 +1,133 @@
+import { Injectable } from '@nestjs/common';
+import { parseDuration } from '../../contract/duration.js';
+import { maySee, type Principal } from '../../contract/principal.js';
+import { problem } from '../../contract/problems.js';
+import { parseSeq } from '../../platform/streams/cursor.js';
+import { HeadWaiter } from '../../platform/streams/head-waiter.js';
+import { CityEventsRepository, type CityEvent, type CityStream, type SeqRange } from './city-events.repository.js';
+import { isUnindexed, toAge, toFilter, type EventFilter } from './event-filter.js';
+import type { CityEventsQuery } from './events.schemas.js';
+import { formatToken, parseToken } from './page-token.js';
+import { cityNotRunning } from './problems.js';
+
+export const DEFAULT_LIMIT = 100;
+/** Events read at once when no index answers the filter, and the most that a filtered total looks at. */
+export const STRETCH = 20_000;
+/** A page stops looking for more matches after this long and carries a cursor instead. */
+export const PAGE_BUDGET_MS = 1_500;
+const DEFAULT_WAIT_MS = 30_000;
+const MAX_WAIT_MS = 5 * 60_000;
+
+/** A list ready to be sent: the body is text because Postgres has already made the items' JSON. */
+export interface EventPage {
+  readonly json: string;
+  readonly head: number;
+}
+
+interface Total {
+  readonly total: number;
+  readonly estimated: boolean;
+}
+
+@Injectable()
+export class CityEventsService {
+  constructor(
+    private readonly repository: CityEventsRepository,
+    private readonly heads: HeadWaiter,
+  ) {}
+
+  async list(city: string, query: CityEventsQuery, caller: Principal, gone: AbortSignal): Promise<EventPage> {
+    const since = toAge('since', query.since);
+    const until = toAge('until', query.until);
+    const token = parseToken(query.cursor, query.after_seq === undefined ? ['sq', 'sa'] : ['sa']);
+    const position = query.after_seq === undefined ? undefined : parseSeq(query.after_seq, 'after_seq');
+    const stream = await this.#stream(city, query, caller, gone);
+    if (position !== undefined) assertKept('after_seq', position, stream);
+    if (token !== undefined) assertKept('cursor', token.k === 'sa' ? token.s : token.s - 1, stream);
+    const filter = toFilter(query);
+    const whole = await this.#range(stream, position, since, until);
+    const ascending = position !== undefined || token?.k === 'sa';
+    const left =
+      token === undefined
+        ? whole
+        : token.k === 'sa'
+          ? { ...whole, after: Math.max(whole.after, token.s) }
+          : { ...whole, upto: Math.min(whole.upto, token.s - 1) };
+    const limit = query.limit === 0 ? DEFAULT_LIMIT : query.limit;
+    const page = await this.#page(stream.id, left, filter, ascending, limit);
+    const total = await this.#total(stream.id, whole, filter);
+    return { head: stream.head, json: body(page, ascending, total) };
+  }
+
+  /** The city's stream now, or once it has moved beyond `index`. */
+  async #stream(city: string, query: CityEventsQuery, caller: Principal, gone: AbortSignal): Promise<CityStream> {
+    const stream = maySee(caller, city) ? await this.repository.runningStream(city) : undefined;
+    if (stream === undefined) throw cityNotRunning(city);
+    if (query.index === undefined || stream.head > Number(query.index)) return stream;
+    await this.heads.above(city, Number(query.index), waitMs(query.wait), gone);
+    const moved = await this.repository.runningStream(city);
+    if (moved === undefined) throw cityNotRunning(city);
+    return moved;
+  }
+
+  async #range(stream: CityStream, position: number | undefined, since: number | undefined, until: number | undefined): Promise<SeqRange> {
+    const after = since === undefined ? stream.floor : await this.repository.seqBefore(stream.id, since);
+    const upto = until === undefined ? stream.head : await this.repository.seqBefore(stream.id, until);
+    return { after: Math.max(after, position ?? 0), upto: Math.min(upto, stream.head) };
+  }
+
+  /** `more` says from where the next page goes on. */
+  async #page(
+    streamId: number,
+    range: SeqRange,
+    filter: EventFilter,
+    ascending: boolean,
+    limit: number,
+  ): Promise<{ items: CityEvent[]; more: number | undefined }> {
+    const items: CityEvent[] = [];
+    const started = performance.now();
+    const order = ascending ? 'asc' : 'desc';
+    let { after, upto } = range;
+    while (after < upto) {
+      const stretch = isUnindexed(filter) ? STRETCH : upto - after;
+      const part = ascending ? { after, upto: Math.min(upto, after + stretch) } : { after: Math.max(after, upto - stretch), upto };
+      items.push(...(await this.repository.page(streamId, part, filter, order, limit + 1 - items.length)));
+      if (items.length > limit) {
+        items.pop();
+        return { items, more: items[limit - 1]!.seq };
+      }
+      if (ascending) after = part.upto;
+      else upto = part.after;
+      if (after < upto && performance.now() - started > PAGE_BUDGET_MS) return { items, more: ascending ? after : upto + 1 };
+    }
+    return { items, more: undefined };
+  }
+
+  /** Exact without filters and while it has to look at no more than a stretch; a lower bound beyond. */
+  async #total(streamId: number, range: SeqRange, filter: EventFilter): Promise<Total> {
+    const size = Math.max(0, range.upto - range.after);
+    if (filter.type === undefined && !isUnindexed(filter)) return { total: size, estimated: false };
+    if (isUnindexed(filter)) {
+      const counted = { after: Math.max(range.after, range.upto - STRETCH), upto: range.upto };
+      return { total: await this.repository.count(streamId, counted, filter, STRETCH), estimated: size > STRETCH };
+    }
+    const total = await this.repository.count(streamId, range, filter, STRETCH + 1);
+    return { total, estimated: total > STRETCH };
+  }
+}
+
+function waitMs(wait: string | undefined): number {
+  const ms = Math.min(wait === undefined ? DEFAULT_WAIT_MS : parseDuration(wait)!, MAX_WAIT_MS);
+  return ms + Math.random() * (ms / 16);
+}
+
+function assertKept(what: string, position: number, stream: CityStream): void {
+  if (position > stream.head) throw problem('invalid_cursor', `${what} is ahead of the log: ${position}, the head is ${stream.head}`);
+  if (position < stream.floor)
+    throw problem('cursor_expired', `the log no longer holds this position; the oldest position is ${stream.floor}`);
+}
+
+function body(page: { items: readonly CityEvent[]; more: number | undefined }, ascending: boolean, { total, estimated }: Total): string {
+  const next = page.more === undefined ? '' : `,"next_cursor":"${formatToken({ k: ascending ? 'sa' : 'sq', s: page.more })}"`;
+  return `{"items":[${page.items.map((e) => e.json).join(',')}]${next},"total":${total}${estimated ? ',"total_is_estimate":true' : ''}}`;
+}

@@ -1,0 +1,36 @@
+import { Injectable } from '@nestjs/common';
+import { PgPool } from '../../platform/database/database.js';
+
+export type EmitOutcome = 'recorded' | 'replayed' | 'mismatch';
+
+export interface EmitResult {
+  readonly outcome: EmitOutcome;
+  readonly seq: number;
+}
+
+interface Row {
+  readonly ord: number;
+  readonly outcome: EmitOutcome | 'not_running';
+  readonly seq: number | null;
+}
+
+/** The one statement of the emit path, prepared by name on every connection. */
+@Injectable()
+export class EmitRepository {
+  constructor(private readonly pool: PgPool) {}
+
+  /** Appends items (each the JSON text of one) to the city's stream in one transaction; undefined when the city does not run. */
+  async emit(city: string, items: readonly string[]): Promise<EmitResult[] | undefined> {
+    const { rows } = await this.pool.query<Row>({
+      name: 'emit-events',
+      text: 'select ord, outcome, seq from emit_events($1, $2::jsonb)',
+      values: [city, `[${items.join(',')}]`],
+    });
+    const results: EmitResult[] = [];
+    for (const row of rows) {
+      if (row.outcome === 'not_running') return undefined;
+      results[row.ord] = { outcome: row.outcome, seq: row.seq! };
+    }
+    return results;
+  }
+}

@@ -1,0 +1,48 @@
+import { problem } from '../../contract/problems.js';
+
+/**
+ * Page tokens: `v1:` and base64url of a small JSON object. `sq` continues a city's list downwards from a seq and
+ * `sa` upwards; `tq` continues the supervisor's list downwards from a place in its order and `sv` upwards from a
+ * position of the whole feed. A token carries a place, never a filter: repeat the parameters with it.
+ */
+export type PageToken =
+  | { readonly k: 'sq'; readonly s: number }
+  | { readonly k: 'sa'; readonly s: number }
+  | { readonly k: 'tq'; readonly t: number; readonly i: number; readonly s: number }
+  | { readonly k: 'sv'; readonly p: string };
+
+const PREFIX = 'v1:';
+
+export function formatToken(token: PageToken): string {
+  return PREFIX + Buffer.from(JSON.stringify(token)).toString('base64url');
+}
+
+/** @throws 400 invalid_cursor for anything that is not a token of one of `kinds`. */
+export function parseToken<K extends PageToken['k']>(
+  text: string | undefined,
+  kinds: readonly K[],
+): Extract<PageToken, { k: K }> | undefined {
+  if (text === undefined) return undefined;
+  const token = decode(text);
+  if (token === undefined || !(kinds as readonly string[]).includes(token.k))
+    throw problem('invalid_cursor', 'cursor is not a page token of this list');
+  return token as Extract<PageToken, { k: K }>;
+}
+
+const positive = (n: unknown): n is number => Number.isSafeInteger(n) && (n as number) > 0;
+
+function decode(text: string): PageToken | undefined {
+  if (!text.startsWith(PREFIX) || !/^[A-Za-z0-9_-]+$/.test(text.slice(PREFIX.length))) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(text.slice(PREFIX.length), 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== 'object' || value === null || !('k' in value)) return undefined;
+  const { k, s, t, i, p } = value as Record<string, unknown>;
+  if ((k === 'sq' || k === 'sa') && positive(s)) return { k, s };
+  if (k === 'tq' && positive(s) && positive(t) && positive(i) && i < 2 ** 31) return { k, s, t, i };
+  if (k === 'sv' && typeof p === 'string') return { k, p };
+  return undefined;
+}
