@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
+import { OperationsWorkerModule } from '../platform/operations/operations.worker.module.js';
 
 /** What a worker process does: handlers of operations, reconcile loops, sweepers. Composition only. */
-@Module({ imports: [] })
+@Module({ imports: [OperationsWorkerModule] })
 export class WorkerModule {}

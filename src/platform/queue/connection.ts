@@ -4,6 +4,8 @@ import type { Opened } from './backend.js';
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
+/** How long a close waits for an opening under way. */
+const OPENING_LIMIT_MS = 1_000;
 const LOG_EVERY_MS = 10_000;
 
 type Ready = { waitUntilReady(): Promise<unknown> };
@@ -39,6 +41,10 @@ export class KeptOpen<T extends Ready> {
   async close(force = false): Promise<void> {
     this.#closing.abort();
     this.#ready = false;
+    // Closed in the middle of its opening, BullMQ's PostgreSQL worker leaves its LISTEN connection behind.
+    const opened = new AbortController();
+    void this.#opening?.finally(() => opened.abort());
+    if (this.#opening !== undefined) await sleep(OPENING_LIMIT_MS, opened.signal);
     const current = this.#current;
     this.#current = undefined;
     await current?.close(force).catch((error: unknown) => this.report(error));
