@@ -6,6 +6,7 @@ import { Lifecycle } from '../platform/health/lifecycle.js';
 import { Readiness } from '../platform/health/readiness.js';
 import { createHttpApp } from '../platform/http/http-app.js';
 import { AppLogger, createLogger } from '../platform/logging/logger.js';
+import { serveDocs } from '../platform/openapi/docs.js';
 import { RootModule } from './root.module.js';
 
 /** One running process's worth of the product; a test runs several in one Node process. */
@@ -34,7 +35,7 @@ export async function startApplication(config: AppConfig, options: ApplicationOp
   const logger = options.logger ?? new AppLogger(createLogger(config.logLevel, { role: config.role }));
   const failpoints = options.failpoints ?? new Failpoints();
   const root = RootModule.forRole(config, config.databaseUrl, logger, failpoints);
-  const app = await createHttpApp(root, config, logger);
+  const app = await createHttpApp(root, config, logger, { extend: serveDocs(root) });
   const lifecycle = app.get(Lifecycle);
   app.get(Readiness).register('lifecycle', () => (lifecycle.stopping ? 'the process is stopping' : undefined));
   try {

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { OperationsWorkerModule } from '../platform/operations/operations.worker.module.js';
+import { SystemModule } from './system/system.module.js';
 
 /** What a worker process does: handlers of operations, reconcile loops, sweepers. Composition only. */
-@Module({ imports: [OperationsWorkerModule] })
+@Module({ imports: [SystemModule, OperationsWorkerModule] })
 export class WorkerModule {}

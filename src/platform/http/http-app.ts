@@ -37,10 +37,10 @@ const KEEP_ALIVE_MS = 75_000;
 const MAX_PARAM = 1024;
 
 /**
- * Builds and initialises the application; the caller listens. It stops through `Lifecycle`: phase `accept` closes the
- * listener, phase `server` the application.
+ * Builds and initialises the application; the caller listens. It stops through `Lifecycle`: phase `accept`
+ * closes the listener, so that a proxy goes elsewhere while what is running ends; phase `server` closes the application.
  *
- * @throws Error when `SVC_AUTH=keys` and no Authenticator is bound.
+ * @throws Error when `SVC_AUTH=keys` and no Authenticator is bound (a worker serves public operations only).
  */
 export async function createHttpApp(
   root: RootModule,
@@ -68,7 +68,7 @@ export async function createHttpApp(
   if (metrics !== undefined) access.use(metrics);
   const authenticator = bound<Authenticator>(app, Authenticator);
   if (authenticator !== undefined) gate.use(authenticator);
-  else if (config.auth === 'keys') throw new Error('SVC_AUTH=keys needs an Authenticator in the root module');
+  else if (config.auth === 'keys' && config.role !== 'worker') throw new Error('SVC_AUTH=keys needs an Authenticator in the root module');
   bound<Lifecycle>(app, Lifecycle)?.onStop('accept', 'http listener', () => stopAccepting(gate, instance));
   bound<Lifecycle>(app, Lifecycle)?.onStop('server', 'http application', () => app.close());
   await app.init();

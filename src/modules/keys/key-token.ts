@@ -1,0 +1,28 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** What a key looks like: `svc_<id>_<secret>`. The id is public and finds the row, the secret has 192 bits. */
+const TOKEN = /^svc_([0-9a-f]{12})_[A-Za-z0-9_-]{32}$/;
+
+export interface NewToken {
+  readonly id: string;
+  readonly token: string;
+}
+
+export function newToken(): NewToken {
+  const id = randomBytes(6).toString('hex');
+  return { id, token: `svc_${id}_${randomBytes(24).toString('base64url')}` };
+}
+
+/** The id inside a well-formed token, or undefined. */
+export function tokenId(token: string): string | undefined {
+  return TOKEN.exec(token)?.[1];
+}
+
+/** What is stored. A fast hash will do: the secret is random, there is nothing to guess. */
+export function tokenHash(token: string): Buffer {
+  return hash('sha256', token, 'buffer');
+}
+
+export function sameHash(a: Buffer, b: Buffer): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}

@@ -1,0 +1,36 @@
+import { Body, Controller, Delete, Get, Param, Post } from '@nestjs/common';
+import type { Principal } from '../../contract/principal.js';
+import { OKResponseBody } from '../../contract/scalars.js';
+import { Caller } from '../../platform/http/caller.decorator.js';
+import { Operation } from '../../platform/http/operation.decorator.js';
+import { ApiKeyCreatedResponse, ApiKeyCreateInputBody, ApiKeyId, ListBodyApiKeyResponse, type ApiKeyCreateInput } from './keys.schemas.js';
+import { KeysService } from './keys.service.js';
+
+@Controller('v0/keys')
+export class KeysController {
+  constructor(private readonly keys: KeysService) {}
+
+  @Post()
+  @Operation({ id: 'create-key', summary: 'Create an API key', status: 201, response: ApiKeyCreatedResponse, problems: ['conflict'] })
+  create(@Caller() caller: Principal, @Body({ schema: ApiKeyCreateInputBody }) body: ApiKeyCreateInput): Promise<ApiKeyCreatedResponse> {
+    return this.keys.create(caller, body);
+  }
+
+  @Get()
+  @Operation({
+    id: 'list-keys',
+    summary: 'List the API keys that are not revoked',
+    response: ListBodyApiKeyResponse,
+    problems: ['forbidden'],
+  })
+  list(@Caller() caller: Principal): Promise<ListBodyApiKeyResponse> {
+    return this.keys.list(caller);
+  }
+
+  @Delete(':id')
+  @Operation({ id: 'delete-key', summary: 'Revoke an API key', response: OKResponseBody, problems: ['not_found'] })
+  async revoke(@Caller() caller: Principal, @Param('id', { schema: ApiKeyId }) id: string): Promise<{ status: string }> {
+    await this.keys.revoke(caller, id);
+    return { status: 'ok' };
+  }
+}

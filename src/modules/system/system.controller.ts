@@ -1,0 +1,47 @@
+import { Controller, Get, Header } from '@nestjs/common';
+import { z } from 'zod';
+import { Metrics } from '../../platform/health/metrics.js';
+import { Operation } from '../../platform/http/operation.decorator.js';
+import { SupervisorHealthOutputBody, SupervisorReadyOutputBody, type SupervisorHealth, type SupervisorReady } from './system.schemas.js';
+import { SystemService } from './system.service.js';
+
+/** What an orchestrator, a scraper and a person ask first. No key needed. */
+@Controller()
+export class SystemController {
+  constructor(
+    private readonly system: SystemService,
+    private readonly metrics: Metrics,
+  ) {}
+
+  @Get('health')
+  @Operation({ id: 'get-health', summary: 'Health of the supervisor', response: SupervisorHealthOutputBody, public: true })
+  health(): SupervisorHealth | Promise<SupervisorHealth> {
+    return this.system.health();
+  }
+
+  @Get('ready')
+  @Operation({
+    id: 'get-ready',
+    summary: 'Whether this process can serve',
+    description: 'For orchestrators and proxies: 503 names the parts that fail.',
+    response: SupervisorReadyOutputBody,
+    problems: ['unavailable'],
+    public: true,
+  })
+  ready(): Promise<SupervisorReady> {
+    return this.system.ready();
+  }
+
+  @Get('metrics')
+  @Header('content-type', 'text/plain; version=0.0.4; charset=utf-8')
+  @Operation({
+    id: 'get-metrics',
+    summary: 'Metrics of this process for Prometheus',
+    response: z.string(),
+    contentType: 'text/plain',
+    public: true,
+  })
+  prometheus(): Promise<string> {
+    return this.metrics.registry.metrics();
+  }
+}

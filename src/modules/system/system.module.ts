@@ -1,0 +1,8 @@
+import { Module } from '@nestjs/common';
+import { SystemController } from './system.controller.js';
+import { SystemRepository } from './system.repository.js';
+import { SystemService } from './system.service.js';
+
+/** Served in every role. */
+@Module({ controllers: [SystemController], providers: [SystemRepository, SystemService] })
+export class SystemModule {}

@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import { problem } from '../../contract/problems.js';
+import { VERSION } from '../../contract/version.js';
+import { Db } from '../../platform/database/database.js';
+import { Readiness } from '../../platform/health/readiness.js';
+import { SystemRepository, type CityCounts } from './system.repository.js';
+import type { SupervisorHealth, SupervisorReady } from './system.schemas.js';
+
+const FRESH_MS = 1_000;
+const WAIT_MS = 500;
+
+/** Liveness never depends on anything but this process: the counts are what was last known. */
+@Injectable()
+export class SystemService {
+  readonly #started = performance.now();
+  #counts: CityCounts = { total: 0, running: 0, starting: null };
+  #countedAt = -Infinity;
+  #counting: Promise<void> | undefined;
+
+  constructor(
+    private readonly db: Db,
+    private readonly repository: SystemRepository,
+    private readonly readiness: Readiness,
+  ) {}
+
+  health(): SupervisorHealth | Promise<SupervisorHealth> {
+    if (performance.now() - this.#countedAt < FRESH_MS) return this.#health();
+    return this.#count().then(() => this.#health());
+  }
+
+  /** @throws ProblemError `unavailable` naming every part that fails. */
+  async ready(): Promise<SupervisorReady> {
+    const failures = Object.entries(await this.readiness.failures()).sort();
+    if (failures.length === 0) return { status: 'ready', parts: this.readiness.names };
+    throw problem('unavailable', `not ready: ${failures.map(([part]) => part).join(', ')}`, {
+      errors: failures.map(([location, message]) => ({ location, message })),
+    });
+  }
+
+  #health(): SupervisorHealth {
+    const { total, running, starting } = this.#counts;
+    return {
+      status: 'ok',
+      version: VERSION,
+      uptime_sec: Math.floor((performance.now() - this.#started) / 1000),
+      cities_total: total,
+      cities_running: running,
+      startup: starting === null ? { ready: true, phase: 'running' } : { ready: false, phase: starting },
+    };
+  }
+
+  /** Counts again, but keeps nobody waiting for a database that does not answer. */
+  async #count(): Promise<void> {
+    this.#counting ??= this.repository
+      .countCities(this.db)
+      .then((counts) => void (this.#counts = counts))
+      .catch(() => undefined)
+      .finally(() => {
+        this.#countedAt = performance.now();
+        this.#counting = undefined;
+      });
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, WAIT_MS)));
+    await Promise.race([this.#counting, late]);
+    clearTimeout(timer);
+  }
+}
