@@ -64,11 +64,8 @@ function explain(error: unknown, config: AppConfig): string {
   const code = (error as { code?: unknown } | null)?.code;
   if (code === 'EADDRINUSE') return `${config.host}:${config.port} is in use; choose another port with SVC_PORT`;
   if (code === 'EACCES' || code === 'EADDRNOTAVAIL') return `cannot listen on ${config.host}:${config.port}: ${(error as Error).message}`;
-  return error instanceof Error
-    ? config.logLevel === 'debug'
-      ? String(error.stack)
-      : error.message || String(error.cause ?? error)
-    : String(error);
+  if (!(error instanceof Error)) return String(error);
+  return config.logLevel === 'debug' || error.message === '' ? String(error.stack) : error.message;
 }
 
 await main();

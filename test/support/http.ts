@@ -4,7 +4,6 @@ export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   /** The parsed JSON, or undefined when the body is not JSON. */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a test looks into bodies of every shape
   readonly body: any;
   readonly text: string;
 }

@@ -4,7 +4,6 @@ export interface Frame {
   readonly id?: string;
   readonly event?: string;
   /** Parsed JSON when it is JSON, otherwise the text. */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a test looks into frames of every shape
   readonly data: any;
   readonly retry?: number;
 }

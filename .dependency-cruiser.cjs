@@ -1,0 +1,113 @@
+/**
+ * Who may import whom. A room's line names everything of ours that it may import; CONTRIBUTING.md has the table in
+ * words. Spec files may reach further: they build their room's surroundings.
+ */
+const SPEC = '\\.(spec|db-spec)\\.ts$|/testing/';
+const base = ['config', 'logging', 'time', 'health', 'failpoints'];
+
+/** Rooms of src/platform and what each may import beside src/contract and itself. */
+const rooms = {
+  config: [],
+  time: [],
+  failpoints: [],
+  logging: ['config', 'time'],
+  health: ['config', 'logging', 'time'],
+  database: base,
+  'event-log': [...base, 'database'],
+  idempotency: [...base, 'database'],
+  queue: base,
+  operations: [...base, 'database', 'event-log', 'queue', 'idempotency'],
+  streams: [...base, 'database', 'event-log'],
+  processes: [...base, 'database', 'event-log'],
+  http: base,
+  openapi: [...base, 'http'],
+  embedded: ['time', 'logging'],
+};
+
+const only = (name, from, allowed, comment) => ({
+  name,
+  comment,
+  severity: 'error',
+  from: { path: from, pathNot: SPEC },
+  to: { path: '^(src|test|scripts|db|bench)/', pathNot: allowed },
+});
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      comment: 'A cycle means that a boundary is in the wrong place.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'resolvable',
+      comment: 'Every import is found, and every package is declared.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true, pathNot: '^db/' },
+    },
+    only('contract-stands-alone', '^src/contract/', '^src/contract/', 'The contract imports zod and itself.'),
+    ...Object.entries(rooms).map(([room, may]) =>
+      only(
+        `platform-${room}`,
+        `^src/platform/${room}/`,
+        `^src/(contract/|platform/(${[room, ...may].join('|')})/)`,
+        `src/platform/${room} may import: contract${may.map((r) => `, ${r}`).join('')}.`,
+      ),
+    ),
+    {
+      name: 'platform-rooms-are-listed',
+      comment: 'A new room of src/platform states here what it may import.',
+      severity: 'error',
+      from: { path: '^src/platform/', pathNot: `^src/platform/(${Object.keys(rooms).join('|')})/` },
+      to: {},
+    },
+    only('modules', '^src/modules/', '^src/(contract|platform|modules)/', 'Families know neither entries nor the client.'),
+    {
+      name: 'families-meet-at-services',
+      comment: "Another family's repository, mapper, controller and reconciler are its own business.",
+      severity: 'error',
+      from: { path: '^src/modules/([^/]+)/', pathNot: SPEC },
+      to: { path: '^src/modules/[^/]+/.*\\.(repository|mapper|controller|reconciler)\\.ts$', pathNot: '^src/modules/$1/' },
+    },
+    {
+      name: 'api-does-no-background-work',
+      comment: 'What works in the background belongs to the worker root.',
+      severity: 'error',
+      from: { path: '^src/modules/api\\.module\\.ts$' },
+      to: { path: '\\.(worker\\.module|reconciler)\\.ts$', reachable: true },
+    },
+    only(
+      'cli',
+      '^src/cli/',
+      '^src/(contract|cli)/|^src/entry/serve\\.ts$',
+      'The client knows the contract and speaks HTTP; `svc serve` runs the entry.',
+    ),
+    {
+      name: 'e2e-from-outside',
+      comment: 'End-to-end tests see what a client sees; test/support alone builds applications.',
+      severity: 'error',
+      from: { path: '^test/e2e/' },
+      to: { path: '^src/', pathNot: '^src/contract/' },
+    },
+    {
+      name: 'no-test-code-in-the-product',
+      severity: 'error',
+      from: { path: '^src/', pathNot: SPEC },
+      to: { path: `^(test|scripts|bench)/|${SPEC}` },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '\\.gen\\.ts$' },
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default'],
+      extensions: ['.ts', '.js', '.mjs', '.cjs'],
+    },
+  },
+};
