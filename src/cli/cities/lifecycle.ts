@@ -1,0 +1,61 @@
+import type { Command } from 'commander';
+import { contextOf, flagsOf, printJson, type Context } from '../command.js';
+import { CliError } from '../errors.js';
+import { durationOf } from '../events/options.js';
+import type { Io } from '../io.js';
+import { MUTATION } from '../api.js';
+import { plain } from '../table.js';
+import { awaitEnding, type Accepted } from './operation.js';
+import { Progress } from './progress.js';
+
+/** The flags of every command that begins an operation. */
+export interface OperationFlags {
+  readonly wait: boolean;
+  readonly json?: boolean;
+  readonly timeout?: string;
+  readonly idempotencyKey?: string;
+}
+
+export function withOperation(command: Command): Command {
+  return command
+    .option('--no-wait', 'return as soon as the supervisor has accepted the request')
+    .option('--timeout <duration>', 'stop waiting after this time; the operation goes on (default: wait for its end)')
+    .option('--idempotency-key <key>', 'a repeated call with the same key begins nothing new')
+    .option('--json', 'print one JSON line: the terminal event, or the accepted request with --no-wait');
+}
+
+/** Headers of a mutation that begins an operation. */
+export function operationHeader(flags: OperationFlags): typeof MUTATION & { 'Idempotency-Key'?: string } {
+  return flags.idempotencyKey === undefined ? MUTATION : { ...MUTATION, 'Idempotency-Key': flags.idempotencyKey };
+}
+
+export interface OperationRun {
+  readonly operation: string;
+  readonly city: string;
+  /** `creating alpha`. */
+  readonly title: string;
+  /** What to say when it went well; `path` is the directory of the city. */
+  readonly success: (path: string) => string;
+  readonly begin: (context: Context, flags: OperationFlags) => Promise<Accepted>;
+}
+
+/** Begins an operation, waits for its terminal event and tells how it went. @throws CliError when it failed. */
+export async function runOperation(command: Command, io: Io, run: OperationRun): Promise<void> {
+  const flags = flagsOf<OperationFlags>(command);
+  const timeoutMs = flags.timeout === undefined ? undefined : durationOf('--timeout', flags.timeout);
+  if (timeoutMs !== undefined && timeoutMs <= 0) throw new CliError('--timeout: must be above zero');
+  const context = contextOf(command, io);
+  const accepted = await run.begin(context, flags);
+  if (!flags.wait) {
+    if (flags.json === true) await printJson(io, accepted);
+    else await io.out(`accepted: ${accepted.request_id}\n`);
+    return;
+  }
+  const progress = new Progress(io, run.title, flags.json === true);
+  const ending = await awaitEnding(context.api, accepted, { ...run, timeoutMs, progress }).finally(() => progress.end());
+  if (flags.json === true) await printJson(io, ending.envelope);
+  if (!ending.ok) throw new CliError(plain(`${ending.failure.error_code}: ${ending.failure.error_message}`));
+  if (flags.json === true) return;
+  const { path } = ending.envelope.payload as { path?: string };
+  await io.out(`${plain(run.success(path ?? ''))}\n`);
+}

@@ -1,0 +1,88 @@
+import type { Command } from 'commander';
+import { ask, type Schemas } from '../api.js';
+import { contextOf, flagsOf, printJson, withCity, withExamples, withTarget } from '../command.js';
+import { showDuration } from '../duration.js';
+import { ApiError, CliError } from '../errors.js';
+import type { Io } from '../io.js';
+import { facts, table } from '../table.js';
+import { cityName } from './city.command.js';
+
+export function addReads(city: Command, io: Io): void {
+  addList(city, io);
+  addStatus(city, io);
+}
+
+function addList(city: Command, io: Io): void {
+  const list = city.command('list').description('list the registered cities').option('--json', 'print the answer as one JSON line');
+  withTarget(list);
+  withExamples(list, 'svc city list', 'svc city list --json');
+  list.action(async (_options, command: Command) => {
+    const { api } = contextOf(command, io);
+    const { data } = await ask(api, (signal) => api.http.GET('/v0/cities', { signal }));
+    if (flagsOf<{ json?: boolean }>(command).json === true) return printJson(io, data);
+    const items = data.items ?? [];
+    if (items.length === 0) return io.err('no cities yet: make one with `svc city create alpha --provider loopback`\n');
+    return io.out(
+      table(
+        ['NAME', 'STATUS', 'PATH', 'ERROR'],
+        items.map((c) => [c.name, statusOf(c), c.path, c.error ?? '']),
+      ),
+    );
+  });
+}
+
+function addStatus(city: Command, io: Io): void {
+  const status = city
+    .command('status')
+    .argument('[name]', 'the city (default: as --city)')
+    .description('show one city: its state and what it has')
+    .option('--json', 'print the answer as one JSON line');
+  withCity(withTarget(status));
+  withExamples(status, 'svc city status alpha', 'svc city status alpha --json');
+  status.action(async (given: string | undefined, _options, command: Command) => {
+    const context = contextOf(command, io);
+    const name = await cityName(given, context);
+    const json = flagsOf<{ json?: boolean }>(command).json === true;
+    const { api } = context;
+    const params = { path: { cityName: name } };
+    const answer = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/status', { params, signal })).catch(notRunning);
+    if (answer !== undefined) return json ? printJson(io, answer.data) : io.out(running(answer.data));
+    const { data } = await ask(api, (signal) => api.http.GET('/v0/cities', { signal }));
+    const entry = (data.items ?? []).find((item) => item.name === name);
+    if (entry === undefined) throw new CliError(`city ${name} is not registered: see \`svc city list\``);
+    return json ? printJson(io, entry) : io.out(listed(entry));
+  });
+}
+
+function notRunning(error: unknown): undefined {
+  if (error instanceof ApiError && error.status === 404) return undefined;
+  throw error;
+}
+
+export function statusOf(city: Schemas['CityInfo']): string {
+  return city.running ? 'running' : (city.status ?? 'waiting');
+}
+
+function listed(city: Schemas['CityInfo']): string {
+  return facts([
+    ['name', city.name],
+    ['status', statusOf(city)],
+    ['error', city.error],
+    ['path', city.path],
+  ]);
+}
+
+function running(status: Schemas['StatusBody']): string {
+  const { agents, rigs, work, mail } = status;
+  return facts([
+    ['name', status.name],
+    ['status', status.suspended ? 'running, suspended' : 'running'],
+    ['path', status.path],
+    ['up', showDuration(status.uptime_sec * 1_000)],
+    ['agents', `${agents.total} (${agents.running} running, ${agents.suspended} suspended, ${agents.quarantined} quarantined)`],
+    ['rigs', `${rigs.total} (${rigs.suspended} suspended)`],
+    ['work', `${work.open} open, ${work.in_progress} in progress, ${work.ready} ready`],
+    ['mail', `${mail.total} (${mail.unread} unread)`],
+    ['incomplete', status.partial === true ? (status.partial_errors ?? []).join('; ') : undefined],
+  ]);
+}

@@ -1,0 +1,63 @@
+import type { Command } from 'commander';
+import { connect, type Api } from './api.js';
+import type { Io } from './io.js';
+import { resolveScope, type Scope, type ScopeOptions } from './scope.js';
+import { resolveTarget, type TargetOptions } from './target.js';
+
+/** What the action of a command works with. */
+export interface Context {
+  readonly io: Io;
+  readonly api: Api;
+  /** The city or the supervisor; may ask the API for the registered name. */
+  scope(): Promise<Scope>;
+}
+
+export function withTarget(command: Command): Command {
+  return command
+    .option('--api <url>', 'address of the supervisor (SVC_API_URL; default http://127.0.0.1:8372)')
+    .option('--key-file <path>', 'file that holds an API key (SVC_API_KEY; default $SVC_DATA_DIR/admin.key)');
+}
+
+export function withCity(command: Command): Command {
+  return command
+    .option('--city <name>', 'the city (SVC_CITY; default the city whose directory you are in)')
+    .option('--no-city', 'the whole supervisor, also inside the directory of a city');
+}
+
+/** Examples under the options of `--help`. */
+export function withExamples(command: Command, ...lines: readonly string[]): Command {
+  return command.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ ${line}\n`).join('')}`);
+}
+
+/** The options of a command and what was typed further up (`svc --api … events`); the nearest one wins. */
+export function flagsOf<T extends object>(command: Command): T {
+  const flags: Record<string, unknown> = { ...command.opts() };
+  const set = new Set<string>();
+  for (let at: Command | null = command; at !== null; at = at.parent) {
+    for (const [name, value] of Object.entries(at.opts())) {
+      if (set.has(name) || at.getOptionValueSource(name) === 'default') continue;
+      flags[name] = value;
+      set.add(name);
+    }
+  }
+  return flags as T;
+}
+
+export function contextOf(command: Command, io: Io): Context {
+  const flags = flagsOf<TargetOptions & ScopeOptions>(command);
+  const api = connect(resolveTarget(flags, io), io.signal);
+  return { io, api, scope: () => resolveScope(flags, io, api) };
+}
+
+/** How the command is called: `svc city create`. */
+export function pathOf(command: Command): string {
+  const names: string[] = [];
+  for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name());
+  return names.join(' ');
+}
+
+export async function printJson(io: Io, value: unknown): Promise<void> {
+  await io.out(`${JSON.stringify(value)}\n`);
+}
+
+export const collect = (value: string, before: readonly string[] | undefined): string[] => [...(before ?? []), value];

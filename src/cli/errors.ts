@@ -1,0 +1,47 @@
+/** A failure that the user is told in one line. */
+export class CliError extends Error {
+  constructor(
+    message: string,
+    readonly exitCode = 1,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = 'CliError';
+  }
+}
+
+/** Nobody answers at the address, or the connection broke. */
+export class UnreachableError extends CliError {}
+
+/** The API refused. */
+export class ApiError extends CliError {
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly code: string | undefined,
+    /** Milliseconds after which the server invites another try. */
+    readonly retryAfterMs: number | undefined,
+  ) {
+    super(message);
+  }
+}
+
+/** Ctrl-C. */
+export class InterruptedError extends CliError {
+  constructor(message = 'interrupted') {
+    super(message, 130);
+  }
+}
+
+/** One line, whatever the message holds. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/\s*[\r\n]+\s*/g, ' ').trim();
+}
+
+/** What an unknown failure says for itself, causes of network failures included. */
+export function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause as { code?: unknown; message?: unknown } | undefined;
+  if (typeof cause?.code === 'string') return cause.code;
+  return typeof cause?.message === 'string' && cause.message !== '' ? cause.message : error.message;
+}

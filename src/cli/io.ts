@@ -1,0 +1,35 @@
+/** What a command may touch of the process: nothing else of the outside world is reached for, so tests hand in their own. */
+export interface Io {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Data. Resolves when the reader takes more, so that a slow pipe slows the command instead of filling its memory. */
+  out(text: string): Promise<void>;
+  /** Everything that is not data: progress, notices, errors. */
+  err(text: string): void;
+  /** True when progress may be drawn over itself. */
+  readonly interactive: boolean;
+  readonly colour: boolean;
+  readonly columns: number;
+  /** Aborted by Ctrl-C. */
+  readonly signal: AbortSignal;
+}
+
+/** The real process. */
+export function processIo(signal: AbortSignal): Io {
+  const { env, stdout, stderr } = process;
+  const interactive = stderr.isTTY === true && env.TERM !== 'dumb' && (env.CI ?? '') === '';
+  return {
+    env,
+    cwd: process.cwd(),
+    out: (text) =>
+      new Promise((resolve) => {
+        if (stdout.write(text)) resolve();
+        else stdout.once('drain', resolve);
+      }),
+    err: (text) => void stderr.write(text),
+    interactive,
+    colour: (env.NO_COLOR ?? '') === '' && stdout.isTTY === true && env.TERM !== 'dumb',
+    columns: (interactive ? stderr.columns : stdout.columns) || 80,
+    signal,
+  };
+}

@@ -1,0 +1,73 @@
+import { Argument, Command, CommanderError } from 'commander';
+import { VERSION } from '../contract/version.js';
+import { addCity } from './cities/city.command.js';
+import { pathOf, withCity, withExamples, withTarget } from './command.js';
+import { completionScript, SHELLS, type Shell } from './completion.js';
+import { CliError, oneLine } from './errors.js';
+import { addEvent } from './events/emit.command.js';
+import { addEvents } from './events/events.command.js';
+import { addHealth } from './health.command.js';
+import type { Io } from './io.js';
+import { addKey } from './keys.command.js';
+import { addServe } from './serve.command.js';
+
+/** The tree of commands. */
+export function buildProgram(io: Io): Command {
+  const program = new Command('svc')
+    .description('Client of the supervisor: cities of coding agents, their events and operations.')
+    .version(VERSION, '--version', 'print the version')
+    .enablePositionalOptions()
+    .showSuggestionAfterError()
+    .exitOverride();
+  withCity(withTarget(program));
+  program.configureOutput({ writeOut: (text) => void io.out(text), writeErr: (text) => io.err(text) });
+  withExamples(
+    program,
+    'svc serve',
+    'svc city create alpha --provider loopback',
+    'svc events --city alpha --follow',
+    'eval "$(svc completion bash)"',
+  );
+  addCity(program, io);
+  addEvents(program, io);
+  addEvent(program, io);
+  addKey(program, io);
+  addHealth(program, io);
+  addServe(program, io);
+  addCompletion(program, io);
+  prefixErrors(program, io);
+  return program;
+}
+
+function addCompletion(program: Command, io: Io): void {
+  const completion = program
+    .command('completion')
+    .description('print the completion script of a shell')
+    .addArgument(new Argument('<shell>', 'your shell').choices(SHELLS));
+  withExamples(completion, 'eval "$(svc completion bash)"', 'svc completion fish > ~/.config/fish/completions/svc.fish');
+  completion.action((shell: Shell) => io.out(completionScript(shell, program)));
+}
+
+/** What is wrong with the command line is told like every other failure: one line that names the command. */
+function prefixErrors(command: Command, io: Io): void {
+  command.configureOutput({ outputError: (text) => io.err(`${pathOf(command)}: ${oneLine(text.replace(/^error: /, ''))}\n`) });
+  for (const sub of command.commands) prefixErrors(sub, io);
+}
+
+/** Runs one command line (without `node` and the script) and returns its exit code. Never throws. */
+export async function runCli(args: readonly string[], io: Io): Promise<number> {
+  const program = buildProgram(io);
+  let running = program;
+  program.hook('preAction', (_program, action) => {
+    running = action;
+  });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode;
+    const message = oneLine(error instanceof Error ? error.message : String(error));
+    if (message !== '') io.err(`${pathOf(running)}: ${message}\n`);
+    return error instanceof CliError ? error.exitCode : 1;
+  }
+}

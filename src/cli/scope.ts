@@ -1,0 +1,53 @@
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { parse } from 'smol-toml';
+import { ask, type Api } from './api.js';
+import { CliError } from './errors.js';
+import type { Io } from './io.js';
+
+/** What a command is about: one city, or the supervisor when there is no name. */
+export interface Scope {
+  readonly city: string | undefined;
+}
+
+export interface ScopeOptions {
+  /** `--city <name>`, or false for `--no-city`. */
+  readonly city?: string | false;
+}
+
+/** `--city`, then `SVC_CITY`, then the city whose directory encloses the working directory, then the supervisor. */
+export async function resolveScope(options: ScopeOptions, io: Io, api: Api): Promise<Scope> {
+  if (options.city === false) return { city: undefined };
+  if (options.city !== undefined) {
+    if (options.city.trim() === '') throw new CliError('--city: the name is empty');
+    return { city: options.city };
+  }
+  if (io.env.SVC_CITY) return { city: io.env.SVC_CITY };
+  const dir = enclosingCity(io.cwd);
+  return { city: dir === undefined ? undefined : await registeredName(dir, api) };
+}
+
+/** The nearest directory upwards that holds a `city.toml`. */
+export function enclosingCity(from: string): string | undefined {
+  for (let dir = from; ; dir = dirname(dir)) {
+    if (existsSync(join(dir, 'city.toml'))) return dir;
+    if (dirname(dir) === dir) return undefined;
+  }
+}
+
+/** The registered name counts, whatever the files say; without an entry for the directory the files are believed. */
+async function registeredName(dir: string, api: Api): Promise<string> {
+  const { data } = await ask(api, (signal) => api.http.GET('/v0/cities', { signal }));
+  const real = realpathSync(dir);
+  const entry = (data.items ?? []).find((city) => city.path === dir || city.path === real);
+  return entry?.name ?? nameInFiles(dir) ?? basename(real);
+}
+
+function nameInFiles(dir: string): string | undefined {
+  try {
+    const name = parse(readFileSync(join(dir, '.gc', 'site.toml'), 'utf8')).workspace_name;
+    return typeof name === 'string' && name !== '' ? name : undefined;
+  } catch {
+    return undefined;
+  }
+}
