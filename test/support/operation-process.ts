@@ -52,9 +52,15 @@ export class OperationProcess {
     }).setLogger(logger);
     if (options.handlers !== undefined) building.overrideProvider(OperationTimings).useValue(new OperationTimings(options.timings));
     const nest = await building.compile();
-    for (const handler of options.handlers ?? []) nest.get(Operations, { strict: false }).registerHandler(handler);
-    await nest.init();
-    return new OperationProcess(nest, failpoints);
+    const started = new OperationProcess(nest, failpoints);
+    try {
+      for (const handler of options.handlers ?? []) started.operations.registerHandler(handler);
+      await nest.init();
+      return started;
+    } catch (error) {
+      await started.stop();
+      throw error;
+    }
   }
 
   get<T>(type: Type<T>): T {

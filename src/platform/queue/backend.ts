@@ -1,5 +1,6 @@
 import { createPostgresBackend, Queue, withBackend, Worker } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
+import { sleep } from '../time/clock.js';
 
 /**
  * The only file that knows which of BullMQ's backends is in use. Jobs carry an id and nothing else: losing every
@@ -45,6 +46,10 @@ const QUEUE_NAME = 'operations';
 const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const;
 const CONNECT_LIMIT_MS = 2_000;
 const COMMAND_LIMIT_MS = 1_000;
+/** An orderly close that takes longer (jobs in hand, a server that hangs) is given up and the connection cut. */
+const CLOSE_LIMIT_MS = { producer: 1_000, consumer: 2_000 } as const;
+/** How long a consumer waits after a failed fetch; BullMQ's own default is 15 s. */
+const RETRY_MS = 1_000;
 
 export function openProducer(target: QueueTarget, onError: OnError): Opened<Producer> {
   if (target.redisUrl === undefined) {
@@ -70,14 +75,14 @@ export function openProducer(target: QueueTarget, onError: OnError): Opened<Prod
     it: queue,
     connected: () => redis.status === 'ready',
     close: async () => {
-      await queue.close().catch(onError);
+      await Promise.race([queue.close().catch(onError), sleep(CLOSE_LIMIT_MS.producer)]);
       redis.disconnect();
     },
   };
 }
 
 export function openConsumer(target: QueueTarget, process: Process, concurrency: number, onError: OnError): Opened<Consumer> {
-  const options = { concurrency, autorun: false, removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } };
+  const options = { concurrency, autorun: false, runRetryDelay: RETRY_MS, removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } };
   if (target.redisUrl === undefined) {
     const connection = postgresOptions(target, { max: 4, statementMs: 10_000 });
     const worker = new Postgres.Worker<JobData>(QUEUE_NAME, process, { ...options, connection });
@@ -91,7 +96,7 @@ export function openConsumer(target: QueueTarget, process: Process, concurrency:
     it: worker,
     connected: () => redis.status === 'ready',
     close: async (force) => {
-      await worker.close(force).catch(onError);
+      await Promise.race([worker.close(force).catch(onError), sleep(CLOSE_LIMIT_MS.consumer)]);
       redis.disconnect();
     },
   };

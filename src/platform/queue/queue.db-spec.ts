@@ -1,0 +1,162 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { z } from 'zod';
+import { adminAt, cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { OperationProcess } from '../../../test/support/operation-process.js';
+import { freePort, startRedis, type RedisServer } from '../../../test/support/redis.js';
+import { eventually } from '../../../test/support/sse.js';
+import { defineEvent } from '../../contract/events/define.js';
+import { Metrics } from '../health/metrics.js';
+import { Readiness } from '../health/readiness.js';
+import { defineOperation, type OperationHandler } from '../operations/operation.js';
+import type { OperationTimings } from '../operations/timings.js';
+import { JobQueue } from './job-queue.js';
+import { migrateQueue } from './migrate-queue.js';
+
+const Ended = defineEvent('request.result.test.job', 1, z.strictObject({ request_id: z.string() }));
+const Job = defineOperation({ kind: 'test.job', input: z.strictObject({}), succeeded: Ended, deadlineMs: 20_000, maxAttempts: 3 });
+const handler: OperationHandler = { definition: Job, run: async () => ({ ok: true, payload: {} }) };
+
+const QUEUE_ONLY = { sweepMs: 3_600_000 };
+const SWEEPER = { sweepMs: 100, pickupMs: 300 };
+
+describe('a queue whose server comes and goes', () => {
+  let database: TestDatabase;
+  let processes: OperationProcess[] = [];
+  let redis: RedisServer | undefined;
+  let redisUrl: string;
+  let made = 0;
+
+  const start = async (id: string, timings?: Partial<OperationTimings>): Promise<OperationProcess> => {
+    const handlers = timings === undefined ? undefined : [handler];
+    const started = await OperationProcess.start({ id, databaseUrl: database.url, redisUrl, handlers, ...(timings && { timings }) });
+    processes.push(started);
+    return started;
+  };
+  const accept = async (api: OperationProcess): Promise<string> => {
+    const began = performance.now();
+    const { requestId } = await api.transactions.run((tx) =>
+      api.operations.accept(tx, Job, { target: `job-${++made}`, input: {}, eventCursor: '' }),
+    );
+    expect(performance.now() - began).toBeLessThan(500);
+    return requestId;
+  };
+  const ended = (api: OperationProcess, id: string, ms = 8_000): Promise<unknown> =>
+    eventually(async () => {
+      const row = await api.db.selectFrom('operations').select('state').where('id', '=', id).executeTakeFirstOrThrow();
+      return row.state === 'succeeded';
+    }, ms);
+  const up = (process: OperationProcess, ms = 8_000): Promise<unknown> =>
+    eventually(async () => (await process.get(JobQueue).check()) === undefined, ms);
+
+  beforeAll(async () => {
+    database = await cloneDatabase();
+  });
+  afterEach(async () => {
+    if (redis !== undefined) process.kill(redis.pid, 'SIGCONT');
+    await Promise.all(processes.map((p) => p.stop()));
+    processes = [];
+    await redis?.stop();
+    redis = undefined;
+  });
+  afterAll(() => database.drop());
+
+  it('starts without Redis, works by the sweeper, and uses the queue once it is there', async () => {
+    const port = await freePort();
+    redisUrl = `redis://127.0.0.1:${port}`;
+    const api = await start('api');
+    const worker = await start('w1', SWEEPER);
+    expect(await api.get(Readiness).failures()).toEqual({ queue: 'not connected' });
+    await ended(api, await accept(api));
+    redis = await startRedis(port);
+    await up(api);
+    await worker.stop();
+    processes = [api];
+    await start('w2', QUEUE_ONLY);
+    await ended(api, await accept(api));
+    expect(await api.get(Readiness).failures()).toEqual({});
+  });
+
+  it('survives the death of Redis and goes on with its successor', async () => {
+    redis = await startRedis();
+    redisUrl = redis.url;
+    const { port } = redis;
+    const api = await start('api');
+    const consumer = await start('w1', QUEUE_ONLY);
+    await up(api);
+    await ended(api, await accept(api));
+    await redis.stop();
+    const orphan = await accept(api);
+    const sweeper = await start('w2', SWEEPER);
+    await ended(api, orphan);
+    await sweeper.stop();
+    processes = [api, consumer];
+    redis = await startRedis(port);
+    await up(api);
+    await ended(api, await accept(api), 12_000);
+  });
+
+  it('loses every job and no operation when Redis is emptied', async () => {
+    redis = await startRedis();
+    redisUrl = redis.url;
+    const api = await start('api');
+    await up(api);
+    const ids = await Promise.all(Array.from({ length: 10 }, () => accept(api)));
+    const depth = (): Promise<string> => api.get(Metrics).registry.getSingleMetricAsString('svc_queue_depth');
+    await eventually(async () => (await depth()).includes('svc_queue_depth{state="waiting"} 10'), 3_000);
+    expect(await api.get(Metrics).registry.getSingleMetricAsString('svc_operations')).toContain('svc_operations{state="accepted"} 10');
+    const { Redis } = await import('ioredis');
+    const client = new Redis(redis.url);
+    await client.flushall();
+    await client.quit();
+    expect(await depth()).toContain('svc_queue_depth{state="waiting"} 0');
+    await start('w1', SWEEPER);
+    for (const id of ids) await ended(api, id);
+    expect(await api.get(Metrics).registry.getSingleMetricAsString('svc_operations')).toContain('svc_operations{state="accepted"} 0');
+  });
+
+  it('answers within its limit while Redis hangs, and stops in time', async () => {
+    redis = await startRedis();
+    redisUrl = redis.url;
+    const api = await start('api');
+    await start('w1', SWEEPER);
+    await up(api);
+    process.kill(redis.pid, 'SIGSTOP');
+    await ended(api, await accept(api));
+    const began = performance.now();
+    await expect(api.get(JobQueue).add('test.job', 'req-000000000000000000000abc')).rejects.toThrow();
+    expect(performance.now() - began).toBeLessThan(1_500);
+    expect(await api.get(JobQueue).check()).toBeDefined();
+    const stopping = performance.now();
+    await Promise.all(processes.splice(0).map((p) => p.stop()));
+    expect(performance.now() - stopping).toBeLessThan(4_000);
+  });
+
+  it('waits for its schema on PostgreSQL and reconnects after its connections are killed', async () => {
+    const { cloneDatabase: another } = await import('../../../test/support/database.js');
+    const mine = await another();
+    const original = database;
+    database = mine;
+    try {
+      redisUrl = undefined as unknown as string;
+      await sql`drop schema if exists bullmq cascade`.execute((await start('probe', SWEEPER)).db);
+      await processes.pop()!.stop();
+      const api = await start('api');
+      await start('w1', QUEUE_ONLY);
+      expect(await api.get(JobQueue).check()).toBe('not connected');
+      await Promise.all([migrateQueue(mine.url), migrateQueue(mine.url)]);
+      await up(api);
+      await ended(api, await accept(api));
+      await adminAt(
+        mine.url,
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+      );
+      await eventually(() => accept(api).then(() => true, () => undefined), 3_000); // prettier-ignore
+      await ended(api, await eventually(() => accept(api).catch(() => undefined), 3_000), 12_000);
+    } finally {
+      await Promise.all(processes.splice(0).map((p) => p.stop()));
+      database = original;
+      await mine.drop();
+    }
+  });
+});
