@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import '../../contract/events/all.js';
+import { knownEvents } from '../../contract/events/define.js';
 import { maySee, type Principal } from '../../contract/principal.js';
 import { problem, type ProblemField } from '../../contract/problems.js';
-import { knownEvents } from '../../contract/events/define.js';
-import '../../contract/events/all.js';
+import { invalid } from '../../platform/http/validation.pipe.js';
 import { bodyHash } from '../../platform/idempotency/canonical-json.js';
 import type { EventEmitOutputBody, EventEmitRequest } from './events.schemas.js';
 import { GroupCommitter } from './group-committer.js';
@@ -20,19 +21,9 @@ export class EmitService {
 
   async emit(city: string, body: EventEmitRequest, key: string | undefined, caller: Principal): Promise<EventEmitOutputBody> {
     if (!maySee(caller, city)) throw cityNotRunning(city);
-    const { version, payload } = check(body);
-    const text = JSON.stringify({
-      stream: city,
-      type: body.type,
-      version,
-      actor: body.actor,
-      subject: body.subject,
-      message: body.message,
-      payload,
-      ...(key === undefined ? {} : { key, hash: bodyHash(body).toString('hex') }),
-    });
+    const text = itemText(city, body, key);
     const result = await this.committer.emit(city, text).catch((error: unknown) => {
-      throw unstorable(error) ? invalid([{ message: 'holds a value that cannot be stored', location: 'body' }]) : error;
+      throw isUnstorable(error) ? refused({ message: 'holds a value that cannot be stored', location: 'body' }) : error;
     });
     if (result === undefined) throw cityNotRunning(city);
     if (result.outcome === 'mismatch') throw problem('idempotency_mismatch', 'Idempotency-Key reused with different request body');
@@ -40,23 +31,43 @@ export class EmitService {
   }
 }
 
-function check(body: EventEmitRequest): { version: number; payload: unknown } {
+/** The item as `emit_events` takes it. What Postgres would refuse is refused here, so that it spoils no batch. */
+function itemText(city: string, body: EventEmitRequest, key: string | undefined): string {
+  const { version, payload } = checked(body);
+  const { type, actor, subject, message } = body;
+  const event = { stream: city, type, version, actor, subject, message, payload };
+  const text = JSON.stringify(key === undefined ? event : { ...event, key, hash: bodyHash(body).toString('hex') });
+  if (SUSPECT.test(text) && !isStorable(JSON.parse(text)))
+    throw refused({ message: 'holds characters that cannot be stored', location: 'body' });
+  return text;
+}
+
+function checked(body: EventEmitRequest): { version: number; payload: unknown } {
   if (RESERVED.some((prefix) => body.type.startsWith(prefix))) {
-    throw invalid([
-      { message: `is reserved: ${RESERVED.join(', ')} begin kinds of the supervisor itself`, location: 'body.type', value: body.type },
-    ]);
+    const message = `is reserved: kinds beginning with ${RESERVED.join(', ')} are recorded by the supervisor itself`;
+    throw refused({ message, location: 'body.type', value: body.type });
   }
+  const payload = body.payload ?? {};
   const definition = knownEvents().get(body.type);
-  if (definition === undefined) return { version: 1, payload: body.payload ?? {} };
-  const parsed = definition.payload.safeParse(body.payload ?? {});
-  if (parsed.success) return { version: definition.version, payload: parsed.data };
-  throw invalid(parsed.error.issues.map((issue) => ({ message: issue.message, location: ['body.payload', ...issue.path].join('.') })));
+  if (definition === undefined) return { version: 1, payload };
+  const parsed = definition.payload.safeParse(payload);
+  if (!parsed.success) throw invalid(parsed.error, 'body.payload', payload);
+  return { version: definition.version, payload: parsed.data };
 }
 
-function invalid(errors: readonly ProblemField[]): Error {
-  return problem('validation_failed', 'validation failed', { errors });
+/** Escapes of NUL and of lone surrogates; also matches some harmless texts, which are then looked at. */
+const SUSPECT = /\\u(0000|d[89a-f])/;
+
+function isStorable(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([name, member]) => isStorable(name) && isStorable(member));
 }
 
-function unstorable(error: unknown): boolean {
+function refused(field: ProblemField): Error {
+  return problem('validation_failed', 'validation failed', { errors: [field] });
+}
+
+function isUnstorable(error: unknown): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && UNSTORABLE.test(error.code);
 }

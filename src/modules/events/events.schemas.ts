@@ -68,3 +68,4 @@ export const SupervisorEventsQuery = z.strictObject({
 export type SupervisorEventsQuery = z.infer<typeof SupervisorEventsQuery>;
 
 export const RotateQuery = z.strictObject({ wait: queryBool() });
+export type RotateQuery = z.infer<typeof RotateQuery>;

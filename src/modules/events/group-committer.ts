@@ -20,7 +20,7 @@ interface Waiting {
 /**
  * Combines the concurrent emits of this process into one transaction a city, so that a city is not bound by one
  * flush an event. One flush is in flight a city; what arrives meanwhile goes with the next. Nobody is answered
- * before the commit, and an item that cannot be stored fails alone: its batch is tried again item by item.
+ * before the commit, and an item that cannot be stored fails alone: its batch is halved until it stands by itself.
  */
 @Injectable()
 export class GroupCommitter {
@@ -73,7 +73,11 @@ export class GroupCommitter {
       this.#settle(city, batch, results);
     } catch (error) {
       if (batch.length === 1 || isRetryable(error)) for (const item of batch) item.reject(error);
-      else for (const item of batch) await this.#flush(city, [item]);
+      else {
+        const half = batch.length >> 1;
+        await this.#flush(city, batch.slice(0, half));
+        await this.#flush(city, batch.slice(half));
+      }
     }
   }
 

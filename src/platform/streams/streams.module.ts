@@ -1,6 +1,7 @@
 import { Module, type DynamicModule, type ModuleMetadata } from '@nestjs/common';
 import { EventLogModule } from '../event-log/event-log.module.js';
 import { EventStreams } from './event-streams.js';
+import { HeadWaiter } from './head-waiter.js';
 import { StreamHub } from './hub.js';
 import { HintListener, ListenUrl } from './listener.js';
 import { Notifier } from './notifier.js';
@@ -19,8 +20,8 @@ export class StreamsModule {
     return {
       module: StreamsModule,
       imports: [EventLogModule, ...imports],
-      providers: [{ provide: ListenUrl, useValue: new ListenUrl(listenUrl) }, HintListener, StreamLogRepository, StreamHub, EventStreams],
-      exports: [StreamHub, EventStreams],
+      providers: [{ provide: ListenUrl, useValue: new ListenUrl(listenUrl) }, HintListener, StreamLogRepository, StreamHub, EventStreams, HeadWaiter],
+      exports: [StreamHub, EventStreams, HeadWaiter],
     };
   }
 }

@@ -1,0 +1,117 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type RawBuilder } from 'kysely';
+import { Db } from '../../platform/database/database.js';
+import { taggedEnvelope, wireCity, wireText } from '../../platform/event-log/wire.js';
+import { ago, matches, type EventFilter } from './event-filter.js';
+import { ofCities, tagged } from './supervisor-events.repository.js';
+
+export interface FeedStream {
+  readonly id: number;
+  readonly name: string;
+  readonly head: number;
+  readonly floor: number;
+  readonly active: boolean;
+  readonly joinedSeq: number;
+  readonly joinedSupervisorSeq: number;
+}
+
+/** How far a reader is in one stream, and how far it may go. */
+export interface Lag {
+  readonly id: number;
+  readonly after: number;
+  readonly upto: number;
+}
+
+/** The next stretch of the feed: matching events in the feed's order, and where each stream that was read now stands. */
+export interface FeedPart {
+  readonly keys: readonly { readonly id: number; readonly seq: number }[];
+  readonly reached: ReadonlyMap<number, number>;
+}
+
+/** Streams read together; the order is exact whatever their number is. */
+const STREAMS = 64;
+
+/** Reads the events of all streams upwards from a position of the feed. */
+@Injectable()
+export class FeedEventsRepository {
+  constructor(private readonly db: Db) {}
+
+  async streams(cities: readonly string[] | undefined, alsoIds: readonly number[], alsoNames: readonly string[]): Promise<FeedStream[]> {
+    const { rows } = await sql<FeedStream>`
+      select s.id, s.name, s.head, s.floor, s.active, s.joined_seq as "joinedSeq", s.joined_supervisor_seq as "joinedSupervisorSeq"
+      from event_streams s
+      where (${ofCities(cities)}) or s.id = any(${[...alsoIds]}::int[]) or s.name = any(${[...alsoNames]}::text[])
+      order by s.name`.execute(this.db);
+    return rows;
+  }
+
+  /**
+   * The next events of the streams whose next event is the oldest. Nothing at or beyond the next event of a stream
+   * that was left out is returned, so that the feed's order holds across parts. `stretch` bounds what is looked at.
+   */
+  async next(
+    lags: readonly Lag[],
+    cities: readonly string[] | undefined,
+    filter: EventFilter,
+    limit: number,
+    stretch: number,
+  ): Promise<FeedPart> {
+    const window = Math.ceil(stretch / Math.min(lags.length, STREAMS));
+    const { rows: chosen } = await sql<{ id: number; after: number; upto: number }>`
+      select w.id, w.after, least(w.upto, w.after + ${window}::bigint) as upto
+      from unnest(${lags.map((l) => l.id)}::int[], ${lags.map((l) => l.after)}::bigint[], ${lags.map((l) => l.upto)}::bigint[]) as w(id, after, upto)
+      join lateral (select e.ts from events e where e.stream_id = w.id and e.seq > w.after order by e.seq limit 1) f on true
+      order by f.ts, w.id limit ${STREAMS + 1}`.execute(this.db);
+    const read = chosen.slice(0, STREAMS);
+    const beyond = chosen[STREAMS];
+    const { rows } = await sql<{ id: number; seq: number; taken: boolean }>`
+      select e.stream_id as id, e.seq, row_number() over w <= ${limit} and ${
+        beyond === undefined
+          ? sql`true`
+          : sql`(e.ts, e.stream_id) < ((select ts from events where stream_id = ${beyond.id} and seq > ${beyond.after} order by seq limit 1), ${beyond.id})`
+      } as taken
+      from unnest(${read.map((r) => r.id)}::int[], ${read.map((r) => r.after)}::bigint[], ${read.map((r) => r.upto)}::bigint[]) as w(id, after, upto)
+      join event_streams s on s.id = w.id
+      join lateral (
+        select e.stream_id, e.seq, e.ts from events e
+        where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto and ${matches(filter)} and ${tagged(cities)}
+        order by e.seq limit ${limit + 1}
+      ) e on true
+      window w as (order by e.ts, e.stream_id, e.seq)
+      order by e.ts, e.stream_id, e.seq`.execute(this.db);
+    const reached = new Map(read.map((r) => [r.id, r.upto]));
+    for (const row of rows) if (!row.taken) reached.set(row.id, Math.min(reached.get(row.id)!, row.seq - 1));
+    return { keys: rows.filter((r) => r.taken), reached };
+  }
+
+  /** Envelopes of single events, in the order given. */
+  async envelopes(keys: FeedPart['keys']): Promise<string[]> {
+    if (keys.length === 0) return [];
+    const { rows } = await sql<{ text: string; city: string }>`
+      select ${wireCity()} as city, ${wireText()} as text
+      from unnest(${keys.map((k) => k.id)}::int[], ${keys.map((k) => k.seq)}::bigint[]) with ordinality as k(id, seq, ord)
+      join events e on e.stream_id = k.id and e.seq = k.seq
+      join event_streams s on s.id = k.id
+      order by k.ord`.execute(this.db);
+    return rows.map((row) => taggedEnvelope(row.text, row.city));
+  }
+
+  /** The seqs between which a stream's events lie in time; ages are milliseconds before now. */
+  async between(ids: readonly number[], since = Infinity, until = 0): Promise<{ id: number; first: number; last: number }[]> {
+    const before = (ms: number): RawBuilder<number> => sql<number>`event_seq_before(w.id, ${ago(ms)})`;
+    const { rows } = await sql<{ id: number; first: number; last: number }>`
+      select w.id, ${since === Infinity ? sql<number>`0` : before(since)} as first, ${until === 0 ? sql<number>`s.head` : before(until)} as last
+      from unnest(${[...ids]}::int[]) as w(id) join event_streams s on s.id = w.id`.execute(this.db);
+    return rows;
+  }
+
+  async count(lags: readonly Lag[], cities: readonly string[] | undefined, filter: EventFilter): Promise<number> {
+    const { rows } = await sql<{ n: number }>`
+      select count(*) as n
+      from unnest(${lags.map((l) => l.id)}::int[], ${lags.map((l) => l.after)}::bigint[], ${lags.map((l) => l.upto)}::bigint[]) as w(id, after, upto)
+      join event_streams s on s.id = w.id
+      join events e on e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto
+      where ${matches(filter)} and ${tagged(cities)}`.execute(this.db);
+    return rows[0]!.n;
+  }
+}
