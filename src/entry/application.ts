@@ -35,7 +35,11 @@ export async function startApplication(config: AppConfig, options: ApplicationOp
   const logger = options.logger ?? new AppLogger(createLogger(config.logLevel, { role: config.role }));
   const failpoints = options.failpoints ?? new Failpoints();
   const root = RootModule.forRole(config, config.databaseUrl, logger, failpoints);
-  const app = await createHttpApp(root, config, logger, { extend: serveDocs(root) });
+  const app =
+    config.role === 'worker'
+      ? // A worker answers probes only, and those need no key.
+        await createHttpApp(root, config.with({ auth: 'off' }), logger)
+      : await createHttpApp(root, config, logger, { extend: serveDocs(root) });
   const lifecycle = app.get(Lifecycle);
   app.get(Readiness).register('lifecycle', () => (lifecycle.stopping ? 'the process is stopping' : undefined));
   try {

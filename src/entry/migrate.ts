@@ -1,10 +1,14 @@
-import { migrateAll } from './schema.js';
+import { ConfigError, loadConfig } from '../platform/config/config.js';
+import { prepareDatabase } from './schema.js';
 
-/** The migrate step of a cluster: brings the database up to date, then ends. */
-const url = process.argv[2] ?? process.env.SVC_DATABASE_URL;
-if (url === undefined) {
-  console.error('SVC_DATABASE_URL is not set');
-  process.exit(2);
+/** The migrate step of a cluster: brings the database up to date, makes the first key where keys are asked for, and ends. */
+const env = process.argv[2] === undefined ? process.env : { ...process.env, SVC_DATABASE_URL: process.argv[2] };
+try {
+  const config = loadConfig(env, process.cwd());
+  if (config.databaseUrl === undefined) throw new ConfigError('SVC_DATABASE_URL is not set');
+  const done = await prepareDatabase(config, config.databaseUrl);
+  console.log(done.length === 0 ? 'the database is up to date' : done.join('\n'));
+} catch (error) {
+  console.error(error instanceof ConfigError ? error.message : error);
+  process.exitCode = 1;
 }
-const applied = await migrateAll(url);
-console.log(applied.length === 0 ? 'the database is up to date' : applied.join('\n'));

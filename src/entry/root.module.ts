@@ -1,5 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { ApiModule } from '../modules/api.module.js';
+import { KeysModule } from '../modules/keys/keys.module.js';
 import { WorkerModule } from '../modules/worker.module.js';
 import { ConfigModule } from '../platform/config/config.module.js';
 import type { AppConfig } from '../platform/config/config.js';
@@ -10,7 +11,7 @@ import { HealthModule } from '../platform/health/health.module.js';
 import type { AppLogger } from '../platform/logging/logger.js';
 import { ERROR_MAPPERS } from '../platform/http/problem.renderer.js';
 import { LoggingModule } from '../platform/logging/logging.module.js';
-import { NotifierModule } from '../platform/streams/streams.module.js';
+import { NotifierModule, StreamsModule } from '../platform/streams/streams.module.js';
 
 /** The base every process has, and the roots of its role. `all` is both in one application. */
 @Module({})
@@ -24,7 +25,7 @@ export class RootModule {
         HealthModule,
         DatabaseModule.forRoot(databaseUrl, { applicationName: `svc-${config.role}`, failpoints }),
         NotifierModule,
-        ...(config.role === 'worker' ? [] : [ApiModule]),
+        ...(config.role === 'worker' ? [] : [{ ...StreamsModule.forRoot(databaseUrl, [KeysModule]), global: true }, ApiModule]),
         ...(config.role === 'api' ? [] : [WorkerModule]),
       ],
       providers: [{ provide: ERROR_MAPPERS, useValue: [toProblem] }],

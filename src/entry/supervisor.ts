@@ -2,7 +2,7 @@ import type { AppConfig } from '../platform/config/config.js';
 import { startEmbedded, type EmbeddedPostgres } from '../platform/embedded/embedded-postgres.js';
 import { AppLogger, createLogger } from '../platform/logging/logger.js';
 import { startApplication, type Application } from './application.js';
-import { migrateAll } from './schema.js';
+import { prepareDatabase } from './schema.js';
 
 /** Rooms end in phases with limits of their own; the whole has to be over before an orchestrator loses patience. */
 const STOP_APPLICATION_MS = 4_000;
@@ -51,7 +51,7 @@ export class Supervisor {
   async #start(): Promise<Application> {
     const url = this.config.databaseUrl ?? (await this.#startEmbedded());
     // Of several api and worker processes none may change the schema under the others: there a job migrates.
-    if (this.config.role === 'all') await migrateAll(url);
+    if (this.config.role === 'all') await prepareDatabase(this.config, url);
     this.#application = await startApplication(this.config.with({ databaseUrl: url }), { logger: this.logger });
     return this.#application;
   }

@@ -1,4 +1,5 @@
 import type { AppConfig } from '../platform/config/config.js';
+import { keyFile } from './schema.js';
 
 /** What a person needs after the start. Behind an orchestrator the log says the same. */
 export function welcome(config: AppConfig, url: string): void {
@@ -13,6 +14,7 @@ export function welcome(config: AppConfig, url: string): void {
     `  API     ${url}`,
     `  Docs    ${url}/docs`,
     `  Data    ${config.dataDir}`,
+    ...(config.auth === 'keys' ? [`  Key     ${keyFile(config)}`] : []),
     ...(config.readOnly ? ['', '  read only: open to the network without keys; set SVC_AUTH=keys to allow changes'] : []),
     '',
     '  npx svc city create demo --provider loopback',

@@ -19,7 +19,11 @@ export class DatabaseModule {
           provide: Db,
           useFactory: (pool: PgPool, lifecycle: Lifecycle, readiness: Readiness) => {
             const db = createDb(pool);
-            lifecycle.onStop('pool', 'database pool', () => db.destroy());
+            lifecycle.onStop('pool', 'database pool', async () => {
+              await db.destroy();
+              // Kysely ends the pool only when it has run a query itself.
+              if (!pool.ending) await pool.end();
+            });
             readiness.register('database', async () => {
               await sql`select 1`.execute(db);
               return undefined;
