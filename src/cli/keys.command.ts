@@ -57,16 +57,15 @@ function addList(key: Command, io: Io): void {
       k.cities?.join(',') ?? 'all',
       k.created_at,
       k.last_used_at ?? 'never',
-      k.revoked_at ?? '',
     ]);
-    return io.out(table(['ID', 'NAME', 'SCOPE', 'CITIES', 'CREATED', 'LAST USED', 'REVOKED'], rows));
+    return io.out(table(['ID', 'NAME', 'SCOPE', 'CITIES', 'CREATED', 'LAST USED'], rows));
   });
 }
 
 function addRevoke(key: Command, io: Io): void {
   const revoke = key.command('revoke').argument('<id>', 'id of the key, as in the list').description('take a key back; its streams end');
   withTarget(revoke);
-  withExamples(revoke, 'svc key revoke 7f3k2m');
+  withExamples(revoke, 'svc key revoke 4be01f9c2d77');
   revoke.action(async (id: string, _options, command: Command) => {
     const { api } = contextOf(command, io);
     await ask(api, (signal) => api.http.DELETE('/v0/keys/{id}', { params: { path: { id }, header: MUTATION }, signal }));

@@ -1,5 +1,5 @@
+import { parseDuration } from '../../contract/duration.js';
 import { CliError } from '../errors.js';
-import { parseDuration } from '../duration.js';
 import type { Scope } from '../scope.js';
 import type { Filter } from './filter.js';
 import { parsePayloadMatch, type PayloadMatch } from './payload-match.js';
