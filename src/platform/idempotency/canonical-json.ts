@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 
-/** JSON text with every object's members sorted, so that equal values have equal texts. Absent members are left out. */
+/** JSON text of a decoded JSON value with every object's members sorted, so that equal values have equal texts. Absent members are left out. */
 export function canonicalJson(value: unknown): string {
   if (typeof value === 'object' && value !== null) {
-    if ('toJSON' in value && typeof value.toJSON === 'function') return canonicalJson(value.toJSON());
     if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item)).join(',')}]`;
     const members = Object.entries(value)
       .filter(([, member]) => member !== undefined)
@@ -16,5 +15,7 @@ export function canonicalJson(value: unknown): string {
 
 /** SHA-256 of the canonical JSON: white space and the order of members make no difference. */
 export function bodyHash(body: unknown): Buffer {
-  return createHash('sha256').update(canonicalJson(body)).digest();
+  return createHash('sha256')
+    .update(canonicalJson(JSON.parse(JSON.stringify(body ?? null))))
+    .digest();
 }

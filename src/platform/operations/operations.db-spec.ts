@@ -286,6 +286,26 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     expect(await terminals(id)).toHaveLength(1);
   });
 
+  it.each(['operation.after_claim', 'operation.before_finish', 'tx.before_commit', 'tx.after_commit', 'operation.after_finish'] as const)(
+    'ends once when the database drops its connections at %s',
+    async (place) => {
+      const worker = await start('w1');
+      let hits = 0;
+      worker.failpoints.arm(place, async () => {
+        if (++hits > 8) return;
+        await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'w1' and datname = current_database()`.execute(
+          api.db,
+        );
+        await sleep(30);
+      });
+      const ids = await Promise.all(Array.from({ length: 5 }, (_, i) => accept(`dropped-${i}`)));
+      for (const id of ids) expect((await ended(id, 12_000)).type).toBe('request.result.test.work');
+      await sleep(900);
+      expect((await terminals()).filter((t) => ids.includes(t.request_id))).toHaveLength(5);
+      expect(hits).toBeGreaterThan(0);
+    },
+  );
+
   it('renews the lease of a slow handler, so that nobody else takes it', async () => {
     await start('w1');
     await start('w2');

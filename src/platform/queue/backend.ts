@@ -75,7 +75,7 @@ export function openProducer(target: QueueTarget, onError: OnError): Opened<Prod
     it: queue,
     connected: () => redis.status === 'ready',
     close: async () => {
-      await Promise.race([queue.close().catch(onError), sleep(CLOSE_LIMIT_MS.producer)]);
+      await atMost(queue.close().catch(onError), CLOSE_LIMIT_MS.producer);
       redis.disconnect();
     },
   };
@@ -96,10 +96,16 @@ export function openConsumer(target: QueueTarget, process: Process, concurrency:
     it: worker,
     connected: () => redis.status === 'ready',
     close: async (force) => {
-      await Promise.race([worker.close(force).catch(onError), sleep(CLOSE_LIMIT_MS.consumer)]);
+      await atMost(worker.close(force).catch(onError), CLOSE_LIMIT_MS.consumer);
       redis.disconnect();
     },
   };
+}
+
+async function atMost(work: Promise<void>, ms: number): Promise<void> {
+  const done = new AbortController();
+  await Promise.race([work, sleep(ms, done.signal)]);
+  done.abort();
 }
 
 function openRedis(url: string, onError: OnError, options: RedisOptions): Redis {
