@@ -1,11 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { migrateAll } from '../../src/entry/schema.js';
-import { startEmbedded } from '../../src/platform/embedded/embedded-postgres.js';
 import { adminAt, withDatabase } from './database.js';
 import { redisServerPath, startRedis } from './redis.js';
+import { throwAwayServer } from './scratch-database.js';
 
 /**
  * The servers that the db and e2e projects share. What `TEST_DATABASE_URL` and `TEST_REDIS_URL` name is used as it
@@ -36,13 +33,8 @@ export async function stopServers(): Promise<void> {
 
 async function database(): Promise<string> {
   if (process.env.TEST_DATABASE_URL !== undefined) return process.env.TEST_DATABASE_URL;
-  const dir = await mkdtemp(join(tmpdir(), 'svc-test-pg-'));
-  await chmod(dir, 0o755);
-  const server = await startEmbedded(dir, { durable: false });
-  stops.push(async () => {
-    await server.stop();
-    await rm(dir, { recursive: true, force: true });
-  });
+  const server = await throwAwayServer();
+  stops.push(() => server.stop());
   return server.url;
 }
 

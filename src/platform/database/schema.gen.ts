@@ -85,6 +85,7 @@ export interface CityReservations {
 export interface EventCursors {
   created_at: Generated<Timestamp>;
   id: Generated<number>;
+  root_id: number | null;
   seqs: ArrayType<number>;
   stream_ids: number[];
 }

@@ -1,0 +1,29 @@
+import { spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * `npm run gen:check`: runs every generator again and fails when a committed file was not what it makes. The new
+ * text is left in place, to be read and committed. In the order of dependence: the client is made from the document.
+ */
+const GENERATORS: readonly (readonly [script: string, files: readonly string[]])[] = [
+  ['db:gen', ['db/schema.sql', 'src/platform/database/schema.gen.ts']],
+  ['openapi:gen', ['openapi/openapi.json']],
+  ['schemas:gen', ['openapi/events.schema.json']],
+  ['client:gen', ['src/cli/api.gen.ts']],
+];
+const root = fileURLToPath(new URL('../', import.meta.url));
+const read = (file: string): Promise<string> => readFile(`${root}${file}`, 'utf8').catch(() => '');
+
+const stale: string[] = [];
+for (const [script, files] of GENERATORS) {
+  const before = await Promise.all(files.map(read));
+  const done = spawnSync('npm', ['run', '-s', script], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  if (done.status !== 0) throw new Error(`npm run ${script} failed`);
+  const after = await Promise.all(files.map(read));
+  stale.push(...files.filter((_, i) => before[i] !== after[i]));
+}
+if (stale.length > 0) {
+  console.error(`not what the generators make (now written):\n  ${stale.join('\n  ')}`);
+  process.exitCode = 1;
+}
