@@ -7,14 +7,10 @@ import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import { CityEventsRepository, type CityEvent, type CityStream, type SeqRange } from './city-events.repository.js';
 import { isUnindexed, toAge, toFilter, type EventFilter } from './event-filter.js';
 import type { CityEventsQuery } from './events.schemas.js';
+import { ListLimits } from './list-limits.js';
 import { formatToken, parseToken } from './page-token.js';
 import { cityNotRunning } from './problems.js';
 
-export const DEFAULT_LIMIT = 100;
-/** Events read at once when no index answers the filter, and the most that a filtered total looks at. */
-export const STRETCH = 20_000;
-/** A page stops looking for more matches after this long and carries a cursor instead. */
-export const PAGE_BUDGET_MS = 1_500;
 const DEFAULT_WAIT_MS = 30_000;
 const MAX_WAIT_MS = 5 * 60_000;
 
@@ -34,6 +30,7 @@ export class CityEventsService {
   constructor(
     private readonly repository: CityEventsRepository,
     private readonly heads: HeadWaiter,
+    private readonly limits: ListLimits,
   ) {}
 
   async list(city: string, query: CityEventsQuery, caller: Principal, gone: AbortSignal): Promise<EventPage> {
@@ -53,7 +50,7 @@ export class CityEventsService {
         : token.k === 'sa'
           ? { ...whole, after: Math.max(whole.after, token.s) }
           : { ...whole, upto: Math.min(whole.upto, token.s - 1) };
-    const limit = query.limit === 0 ? DEFAULT_LIMIT : query.limit;
+    const limit = query.limit === 0 ? this.limits.defaultPage : query.limit;
     const page = await this.#page(stream.id, left, filter, ascending, limit);
     const total = await this.#total(stream.id, whole, filter);
     return { head: stream.head, json: body(page, ascending, total) };
@@ -89,7 +86,7 @@ export class CityEventsService {
     const order = ascending ? 'asc' : 'desc';
     let { after, upto } = range;
     while (after < upto) {
-      const stretch = isUnindexed(filter) ? STRETCH : upto - after;
+      const stretch = isUnindexed(filter) ? this.limits.stretch : upto - after;
       const part = ascending ? { after, upto: Math.min(upto, after + stretch) } : { after: Math.max(after, upto - stretch), upto };
       items.push(...(await this.repository.page(streamId, part, filter, order, limit + 1 - items.length)));
       if (items.length > limit) {
@@ -98,7 +95,7 @@ export class CityEventsService {
       }
       if (ascending) after = part.upto;
       else upto = part.after;
-      if (after < upto && performance.now() - started > PAGE_BUDGET_MS) return { items, more: ascending ? after : upto + 1 };
+      if (after < upto && performance.now() - started > this.limits.pageBudgetMs) return { items, more: ascending ? after : upto + 1 };
     }
     return { items, more: undefined };
   }
@@ -108,11 +105,11 @@ export class CityEventsService {
     const size = Math.max(0, range.upto - range.after);
     if (filter.type === undefined && !isUnindexed(filter)) return { total: size, estimated: false };
     if (isUnindexed(filter)) {
-      const counted = { after: Math.max(range.after, range.upto - STRETCH), upto: range.upto };
-      return { total: await this.repository.count(streamId, counted, filter, STRETCH), estimated: size > STRETCH };
+      const counted = { after: Math.max(range.after, range.upto - this.limits.stretch), upto: range.upto };
+      return { total: await this.repository.count(streamId, counted, filter, this.limits.stretch), estimated: size > this.limits.stretch };
     }
-    const total = await this.repository.count(streamId, range, filter, STRETCH + 1);
-    return { total, estimated: total > STRETCH };
+    const total = await this.repository.count(streamId, range, filter, this.limits.stretch + 1);
+    return { total, estimated: total > this.limits.stretch };
   }
 }
 

@@ -11,6 +11,7 @@ import { EventsController } from './events.controller.js';
 import { FeedEventsRepository } from './feed-events.repository.js';
 import { FeedEventsService } from './feed-events.service.js';
 import { GroupCommitter } from './group-committer.js';
+import { ListLimits } from './list-limits.js';
 import { RotationService } from './rotation.service.js';
 import { SupervisorEventsRepository } from './supervisor-events.repository.js';
 import { SupervisorEventsService } from './supervisor-events.service.js';
@@ -28,6 +29,7 @@ import { SupervisorEventsService } from './supervisor-events.service.js';
     FeedEventsRepository,
     FeedEventsService,
     GroupCommitter,
+    ListLimits,
     RotationService,
     SupervisorEventsRepository,
     SupervisorEventsService,

@@ -28,9 +28,6 @@ export interface FeedPart {
   readonly reached: ReadonlyMap<number, number>;
 }
 
-/** Streams read together; the order is exact whatever their number is. */
-const STREAMS = 64;
-
 /** Reads the events of all streams upwards from a position of the feed. */
 @Injectable()
 export class FeedEventsRepository {
@@ -47,7 +44,7 @@ export class FeedEventsRepository {
 
   /**
    * The next events of the streams whose next event is the oldest. Nothing at or beyond the next event of a stream
-   * that was left out is returned, so that the feed's order holds across parts. `stretch` bounds what is looked at.
+   * that was left out is returned, so that the feed's order holds across parts. `stretch` bounds what is looked at, `most` the streams read together.
    */
   async next(
     lags: readonly Lag[],
@@ -55,21 +52,26 @@ export class FeedEventsRepository {
     filter: EventFilter,
     limit: number,
     stretch: number,
+    most: number,
   ): Promise<FeedPart> {
-    const window = Math.ceil(stretch / Math.min(lags.length, STREAMS));
-    const { rows: chosen } = await sql<{ id: number; after: number; upto: number }>`
-      select w.id, w.after, least(w.upto, w.after + ${window}::bigint) as upto
+    const window = Math.ceil(stretch / Math.min(lags.length, most));
+    const { rows: chosen } = await sql<Lag & { readonly end: number }>`
+      select w.id, w.after, least(w.upto, w.after + ${window}::bigint) as upto, w.upto as end
       from unnest(${lags.map((l) => l.id)}::int[], ${lags.map((l) => l.after)}::bigint[], ${lags.map((l) => l.upto)}::bigint[]) as w(id, after, upto)
       join lateral (select e.ts from events e where e.stream_id = w.id and e.seq > w.after order by e.seq limit 1) f on true
-      order by f.ts, w.id limit ${STREAMS + 1}`.execute(this.db);
-    const read = chosen.slice(0, STREAMS);
-    const beyond = chosen[STREAMS];
+      order by f.ts, w.id limit ${most + 1}`.execute(this.db);
+    const read = chosen.slice(0, most);
+    // The first events that this part does not look at: of a stream left out, and of streams read up to a window.
+    const unread = read.filter((r) => r.upto < r.end).map((r) => ({ id: r.id, seq: r.upto + 1 }));
+    if (chosen.length > most) unread.push({ id: chosen[most]!.id, seq: chosen[most]!.after + 1 });
     const { rows } = await sql<{ id: number; seq: number; taken: boolean }>`
-      select e.stream_id as id, e.seq, row_number() over w <= ${limit} and ${
-        beyond === undefined
-          ? sql`true`
-          : sql`(e.ts, e.stream_id) < ((select ts from events where stream_id = ${beyond.id} and seq > ${beyond.after} order by seq limit 1), ${beyond.id})`
-      } as taken
+      with unread as (
+        select e.ts, e.stream_id, e.seq
+        from unnest(${unread.map((u) => u.id)}::int[], ${unread.map((u) => u.seq)}::bigint[]) as u(id, seq)
+        join lateral (select ts, stream_id, seq from events where stream_id = u.id and seq >= u.seq order by seq limit 1) e on true
+        order by e.ts, e.stream_id, e.seq limit 1
+      )
+      select e.stream_id as id, e.seq, row_number() over w <= ${limit} and coalesce((select (e.ts, e.stream_id, e.seq) < (u.ts, u.stream_id, u.seq) from unread u), true) as taken
       from unnest(${read.map((r) => r.id)}::int[], ${read.map((r) => r.after)}::bigint[], ${read.map((r) => r.upto)}::bigint[]) as w(id, after, upto)
       join event_streams s on s.id = w.id
       join lateral (

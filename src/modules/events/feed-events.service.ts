@@ -4,9 +4,9 @@ import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { formatComposite, isOpaque, parseComposite } from '../../platform/streams/cursor.js';
 import { StreamHub } from '../../platform/streams/hub.js';
 import { COMPOSITE_LIMIT } from '../../platform/streams/positions.js';
-import { PAGE_BUDGET_MS, STRETCH } from './city-events.service.js';
 import { isUnindexed } from './event-filter.js';
 import { FeedEventsRepository, type FeedStream, type Lag } from './feed-events.repository.js';
+import { ListLimits } from './list-limits.js';
 import { formatToken } from './page-token.js';
 import type { Scope } from './supervisor-events.repository.js';
 import type { Listed } from './supervisor-events.service.js';
@@ -25,6 +25,7 @@ export class FeedEventsService {
   constructor(
     private readonly repository: FeedEventsRepository,
     private readonly hub: StreamHub,
+    private readonly limits: ListLimits,
   ) {}
 
   /** @throws 400 invalid_cursor, 410 cursor_expired. */
@@ -35,13 +36,13 @@ export class FeedEventsService {
     const total = await this.#total(lags, scope);
     const keys: { id: number; seq: number }[] = [];
     const started = performance.now();
-    const stretch = isUnindexed(scope.filter) ? STRETCH : 2 ** 40;
+    const stretch = isUnindexed(scope.filter) ? this.limits.stretch : 2 ** 40;
     for (
       let left = lags;
-      left.length > 0 && keys.length < limit && performance.now() - started < PAGE_BUDGET_MS;
+      left.length > 0 && keys.length < limit && performance.now() - started < this.limits.pageBudgetMs;
       left = lagging(positions)
     ) {
-      const part = await this.repository.next(left, scope.cities, scope.filter, limit - keys.length, stretch);
+      const part = await this.repository.next(left, scope.cities, scope.filter, limit - keys.length, stretch, this.limits.fewStreams);
       keys.push(...part.keys);
       if (part.reached.size === 0) break; // what was left has been dropped by retention meanwhile
       for (const [id, pos] of part.reached) positions.get(id)!.pos = pos;
@@ -87,7 +88,7 @@ export class FeedEventsService {
   async #total(lags: readonly Lag[], { cities, filter }: Scope): Promise<Pick<Listed, 'total' | 'estimated'>> {
     const size = lags.reduce((sum, l) => sum + (l.upto - l.after), 0);
     if (cities === undefined && filter.type === undefined && !isUnindexed(filter)) return { total: size, estimated: false };
-    if (size > STRETCH) return { total: size, estimated: true };
+    if (size > this.limits.stretch) return { total: size, estimated: true };
     return { total: size === 0 ? 0 : await this.repository.count(lags, cities, filter), estimated: false };
   }
 

@@ -72,7 +72,7 @@ export class GroupCommitter {
       await this.failpoints.hit('emit.after_flush');
       this.#settle(city, batch, results);
     } catch (error) {
-      if (batch.length === 1 || isRetryable(error)) for (const item of batch) item.reject(error);
+      if (batch.length === 1 || isRetryable(error)) for (const item of batch) item.reject(toAnswer(error));
       else {
         const half = batch.length >> 1;
         await this.#flush(city, batch.slice(0, half));
@@ -95,4 +95,16 @@ function take(waiting: Waiting[]): Waiting[] {
   while (n < waiting.length && n < MAX_ITEMS && (n === 0 || bytes + waiting[n]!.text.length <= MAX_BYTES))
     bytes += waiting[n++]!.text.length;
   return waiting.splice(0, n);
+}
+
+/** A connection lost in the middle leaves it open whether the commit happened; only the key makes a repeat safe. */
+function toAnswer(error: unknown): unknown {
+  const lost =
+    error instanceof Error && isRetryable(error) && !('severity' in error) && !/ECONNREFUSED|timeout exceeded/.test(error.message);
+  if (!lost) return error;
+  return problem(
+    'unavailable',
+    'the connection was lost and it is not known whether the event was recorded; repeat it with an Idempotency-Key',
+    { cause: error },
+  );
 }

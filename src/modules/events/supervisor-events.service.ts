@@ -2,15 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { maySee, type Principal } from '../../contract/principal.js';
 import { Db } from '../../platform/database/database.js';
 import { EventLog } from '../../platform/event-log/event-log.js';
-import { DEFAULT_LIMIT, PAGE_BUDGET_MS, STRETCH } from './city-events.service.js';
 import { isUnindexed, toAge, toFilter } from './event-filter.js';
 import type { SupervisorEventsQuery } from './events.schemas.js';
 import { FeedEventsService } from './feed-events.service.js';
+import { ListLimits } from './list-limits.js';
 import { formatToken, parseToken } from './page-token.js';
 import { SupervisorEventsRepository, type Place, type Scope, type StreamBounds, type TaggedEvent } from './supervisor-events.repository.js';
-
-/** Up to this many streams are read one by one through their own keys, beyond it through the index by time. */
-const FEW_STREAMS = 64;
 
 export interface Listed {
   readonly items: readonly string[];
@@ -31,6 +28,7 @@ export class SupervisorEventsService {
     private readonly feed: FeedEventsService,
     private readonly eventLog: EventLog,
     private readonly db: Db,
+    private readonly limits: ListLimits,
   ) {}
 
   /** The body as text: Postgres has already made the items' JSON. The cursor is captured before the items. */
@@ -42,7 +40,7 @@ export class SupervisorEventsService {
       until: toAge('until', query.until),
       filter: toFilter(query),
     };
-    const limit = query.limit === 0 ? DEFAULT_LIMIT : query.limit;
+    const limit = query.limit === 0 ? this.limits.defaultPage : query.limit;
     const position =
       token?.k === 'sv'
         ? { value: token.p, what: 'cursor' }
@@ -59,7 +57,7 @@ export class SupervisorEventsService {
 
   async #newest(scope: Scope, from: Place | undefined, limit: number): Promise<Listed> {
     const indexed = !isUnindexed(scope.filter);
-    const streams = indexed ? await this.repository.streams(scope, from, FEW_STREAMS) : undefined;
+    const streams = indexed ? await this.repository.streams(scope, from, this.limits.fewStreams) : undefined;
     const { items, more } = streams === undefined ? await this.#byTime(scope, from, limit) : await this.#byStream(streams, scope, limit);
     const next = more === undefined ? undefined : formatToken({ k: 'tq', t: more.us, i: more.streamId, s: more.seq });
     return { items: items.map((e) => e.json), next, ...(await this.#total(scope, streams)) };
@@ -75,13 +73,13 @@ export class SupervisorEventsService {
     const items: TaggedEvent[] = [];
     const started = performance.now();
     for (let from = start; ;) {
-      const end = plain ? undefined : await this.repository.skip(from, scope, STRETCH);
+      const end = plain ? undefined : await this.repository.skip(from, scope, this.limits.stretch);
       items.push(...(await this.repository.page(from, end, scope, limit + 1 - items.length)));
       if (items.length > limit) return { items: items.slice(0, limit), more: items[limit - 1] };
       if (end === undefined) return { items, more: undefined };
       from = end;
       // A token names the last event that was looked at, and `end` has not been.
-      if (performance.now() - started > PAGE_BUDGET_MS) return { items, more: { ...end, seq: end.seq + 1 } };
+      if (performance.now() - started > this.limits.pageBudgetMs) return { items, more: { ...end, seq: end.seq + 1 } };
     }
   }
 
@@ -91,12 +89,12 @@ export class SupervisorEventsService {
     const plain = scope.filter.type === undefined && !isUnindexed(scope.filter);
     if (scope.cities === undefined && timeless && plain) return { total: await this.repository.countAll(), estimated: false };
     if (streams === undefined) {
-      const { n, seen } = await this.repository.count(scope, STRETCH + 1);
-      return { total: n, estimated: seen > STRETCH };
+      const { n, seen } = await this.repository.count(scope, this.limits.stretch + 1);
+      return { total: n, estimated: seen > this.limits.stretch };
     }
     if (scope.cities === undefined && plain)
       return { total: streams.reduce((sum, s) => sum + Math.max(0, s.upto - s.after), 0), estimated: false };
-    const each = Math.ceil(STRETCH / Math.max(1, streams.length));
+    const each = Math.ceil(this.limits.stretch / Math.max(1, streams.length));
     const { n, most } = await this.repository.countOfStreams(streams, scope, each + 1);
     return { total: n, estimated: most > each };
   }
