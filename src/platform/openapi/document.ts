@@ -124,8 +124,9 @@ function queryParameters({ parameters }: RouteOperation): unknown[] {
 function headerParameters({ method, spec, parameters }: RouteOperation): unknown[] {
   const found: unknown[] = [];
   if (MUTATIONS.has(method)) {
-    const schema = { type: 'string', minLength: 1 };
-    found.push({ in: 'header', name: 'X-SVC-Request', required: true, description: 'Any value; shows that the call is not a forged form.', schema });
+    const description = 'Any value; shows that the call is not a forged form.';
+    // The example is what Swagger UI fills in, so that trying an operation out needs no thought.
+    found.push({ in: 'header', name: 'X-SVC-Request', required: true, description, example: 'docs', schema: { type: 'string', minLength: 1 } });
   }
   if (parameters.some((p) => p.factory === IDEMPOTENCY_KEY_FACTORY)) {
     const description = 'Repeating the request with the same key and body gives the first answer again.';
