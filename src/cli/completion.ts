@@ -20,7 +20,7 @@ export function wordsOf(command: Command, prefix = ''): Words[] {
     subcommands: subcommands.map((sub) => ({ name: sub.name(), about: sub.description() })),
     options: help
       .visibleOptions(command)
-      .flatMap((option) => (option.long == null ? [] : [{ flag: option.long, about: option.description }])),
+      .flatMap((option) => (option.long === undefined || option.long === null ? [] : [{ flag: option.long, about: option.description }])),
   };
   return [own, ...subcommands.flatMap((sub) => wordsOf(sub, path))];
 }

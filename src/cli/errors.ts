@@ -40,8 +40,8 @@ export function oneLine(text: string): string {
 
 /** What an unknown failure says for itself, causes of network failures included. */
 export function reason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const cause = error.cause as { code?: unknown; message?: unknown } | undefined;
-  if (typeof cause?.code === 'string') return cause.code;
-  return typeof cause?.message === 'string' && cause.message !== '' ? cause.message : error.message;
+  const { cause, message } = (typeof error === 'object' && error !== null ? error : {}) as { cause?: unknown; message?: unknown };
+  const { code, message: why } = (typeof cause === 'object' && cause !== null ? cause : {}) as { code?: unknown; message?: unknown };
+  for (const text of [code, why, message]) if (typeof text === 'string' && text !== '') return text;
+  return String(error);
 }

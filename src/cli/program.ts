@@ -10,6 +10,7 @@ import { addHealth } from './health.command.js';
 import type { Io } from './io.js';
 import { addKey } from './keys.command.js';
 import { addServe } from './serve.command.js';
+import { plain } from './table.js';
 
 /** The tree of commands. */
 export function buildProgram(io: Io): Command {
@@ -66,7 +67,7 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
-    const message = oneLine(error instanceof Error ? error.message : String(error));
+    const message = plain(oneLine((error as { message?: string } | null)?.message ?? String(error)));
     if (message !== '') io.err(`${pathOf(running)}: ${message}\n`);
     return error instanceof CliError ? error.exitCode : 1;
   }

@@ -51,7 +51,7 @@ async function limited<T>(reading: Promise<T>, ms: number): Promise<T> {
   try {
     return await Promise.race([reading, silence]);
   } catch (error) {
-    if (error instanceof CliError || (error instanceof Error && error.name === 'AbortError')) throw error;
+    if (error instanceof CliError || (error as { name?: unknown } | null)?.name === 'AbortError') throw error;
     throw new UnreachableError(`the stream broke: ${reason(error)}`, 1, { cause: error });
   } finally {
     clearTimeout(timer);

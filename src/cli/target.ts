@@ -40,25 +40,24 @@ function apiUrl(options: TargetOptions, io: Io): URL {
 function apiKey(options: TargetOptions, io: Io, url: URL): string | undefined {
   if (options.keyFile !== undefined) {
     const key = readKey(absolute(options.keyFile, io));
-    if (key instanceof Error) throw new CliError(`--key-file: ${key.message}`);
+    if (key === undefined) throw new CliError(`--key-file: cannot read ${options.keyFile}`);
     return checked(key, '--key-file');
   }
   if (io.env.SVC_API_KEY) return checked(io.env.SVC_API_KEY.trim(), 'SVC_API_KEY');
   // The key of the supervisor of this machine is never shown to another one.
   if (!isLoopback(url)) return undefined;
-  const found = readKey(absolute(join(io.env.SVC_DATA_DIR || '.svc', 'admin.key'), io));
-  return found instanceof Error || found === '' ? undefined : found;
+  return readKey(absolute(join(io.env.SVC_DATA_DIR || '.svc', 'admin.key'), io)) || undefined;
 }
 
 function absolute(path: string, io: Io): string {
   return isAbsolute(path) ? path : resolve(io.cwd, path);
 }
 
-function readKey(path: string): string | Error {
+function readKey(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim();
-  } catch (error) {
-    return error as Error;
+  } catch {
+    return undefined;
   }
 }
 

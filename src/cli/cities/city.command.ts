@@ -1,9 +1,10 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { ask, MUTATION } from '../api.js';
-import { contextOf, flagsOf, withCity, withExamples, withTarget, type Context } from '../command.js';
+import { contextOf, flagsOf, withCity, withExamples, withTarget } from '../command.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
+import { cityName } from './city-name.js';
 import { operationHeader, runOperation, withOperation } from './lifecycle.js';
 import { addReads } from './reads.command.js';
 
@@ -129,11 +130,4 @@ function addSuspension(city: Command, io: Io, verb: 'suspend' | 'resume', suspen
     await ask(context.api, (signal) => context.api.http.PATCH('/v0/city/{cityName}', { params, body: { suspended }, signal }));
     await io.out(`${name} is ${suspended ? 'suspended' : 'resumed'}\n`);
   });
-}
-
-/** The name typed, or the city of the scope. */
-export async function cityName(given: string | undefined, context: Context): Promise<string> {
-  const name = given ?? (await context.scope()).city;
-  if (name === undefined || name.trim() === '') throw new CliError('which city? name it, or set SVC_CITY');
-  return name;
 }

@@ -5,7 +5,7 @@ import { showDuration } from '../duration.js';
 import { ApiError, CliError } from '../errors.js';
 import type { Io } from '../io.js';
 import { facts, table } from '../table.js';
-import { cityName } from './city.command.js';
+import { cityName } from './city-name.js';
 
 export function addReads(city: Command, io: Io): void {
   addList(city, io);

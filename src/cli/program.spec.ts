@@ -1,0 +1,204 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCli } from './program.js';
+import { fakeIo, type FakeIo } from './testing/io.js';
+import { anEvent, json, problem, testServer, type Handler, type TestServer } from './testing/server.js';
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+async function serve(routes: Record<string, Handler>): Promise<TestServer> {
+  const server = await testServer(routes);
+  closing.push(() => server.close());
+  return server;
+}
+
+function directory(): string {
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'svc-cli-')));
+  closing.push(() => rmSync(dir, { recursive: true }));
+  return dir;
+}
+
+async function svc(args: readonly string[], given?: Parameters<typeof fakeIo>[0]): Promise<{ code: number; io: FakeIo }> {
+  const io = fakeIo(given);
+  return { code: await runCli(args, io), io };
+}
+
+describe('wrong command lines', () => {
+  it.each([
+    [['events', '--after', '1', '--after-cursor', 'a:1'], 'svc events: --after and --after-cursor are mutually exclusive\n'],
+    [['events', '--bogus'], "svc events: unknown option '--bogus'\n"],
+    [['events', '--city', 'alpha', '--after-cursor', 'a:1'], 'svc events: --after-cursor is a position of the supervisor'],
+    [['events', '--after', '1'], 'svc events: --after is a position of one city'],
+    [['events', 'rotate'], 'svc events rotate: which city?'],
+    [['city', 'create'], "svc city create: missing required argument 'dir'\n"],
+    [['city', 'create', 'alpha'], 'svc city create: give either --provider or --start-command'],
+    [['city', 'stop', 'alpha', '--timeout', 'x'], 'svc city stop: --timeout: not a duration: x'],
+    [['city', 'stop'], 'svc city stop: which city?'],
+    [['event', 'emit', 'a.b', '--city', 'alpha', '--payload', '[1]'], 'svc event emit: --payload is not a JSON object'],
+    [['health', '--api', 'ftp://x'], 'svc health: --api does not give an http or https address'],
+    [['health', '--key-file', '/nowhere/key'], 'svc health: --key-file: '],
+    [['evnts'], "svc: unknown command 'evnts'"],
+  ])('%j', async (args, message) => {
+    const { code, io } = await svc(args);
+    expect(code).toBe(1);
+    expect(io.stderr).toContain(message);
+    expect(io.stderr.match(/\n/g)).toHaveLength(1);
+    expect(io.stdout).toBe('');
+  });
+});
+
+describe('help', () => {
+  it('shows examples at every command', async () => {
+    const lists = [['events'], ['events', 'rotate'], ['event', 'emit'], ['health'], ['serve'], ['completion'], ['key', 'create']];
+    for (const verb of ['create', 'list', 'status', 'stop', 'start', 'unregister', 'register', 'suspend', 'resume'])
+      lists.push(['city', verb]);
+    for (const args of lists) {
+      const { code, io } = await svc([...args, '--help']);
+      expect(code).toBe(0);
+      expect(io.stdout).toContain(`Examples:\n  $ `);
+    }
+  });
+});
+
+describe('the API that a command talks to', () => {
+  it('tells what to do when nobody answers', async () => {
+    const server = await testServer({});
+    await server.close();
+    const { code, io } = await svc(['events', '--seq'], { env: { SVC_API_URL: server.url } });
+    expect(code).toBe(1);
+    expect(io.stderr).toBe(
+      `svc events: cannot reach the supervisor at ${server.url} (ECONNREFUSED): is it running? start it with \`npm start\` or pass --api\n`,
+    );
+  });
+
+  it('prefers --api over SVC_API_URL, before or behind the command', async () => {
+    const server = await serve({ '/v0/cities': (_request, response) => json(response, { items: [], total: 0 }) });
+    const env = { SVC_API_URL: 'http://127.0.0.1:1' };
+    expect((await svc(['city', 'list', '--api', server.url, '--json'], { env })).io.stdout).toBe('{"items":[],"total":0}\n');
+    expect((await svc(['--api', server.url, 'city', 'list', '--json'], { env })).code).toBe(0);
+  });
+
+  it.each([
+    [{ title: 'Broken', status: 500, detail: 'internal: it broke' }, 'internal: it broke'],
+    [{ title: 'Broken', status: 500 }, 'Broken'],
+    ['<html>', 'API returned HTTP 500'],
+    [
+      { detail: 'validation_failed: validation failed', errors: [{ location: 'body.dir', message: 'too short' }] },
+      'validation_failed: validation failed (body.dir: too short)',
+    ],
+  ])('prints what the API said: %j', async (body, message) => {
+    const server = await serve({
+      '/v0/cities': (_request, response) => void response.writeHead(500).end(typeof body === 'string' ? body : JSON.stringify(body)),
+    });
+    const { code, io } = await svc(['city', 'list', '--api', server.url]);
+    expect([code, io.stderr]).toEqual([1, `svc city list: ${message}\n`]);
+  });
+
+  it('shows the key of this machine to a supervisor of this machine only', async () => {
+    const dir = directory();
+    mkdirSync(join(dir, '.svc'));
+    writeFileSync(join(dir, '.svc', 'admin.key'), 'svc_admin\n');
+    const server = await serve({ '/v0/cities': (_request, response) => json(response, { items: [], total: 0 }) });
+    await svc(['city', 'list', '--api', server.url], { cwd: dir });
+    await svc(['city', 'list', '--api', server.url], { cwd: dir, env: { SVC_API_KEY: 'svc_own' } });
+    expect(server.requests.map((r) => r.headers.authorization)).toEqual(['Bearer svc_admin', 'Bearer svc_own']);
+  });
+});
+
+describe('the city that a command is about', () => {
+  const heads = (name: string) => ({
+    [`/v0/city/${name}/events`]: ((_request, response) => json(response, { items: [], total: 7 }, { 'x-svc-index': '7' })) as Handler,
+  });
+
+  it('is the one that encloses the working directory, by its registered name', async () => {
+    const dir = directory();
+    mkdirSync(join(dir, 'agents', 'mayor'), { recursive: true });
+    writeFileSync(join(dir, 'city.toml'), '');
+    const server = await serve({
+      '/v0/cities': (_request, response) => json(response, { items: [{ name: 'renamed', path: dir, running: true }], total: 1 }),
+      ...heads('renamed'),
+    });
+    const { io } = await svc(['events', '--seq', '--api', server.url], { cwd: join(dir, 'agents', 'mayor') });
+    expect(io.stdout).toBe('7\n');
+  });
+
+  it('is believed from the files where the supervisor does not know the directory', async () => {
+    const dir = directory();
+    mkdirSync(join(dir, '.gc'));
+    writeFileSync(join(dir, 'city.toml'), '');
+    writeFileSync(join(dir, '.gc', 'site.toml'), 'workspace_name = "elsewhere"\n');
+    const server = await serve({ '/v0/cities': (_request, response) => json(response, { items: [], total: 0 }), ...heads('elsewhere') });
+    expect((await svc(['events', '--seq', '--api', server.url], { cwd: dir })).io.stdout).toBe('7\n');
+  });
+
+  it('comes from --city before SVC_CITY, and --no-city is the supervisor', async () => {
+    const server = await serve({
+      '/v0/events': (_request, response) => json(response, { items: [], total: 0, event_cursor: '__supervisor__:3,alpha:7' }),
+      ...heads('alpha'),
+    });
+    const env = { SVC_CITY: 'beta', SVC_API_URL: server.url };
+    expect((await svc(['events', '--seq', '--city', 'alpha'], { env })).io.stdout).toBe('7\n');
+    expect((await svc(['--city', 'alpha', 'events', '--seq'], { env })).io.stdout).toBe('7\n');
+    expect((await svc(['events', '--seq', '--no-city'], { env })).io.stdout).toBe('__supervisor__:3,alpha:7\n');
+    expect((await svc(['events', '--seq'], { env })).code).toBe(1);
+  });
+});
+
+describe('listing events', () => {
+  const listing = (request: string): Promise<TestServer> =>
+    serve({
+      '/v0/city/alpha/events': (_request, response) => {
+        const older = _request.url!.includes('cursor=');
+        json(
+          response,
+          older ? { items: [anEvent(2), anEvent(1)], total: 4 } : { items: [anEvent(4), anEvent(3)], next_cursor: 'c', total: 4 },
+        );
+      },
+      [request]: (_request, response) => problem(response, 500, 'internal: no'),
+    });
+  const seqs = (io: FakeIo): number[] =>
+    io.stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => (JSON.parse(line) as { seq: number }).seq);
+
+  it('writes the newest page oldest first and says that there is more', async () => {
+    const server = await listing('/x');
+    const { code, io } = await svc(['events', '--city', 'alpha', '--api', server.url]);
+    expect([code, seqs(io)]).toEqual([0, [3, 4]]);
+    expect(io.stderr).toContain('showing the newest 2 events; there are more');
+  });
+
+  it('reads every page with --since', async () => {
+    const server = await listing('/x');
+    const { io } = await svc(['events', '--city', 'alpha', '--since', '5m', '--api', server.url]);
+    expect([seqs(io), io.stderr]).toEqual([[1, 2, 3, 4], '']);
+    expect(server.requests[1]!.line).toContain('since=5m&cursor=c');
+  });
+});
+
+describe('completion', () => {
+  it('is a script that bash understands and that follows the words', async () => {
+    const { io } = await svc(['completion', 'bash']);
+    const offered = (line: string): string[] => {
+      const words = line.split(' ');
+      const script = `${io.stdout}\nCOMP_WORDS=(${words.map((w) => `"${w}"`).join(' ')}); COMP_CWORD=${words.length - 1}; _svc_complete; echo "\${COMPREPLY[@]}"`;
+      return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trim().split(' ');
+    };
+    expect(offered('svc ')).toEqual(expect.arrayContaining(['city', 'events', 'key', 'serve']));
+    expect(offered('svc city cr')).toEqual(['create']);
+    expect(offered('svc city create alpha --pro')).toEqual(['--provider']);
+    expect(offered('svc --api x events --fo')).toEqual(['--follow']);
+  });
+
+  it('knows zsh and fish', async () => {
+    expect((await svc(['completion', 'zsh'])).io.stdout).toMatch(/^#compdef svc\n/);
+    expect((await svc(['completion', 'fish'])).io.stdout).toContain("complete -c svc -n '__svc_at svc city' -f -a create");
+  });
+});
