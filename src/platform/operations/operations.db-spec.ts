@@ -379,14 +379,16 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
 
   it('puts running work back when its process stops, without using up an attempt', async () => {
     const leaving = await start('w1', { sweepMs: NEVER });
+    const over = new AbortController();
     run = async (_operation, _context, by) => {
-      if (by === 'w1') await sleep(4_000);
+      if (by === 'w1') await sleep(4_000, over.signal);
       return ok(by);
     };
     const id = await accept('moving');
     await eventually(() => runs.length === 1, 3_000);
     const began = performance.now();
     await leaving.stop();
+    over.abort();
     processes = processes.filter((p) => p !== leaving);
     expect(performance.now() - began).toBeLessThan(3_000);
     expect(await row(id)).toMatchObject({ state: 'accepted', attempts: 0 });

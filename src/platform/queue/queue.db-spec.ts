@@ -24,7 +24,7 @@ describe('a queue whose server comes and goes', () => {
   let database: TestDatabase;
   let processes: OperationProcess[] = [];
   let redis: RedisServer | undefined;
-  let redisUrl: string;
+  let redisUrl: string | undefined;
   let made = 0;
 
   const start = async (id: string, timings?: Partial<OperationTimings>): Promise<OperationProcess> => {
@@ -60,6 +60,50 @@ describe('a queue whose server comes and goes', () => {
     redis = undefined;
   });
   afterAll(() => database.drop());
+
+  it('waits for its schema on PostgreSQL and reconnects after its connections are killed', async () => {
+    const mine = await cloneDatabase();
+    const original = database;
+    database = mine;
+    try {
+      redisUrl = undefined;
+      await sql`drop schema if exists bullmq cascade`.execute((await start('probe', SWEEPER)).db);
+      await processes.pop()!.stop();
+      const api = await start('api');
+      await start('w1', QUEUE_ONLY);
+      expect(await api.get(JobQueue).check()).toBe('not connected');
+      await Promise.all([migrateQueue(mine.url), migrateQueue(mine.url)]);
+      await up(api);
+      await ended(api, await accept(api));
+      await adminAt(
+        mine.url,
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+      );
+      await eventually(() => accept(api).then(() => true, () => undefined), 3_000); // prettier-ignore
+      await ended(api, await eventually(() => accept(api).catch(() => undefined), 3_000), 12_000);
+    } finally {
+      await Promise.all(processes.splice(0).map((p) => p.stop()));
+      database = original;
+      await mine.drop();
+    }
+  });
+
+  it('answers within its limit while Redis hangs, and stops in time', async () => {
+    redis = await startRedis();
+    redisUrl = redis.url;
+    const api = await start('api');
+    await start('w1', SWEEPER);
+    await up(api);
+    process.kill(redis.pid, 'SIGSTOP');
+    await ended(api, await accept(api));
+    const began = performance.now();
+    await expect(api.get(JobQueue).add('test.job', 'req-000000000000000000000abc')).rejects.toThrow();
+    expect(performance.now() - began).toBeLessThan(1_500);
+    expect(await api.get(JobQueue).check()).toBeDefined();
+    const stopping = performance.now();
+    await Promise.all(processes.splice(0).map((p) => p.stop()));
+    expect(performance.now() - stopping).toBeLessThan(4_000);
+  });
 
   it('starts without Redis, works by the sweeper, and uses the queue once it is there', async () => {
     const port = await freePort();
@@ -113,50 +157,5 @@ describe('a queue whose server comes and goes', () => {
     await start('w1', SWEEPER);
     for (const id of ids) await ended(api, id);
     expect(await api.get(Metrics).registry.getSingleMetricAsString('svc_operations')).toContain('svc_operations{state="accepted"} 0');
-  });
-
-  it('answers within its limit while Redis hangs, and stops in time', async () => {
-    redis = await startRedis();
-    redisUrl = redis.url;
-    const api = await start('api');
-    await start('w1', SWEEPER);
-    await up(api);
-    process.kill(redis.pid, 'SIGSTOP');
-    await ended(api, await accept(api));
-    const began = performance.now();
-    await expect(api.get(JobQueue).add('test.job', 'req-000000000000000000000abc')).rejects.toThrow();
-    expect(performance.now() - began).toBeLessThan(1_500);
-    expect(await api.get(JobQueue).check()).toBeDefined();
-    const stopping = performance.now();
-    await Promise.all(processes.splice(0).map((p) => p.stop()));
-    expect(performance.now() - stopping).toBeLessThan(4_000);
-  });
-
-  it('waits for its schema on PostgreSQL and reconnects after its connections are killed', async () => {
-    const { cloneDatabase: another } = await import('../../../test/support/database.js');
-    const mine = await another();
-    const original = database;
-    database = mine;
-    try {
-      redisUrl = undefined as unknown as string;
-      await sql`drop schema if exists bullmq cascade`.execute((await start('probe', SWEEPER)).db);
-      await processes.pop()!.stop();
-      const api = await start('api');
-      await start('w1', QUEUE_ONLY);
-      expect(await api.get(JobQueue).check()).toBe('not connected');
-      await Promise.all([migrateQueue(mine.url), migrateQueue(mine.url)]);
-      await up(api);
-      await ended(api, await accept(api));
-      await adminAt(
-        mine.url,
-        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-      );
-      await eventually(() => accept(api).then(() => true, () => undefined), 3_000); // prettier-ignore
-      await ended(api, await eventually(() => accept(api).catch(() => undefined), 3_000), 12_000);
-    } finally {
-      await Promise.all(processes.splice(0).map((p) => p.stop()));
-      database = original;
-      await mine.drop();
-    }
   });
 });
