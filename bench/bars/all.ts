@@ -1,0 +1,28 @@
+import type { Bar } from '../lib/context.js';
+import { append, hotCity } from './append.js';
+import { catchUp } from './catch-up.js';
+import { apiBesideStreams, endToEnd } from './end-to-end.js';
+import { fanOut } from './fan-out.js';
+import { arrival, notifier } from './notify.js';
+import { heldCity, hotCityHttp, http } from './requests.js';
+import { idle, memory } from './resting.js';
+import { manyCities, supervisorStream } from './supervisor.js';
+
+/** In the order of the table. */
+export const BARS: readonly Bar[] = [
+  append,
+  hotCity,
+  notifier,
+  heldCity,
+  arrival,
+  http,
+  fanOut,
+  endToEnd,
+  apiBesideStreams,
+  memory,
+  catchUp,
+  supervisorStream,
+  idle,
+  hotCityHttp,
+  manyCities,
+];

@@ -1,0 +1,26 @@
+import Fastify from 'fastify';
+import pg from 'pg';
+import { serve } from '../lib/rpc.js';
+
+/** Bare Fastify: a constant, one row by its key, and one row with its event. Response schemas, prepared statements, no more. */
+async function listen({ port, url }: { port: number; url: string }): Promise<void> {
+  const pool = new pg.Pool({ connectionString: url, max: 8 });
+  const app = Fastify();
+  let n = 0;
+  const hello = { response: { 200: { type: 'object', properties: { hello: { type: 'string' } } } } };
+  app.get('/hello', { schema: hello }, () => Promise.resolve({ hello: 'world' }));
+  const row = { response: { 200: { type: 'object', properties: { id: { type: 'integer' }, head: { type: 'string' } } } } };
+  app.get('/row', { schema: row }, async () => {
+    n = (n % 32) + 1;
+    return (await pool.query({ name: 'row', text: 'select id, head from floor_city where id = $1', values: [n] })).rows[0];
+  });
+  app.post('/append', async (request, reply) => {
+    n = (n % 32) + 1;
+    const values = [n, JSON.stringify((request.body as { payload: unknown }).payload)];
+    const { rows } = await pool.query({ name: 'append', text: 'select floor_append($1, $2::jsonb) as seq', values });
+    return reply.code(201).send(rows[0]);
+  });
+  await app.listen({ host: '127.0.0.1', port });
+}
+
+serve({ listen });

@@ -1,0 +1,37 @@
+/**
+ * Loaded into a process of the product (`node --import`): tells the bench, when asked, how its event loop, its memory
+ * and its database queries are doing. It changes nothing that the product does.
+ */
+import { createRequire } from 'node:module';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+
+const RESOLUTION_MS = 1;
+const { Client } = createRequire(import.meta.url)('pg');
+const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+let queries = new Map();
+const query = Client.prototype.query;
+Client.prototype.query = function (config, ...rest) {
+  const name = typeof config === 'string' ? config : (config?.name ?? config?.text ?? 'cursor');
+  queries.set(name, (queries.get(name) ?? 0) + 1);
+  return query.call(this, config, ...rest);
+};
+
+const late = (ns) => Math.max(0, ns / 1e6 - RESOLUTION_MS);
+const handlers = {
+  reset() {
+    queries = new Map();
+    delay.enable();
+    delay.reset();
+  },
+  read() {
+    delay.disable();
+    return { loopP50: late(delay.percentile(50)), loopP99: late(delay.percentile(99)), loopMax: late(delay.max), queries: [...queries] };
+  },
+  collect() {
+    globalThis.gc?.();
+  },
+};
+
+process.on('message', async ({ id, method }) => process.send?.({ id, result: await handlers[method]() }));
+process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+process.channel?.unref();
