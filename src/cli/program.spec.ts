@@ -151,16 +151,13 @@ describe('the city that a command is about', () => {
 });
 
 describe('listing events', () => {
-  const listing = (request: string): Promise<TestServer> =>
+  const page = (...seqs: number[]) => seqs.map((seq) => anEvent(seq));
+  const listing = (items: (older: boolean) => unknown[]): Promise<TestServer> =>
     serve({
-      '/v0/city/alpha/events': (_request, response) => {
-        const older = _request.url!.includes('cursor=');
-        json(
-          response,
-          older ? { items: [anEvent(2), anEvent(1)], total: 4 } : { items: [anEvent(4), anEvent(3)], next_cursor: 'c', total: 4 },
-        );
+      '/v0/city/alpha/events': (request, response) => {
+        const older = request.url!.includes('cursor=');
+        json(response, { items: items(older), ...(older ? {} : { next_cursor: 'c' }), total: 4 });
       },
-      [request]: (_request, response) => problem(response, 500, 'internal: no'),
     });
   const seqs = (io: FakeIo): number[] =>
     io.stdout
@@ -168,18 +165,34 @@ describe('listing events', () => {
       .filter(Boolean)
       .map((line) => (JSON.parse(line) as { seq: number }).seq);
 
-  it('writes the newest page oldest first and says that there is more', async () => {
-    const server = await listing('/x');
+  it('writes the newest 500 oldest first and says that there is more', async () => {
+    const newest = Array.from({ length: 500 }, (_, n) => 900 - n);
+    const server = await listing(() => page(...newest));
     const { code, io } = await svc(['events', '--city', 'alpha', '--api', server.url]);
-    expect([code, seqs(io)]).toEqual([0, [3, 4]]);
-    expect(io.stderr).toContain('showing the newest 2 events; there are more');
+    expect([code, seqs(io)]).toEqual([0, [...newest].reverse()]);
+    expect(io.stderr).toBe('svc events: showing the newest 500 events; there are more: use --since, --after or --after-cursor\n');
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('goes on behind a short page: a filter that matches rarely makes them', async () => {
+    const server = await listing((older) => (older ? page(1) : []));
+    const { io } = await svc(['events', '--city', 'alpha', '--type', 'demo.ticked', '--api', server.url]);
+    expect([seqs(io), io.stderr]).toEqual([[1], '']);
+    expect(server.requests.map((r) => r.line.split('?')[1])).toEqual(['limit=500&type=demo.ticked', 'limit=500&type=demo.ticked&cursor=c']);
   });
 
   it('reads every page with --since', async () => {
-    const server = await listing('/x');
+    const server = await listing((older) => (older ? page(2, 1) : page(...Array.from({ length: 600 }, (_, n) => 602 - n))));
     const { io } = await svc(['events', '--city', 'alpha', '--since', '5m', '--api', server.url]);
-    expect([seqs(io), io.stderr]).toEqual([[1, 2, 3, 4], '']);
-    expect(server.requests[1]!.line).toContain('since=5m&cursor=c');
+    expect(seqs(io)).toEqual(Array.from({ length: 602 }, (_, n) => n + 1));
+    expect(io.stderr).toBe('');
+  });
+
+  it('hands the filters to the server and applies them once more', async () => {
+    const server = await listing(() => [anEvent(2, { payload: { a: 'y' } }), anEvent(1, { payload: { a: 'x' } })]);
+    const { io } = await svc(['events', '--city', 'alpha', '--payload-match', 'a=x', '--since', '5m', '--api', server.url]);
+    expect(seqs(io)).toEqual([1, 1]);
+    expect(server.requests[0]!.line).toContain('payload_match=a%3Dx');
   });
 });
 

@@ -1,10 +1,10 @@
 import { ask, openStream, type Api } from '../api.js';
 import { CliError } from '../errors.js';
 import type { Scope } from '../scope.js';
-import type { Envelope } from './filter.js';
+import type { Envelope, Filter } from './filter.js';
 
 export interface PageRequest {
-  readonly type: string | undefined;
+  readonly filter: Filter;
   /** A duration as the server reads it. */
   readonly since: string | undefined;
   readonly after: string | undefined;
@@ -43,6 +43,14 @@ const header = (position: Position): { 'Last-Event-ID'?: string } =>
 const defined = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> };
 
+/** How many payload matches the list operations take; what is above is left to this side. */
+const MAX_MATCHES = 20;
+
+function filterQuery({ type, payload }: Filter): { type?: string; payload_match?: string[] } {
+  const matches = payload.map(({ path, value }) => `${path}=${value}`);
+  return { ...defined({ type }), ...(matches.length === 0 || matches.length > MAX_MATCHES ? {} : { payload_match: matches }) };
+}
+
 function cityFeed(cityName: string, api: Api): Feed {
   const path = { cityName };
   const url = '/v0/city/{cityName}/events';
@@ -54,8 +62,8 @@ function cityFeed(cityName: string, api: Api): Feed {
       if (index === null || !/^\d+$/.test(index)) throw new CliError('the API did not say where the event log of the city ends');
       return index;
     },
-    async page({ type, since, after, cursor }) {
-      const query = { limit: PAGE_SIZE, ...defined({ type, since, cursor, after_seq: after }) };
+    async page({ filter, since, after, cursor }) {
+      const query = { limit: PAGE_SIZE, ...filterQuery(filter), ...defined({ since, cursor, after_seq: after }) };
       const { data } = await ask(api, (signal) => api.http.GET(url, { params: { path, query }, signal }));
       return { items: data.items ?? [], next: data.next_cursor };
     },
@@ -79,8 +87,8 @@ function supervisorFeed(api: Api): Feed {
       const { data } = await ask(api, (signal) => api.http.GET(url, { params: { query: { limit: 1 } }, signal }));
       return data.event_cursor;
     },
-    async page({ type, since, after, cursor }) {
-      const query = { limit: PAGE_SIZE, ...defined({ type, since, cursor, after_cursor: after }) };
+    async page({ filter, since, after, cursor }) {
+      const query = { limit: PAGE_SIZE, ...filterQuery(filter), ...defined({ since, cursor, after_cursor: after }) };
       const { data } = await ask(api, (signal) => api.http.GET(url, { params: { query }, signal }));
       return { items: data.items ?? [], next: data.next_cursor };
     },

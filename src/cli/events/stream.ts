@@ -4,7 +4,7 @@ import type { Io } from '../io.js';
 import { readFrames, type Frame } from '../sse.js';
 import type { Feed } from './feed.js';
 import { matches, type Envelope } from './filter.js';
-import { pages } from './list.js';
+import { matching, pages, write } from './list.js';
 import type { EventsRequest } from './options.js';
 
 /** Prints what matches until Ctrl-C, over as many connections as it takes. */
@@ -56,9 +56,9 @@ async function printPresent(feed: Feed, request: EventsRequest, io: Io, signal: 
   let found = false;
   for await (const page of pages(feed, request)) {
     if (signal.aborted) return found;
-    const lines = page.items.filter((item) => matches(item, request.filter)).map((item) => `${JSON.stringify(item)}\n`);
-    found ||= lines.length > 0;
-    if (lines.length > 0) await io.out(lines.join(''));
+    const items = matching(page, request);
+    found ||= items.length > 0;
+    await write(items, io);
   }
   return found;
 }
