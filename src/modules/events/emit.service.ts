@@ -48,6 +48,7 @@ function checked(body: EventEmitRequest): { version: number; payload: unknown } 
     throw refused({ message, location: 'body.type', value: body.type });
   }
   const payload = body.payload ?? {};
+  if (isDeeper(payload, MAX_DEPTH)) throw refused({ message: `is nested deeper than ${MAX_DEPTH} levels`, location: 'body.payload' });
   const definition = knownEvents().get(body.type);
   if (definition === undefined) return { version: 1, payload };
   const parsed = definition.payload.safeParse(payload);
@@ -62,6 +63,14 @@ function isStorable(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');
   if (typeof value !== 'object' || value === null) return true;
   return Object.entries(value).every(([name, member]) => isStorable(name) && isStorable(member));
+}
+
+/** Deep enough for every sensible payload; whoever walks one, here or in Postgres, never runs out of stack. */
+const MAX_DEPTH = 64;
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
 }
 
 function refused(field: ProblemField): Error {
