@@ -35,7 +35,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       constraint cities_failure_class_check check (failure_class in ('transient', 'structural'))
     )`.execute(db);
   await sql`create index cities_stream_id_idx on cities (stream_id)`.execute(db);
-  await sql`create index cities_retry_idx on cities (next_retry_at) where phase = 'init_failed' and desired = 'running'`.execute(db);
+  await sql`create index cities_waiting_idx on cities (next_retry_at) where not running and desired = 'running'`.execute(db);
   await sql`
     create table city_reservations (
       dir text not null constraint city_reservations_dir_pkey primary key,

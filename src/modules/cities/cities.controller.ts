@@ -1,0 +1,130 @@
+import { Body, Controller, Get, Header, Param, Patch, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { Principal } from '../../contract/principal.js';
+import { OKResponseBody } from '../../contract/scalars.js';
+import { Caller } from '../../platform/http/caller.decorator.js';
+import { Operation } from '../../platform/http/operation.decorator.js';
+import { clientGone } from '../../platform/streams/head-waiter.js';
+import { ProviderReadinessQuery, ProviderReadinessResponse, ReadinessQuery, ReadinessResponse } from '../providers/providers.schemas.js';
+import { ProvidersService } from '../providers/providers.service.js';
+import {
+  CityGetResponse,
+  CityPatchInputBody,
+  HealthOutputBody,
+  StatusBody,
+  StatusQuery,
+  SupervisorCitiesOutputBody,
+} from './cities.schemas.js';
+import { CitiesService } from './cities.service.js';
+import { CityNameParam } from './city-name.param.js';
+
+/** Reading and patching cities. What changes their life is in the lifecycle controller. */
+@Controller('v0')
+export class CitiesController {
+  constructor(
+    private readonly cities: CitiesService,
+    private readonly providers: ProvidersService,
+  ) {}
+
+  @Get('cities')
+  @Header('content-type', 'application/json; charset=utf-8')
+  @Operation({ id: 'get-v0-cities', summary: 'List the registered cities', tag: 'cities', response: SupervisorCitiesOutputBody })
+  list(@Caller() caller: Principal): Promise<string> {
+    return this.cities.list(caller);
+  }
+
+  @Get('city/:cityName')
+  @Operation({
+    id: 'get-v0-city-by-city-name',
+    summary: 'Read a running city',
+    tag: 'cities',
+    response: CityGetResponse,
+    problems: ['city_not_found'],
+  })
+  get(@Param('cityName', { schema: CityNameParam }) name: string, @Caller() caller: Principal): Promise<CityGetResponse> {
+    return this.cities.get(name, caller);
+  }
+
+  @Patch('city/:cityName')
+  @Operation({
+    id: 'patch-v0-city-by-city-name',
+    summary: 'Suspend or resume a running city',
+    tag: 'cities',
+    response: OKResponseBody,
+    problems: ['invalid_request', 'city_not_found'],
+  })
+  async patch(
+    @Param('cityName', { schema: CityNameParam }) name: string,
+    @Body({ schema: CityPatchInputBody }) body: CityPatchInputBody,
+    @Caller() caller: Principal,
+  ): Promise<{ status: string }> {
+    await this.cities.patch(name, body, caller);
+    return { status: 'ok' };
+  }
+
+  @Get('city/:cityName/status')
+  @Operation({
+    id: 'get-v0-city-by-city-name-status',
+    summary: 'What is going on in a running city; with `index`, once its event log has moved on',
+    tag: 'cities',
+    response: StatusBody,
+    headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S'],
+    problems: ['city_not_found', 'unavailable'],
+  })
+  async status(
+    @Param('cityName', { schema: CityNameParam }) name: string,
+    @Query({ schema: StatusQuery }) query: StatusQuery,
+    @Caller() caller: Principal,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<StatusBody> {
+    const { head, body } = await this.cities.status(name, query, caller, clientGone(reply.raw));
+    reply.header('x-svc-index', head).header('x-svc-cache-age-s', 0);
+    return body;
+  }
+
+  @Get('city/:cityName/health')
+  @Operation({
+    id: 'get-v0-city-by-city-name-health',
+    summary: 'Whether a city runs',
+    tag: 'cities',
+    response: HealthOutputBody,
+    problems: ['city_not_found'],
+  })
+  health(@Param('cityName', { schema: CityNameParam }) name: string, @Caller() caller: Principal): Promise<HealthOutputBody> {
+    return this.cities.health(name, caller);
+  }
+
+  @Get('city/:cityName/readiness')
+  @Operation({
+    id: 'get-v0-city-by-city-name-readiness',
+    summary: 'Readiness of providers and tools for a running city',
+    tag: 'cities',
+    response: ReadinessResponse,
+    problems: ['invalid_request', 'city_not_found'],
+  })
+  async readiness(
+    @Param('cityName', { schema: CityNameParam }) name: string,
+    @Query({ schema: ReadinessQuery }) query: ReadinessQuery,
+    @Caller() caller: Principal,
+  ): Promise<ReadinessResponse> {
+    await this.cities.requireRunning(name, caller);
+    return this.providers.readiness(query);
+  }
+
+  @Get('city/:cityName/provider-readiness')
+  @Operation({
+    id: 'get-v0-city-by-city-name-provider-readiness',
+    summary: 'Readiness of providers for a running city',
+    tag: 'cities',
+    response: ProviderReadinessResponse,
+    problems: ['invalid_request', 'city_not_found'],
+  })
+  async providerReadiness(
+    @Param('cityName', { schema: CityNameParam }) name: string,
+    @Query({ schema: ProviderReadinessQuery }) query: ProviderReadinessQuery,
+    @Caller() caller: Principal,
+  ): Promise<ProviderReadinessResponse> {
+    await this.cities.requireRunning(name, caller);
+    return this.providers.providerReadiness(query);
+  }
+}

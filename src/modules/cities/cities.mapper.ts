@@ -1,0 +1,66 @@
+import { VERSION } from '../../contract/version.js';
+import type { CityListRow, RunningCityRow } from './cities.repository.js';
+import type { CityGetResponse, CityInfo, HealthOutputBody, StatusBody } from './cities.schemas.js';
+import { phasesCompleted } from './city-phases.js';
+
+export function toCityInfo(row: CityListRow): CityInfo {
+  const { name, dir: path, running, phase } = row;
+  if (running) return { name, path, running };
+  if (phase !== 'init_failed') {
+    const completed = phasesCompleted(phase);
+    return { name, path, running, status: phase, ...(completed === undefined ? {} : { phases_completed: completed }) };
+  }
+  return {
+    name,
+    path,
+    running,
+    status: phase,
+    ...(row.error === null ? {} : { error: row.error }),
+    ...(row.failure_code === null ? {} : { error_code: row.failure_code }),
+    ...(row.failure_class === null ? {} : { failure_class: row.failure_class as 'transient' | 'structural' }),
+    ...(row.next_retry_at === null ? {} : { next_retry_at: row.next_retry_at.toISOString() }),
+  };
+}
+
+/** A person's choice wins over what the config says. */
+function isSuspended(row: RunningCityRow): boolean {
+  return row.suspended ?? row.suspended_on_start;
+}
+
+export function toCity(row: RunningCityRow): CityGetResponse {
+  return {
+    name: row.name,
+    path: row.dir,
+    version: VERSION,
+    suspended: isSuspended(row),
+    uptime_sec: row.uptime,
+    agent_count: row.agent_count,
+    rig_count: row.rig_count,
+    ...(row.provider === null ? {} : { provider: row.provider }),
+    ...(row.session_template === null ? {} : { session_template: row.session_template }),
+  };
+}
+
+export function toHealth(row: RunningCityRow): HealthOutputBody {
+  return { status: 'ok', version: VERSION, city: row.name, uptime_sec: row.uptime };
+}
+
+/** Counts of what a city has: agents and rigs of its config. It has no sessions, work or mail of which something could be counted. */
+export function toStatus(row: RunningCityRow, lite: boolean): StatusBody {
+  const suspended = isSuspended(row);
+  return {
+    name: row.name,
+    path: row.dir,
+    version: VERSION,
+    uptime_sec: row.uptime,
+    suspended,
+    agent_count: row.agent_count,
+    rig_count: row.rig_count,
+    running: 0,
+    agents: { total: row.agent_count, running: 0, suspended: suspended ? row.agent_count : 0, quarantined: 0 },
+    rigs: { total: row.rig_count, suspended: suspended ? row.rig_count : 0 },
+    work: { in_progress: 0, ready: 0, open: 0 },
+    mail: { unread: 0, total: 0 },
+    ...(lite ? {} : { session_counts_detail: { active: 0, suspended: 0 } }),
+  };
+}

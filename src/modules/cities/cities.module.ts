@@ -1,0 +1,33 @@
+import { Module } from '@nestjs/common';
+import { EventLogModule } from '../../platform/event-log/event-log.module.js';
+import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.js';
+import { OperationsModule } from '../../platform/operations/operations.module.js';
+import { ProvidersModule } from '../providers/providers.module.js';
+import { CitiesController } from './cities.controller.js';
+import { CitiesRepository } from './cities.repository.js';
+import { CitiesService } from './cities.service.js';
+import { CityConflicts } from './city-conflicts.js';
+import { CityCreationService } from './city-creation.service.js';
+import { CityDirectories } from './city-directory.js';
+import { CityLifecycleController } from './city-lifecycle.controller.js';
+import { CityLifecycleService } from './city-lifecycle.service.js';
+import { CityRegistrationService } from './city-registration.service.js';
+import { ReservationsRepository } from './reservations.repository.js';
+
+/** The registry over HTTP. Other families import this module for `CitiesService` and `@City()`. Needs the streams room beside it in the root. */
+@Module({
+  imports: [EventLogModule, IdempotencyModule, OperationsModule, ProvidersModule],
+  controllers: [CitiesController, CityLifecycleController],
+  providers: [
+    CitiesRepository,
+    CitiesService,
+    CityConflicts,
+    CityCreationService,
+    CityDirectories,
+    CityLifecycleService,
+    CityRegistrationService,
+    ReservationsRepository,
+  ],
+  exports: [CitiesService],
+})
+export class CitiesModule {}

@@ -1,0 +1,141 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type Kysely, type Selectable } from 'kysely';
+import { Db, PgPool, type Database } from '../../platform/database/database.js';
+import type { Cities } from '../../platform/database/schema.gen.js';
+import type { Tx } from '../../platform/database/transactions.js';
+import type { CityScope } from './city-scope.js';
+
+export type CityRow = Selectable<Cities>;
+
+export interface NewCity {
+  readonly name: string;
+  readonly dir: string;
+  readonly streamId: number;
+  readonly provider?: string | undefined;
+  readonly startCommand?: string | undefined;
+  readonly profile?: string | undefined;
+}
+
+export interface CityListRow {
+  readonly name: string;
+  readonly dir: string;
+  readonly running: boolean;
+  readonly phase: string;
+  readonly error: string | null;
+  readonly failure_code: string | null;
+  readonly failure_class: string | null;
+  readonly next_retry_at: Date | null;
+}
+
+/** A running city's own row, the head of its stream with it. */
+export type RunningCityRow = CityRow & { readonly head: number; readonly uptime: number };
+
+/** All SQL about registered cities that answers requests. The reconciler's is in `city-state.repository.ts`. */
+@Injectable()
+export class CitiesRepository {
+  constructor(
+    private readonly db: Db,
+    private readonly pool: PgPool,
+  ) {}
+
+  /** The hot path of every per-city request: one prepared statement over the unique index of the name. */
+  async findRunning(name: string): Promise<CityScope | undefined> {
+    const { rows } = await this.pool.query<{ id: number; name: string; dir: string; stream_id: number }>({
+      name: 'city-running',
+      text: 'select id, name, dir, stream_id from cities where name = $1 and running',
+      values: [name],
+    });
+    const row = rows[0];
+    return row && { id: row.id, name: row.name, path: row.dir, stream: row.name, streamId: row.stream_id };
+  }
+
+  /** Every city, or those of `names`, in byte order of the name (the column's collation). */
+  async list(names?: readonly string[]): Promise<CityListRow[]> {
+    const { rows } = await this.pool.query<CityListRow>({
+      name: names === undefined ? 'cities-list' : 'cities-list-some',
+      text: `select name, dir, running, phase, error, failure_code, failure_class, next_retry_at from cities
+        ${names === undefined ? '' : 'where name = any($1::text[])'} order by name`,
+      values: names === undefined ? [] : [names],
+    });
+    return rows;
+  }
+
+  /** A running city with all that its own pages show. */
+  async loadRunning(name: string): Promise<RunningCityRow | undefined> {
+    const { rows } = await sql<RunningCityRow>`
+      select c.*, s.head, floor(extract(epoch from now() - coalesce(c.started_at, now())))::int8 as uptime
+      from cities c join event_streams s on s.id = c.stream_id
+      where c.name = ${name} and c.running`.execute(this.db);
+    return rows[0];
+  }
+
+  async findByName(db: Kysely<Database>, name: string): Promise<CityRow | undefined> {
+    return db.selectFrom('cities').selectAll().where('name', '=', name).executeTakeFirst();
+  }
+
+  async findByDir(db: Kysely<Database>, dir: string): Promise<CityRow | undefined> {
+    return db.selectFrom('cities').selectAll().where('dir', '=', dir).executeTakeFirst();
+  }
+
+  /** The row, locked: what is decided from it holds until the transaction ends. */
+  async lock(tx: Tx, name: string): Promise<CityRow | undefined> {
+    return tx.selectFrom('cities').selectAll().where('name', '=', name).forUpdate().executeTakeFirst();
+  }
+
+  async insert(tx: Tx, city: NewCity): Promise<void> {
+    await tx
+      .insertInto('cities')
+      .values({
+        name: city.name,
+        dir: city.dir,
+        stream_id: city.streamId,
+        provider: city.provider ?? null,
+        start_command: city.startCommand ?? null,
+        bootstrap_profile: city.profile ?? null,
+      })
+      .execute();
+  }
+
+  async delete(tx: Tx, id: number): Promise<void> {
+    await tx.deleteFrom('cities').where('id', '=', id).execute();
+  }
+
+  /** What the city shall be. Raises `version`, so that a retry in progress loses its hold on the row. */
+  async setDesired(tx: Tx, id: number, desired: 'running' | 'stopped'): Promise<void> {
+    await tx
+      .updateTable('cities')
+      .set((eb) => ({ desired, version: eb('version', '+', 1), updated_at: sql<Date>`now()` }))
+      .where('id', '=', id)
+      .execute();
+  }
+
+  /** A city about to be initialized again: no failure, first phase. */
+  async resetForStart(tx: Tx, id: number): Promise<void> {
+    await tx
+      .updateTable('cities')
+      .set((eb) => ({
+        desired: 'running',
+        phase: 'loading_config',
+        error: null,
+        failure_code: null,
+        failure_class: null,
+        failures: 0,
+        next_retry_at: null,
+        version: eb('version', '+', 1),
+        updated_at: sql<Date>`now()`,
+      }))
+      .where('id', '=', id)
+      .execute();
+  }
+
+  /** False when the city is not running (any more). */
+  async setSuspended(tx: Tx, id: number, suspended: boolean): Promise<boolean> {
+    const result = await tx
+      .updateTable('cities')
+      .set({ suspended, updated_at: sql<Date>`now()` })
+      .where('id', '=', id)
+      .where('running', '=', true)
+      .executeTakeFirst();
+    return result.numUpdatedRows === 1n;
+  }
+}

@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { parseDuration } from '../../contract/duration.js';
+import { contract } from '../../contract/registry.js';
+import { dateTime, int64 } from '../../contract/scalars.js';
+import { queryBool, queryText } from '../../contract/query.js';
+
+export const CityInfo = contract(
+  'CityInfo',
+  z.strictObject({
+    name: z.string(),
+    path: z.string(),
+    running: z.boolean(),
+    error: z.string().optional(),
+    phases_completed: z.array(z.string()).nullable().optional(),
+    status: z.string().optional(),
+    error_code: z.string().optional(),
+    failure_class: z.enum(['transient', 'structural']).optional(),
+    next_retry_at: dateTime.optional(),
+  }),
+);
+export type CityInfo = z.infer<typeof CityInfo>;
+export const SupervisorCitiesOutputBody = contract(
+  'SupervisorCitiesOutputBody',
+  z.strictObject({ items: z.array(CityInfo).nullable(), total: int64 }),
+);
+
+export const BOOTSTRAP_PROFILES = ['k8s-cell', 'kubernetes', 'kubernetes-cell', 'single-host-compat'] as const;
+export const CityCreateRequest = contract(
+  'CityCreateRequest',
+  z.strictObject({
+    dir: z.string().min(1).max(4096),
+    bootstrap_profile: z.enum(BOOTSTRAP_PROFILES).optional(),
+    name: z.string().max(256).optional(),
+    provider: z.string().min(1).max(256).optional(),
+    start_command: z.string().max(4096).optional(),
+  }),
+);
+export type CityCreateRequest = z.infer<typeof CityCreateRequest>;
+
+export const CityRegisterRequest = contract(
+  'CityRegisterRequest',
+  z.strictObject({ dir: z.string().min(1).max(4096), name: z.string().max(256).optional() }),
+);
+export type CityRegisterRequest = z.infer<typeof CityRegisterRequest>;
+
+export const CityPatchInputBody = contract('CityPatchInputBody', z.strictObject({ suspended: z.boolean().optional() }));
+export type CityPatchInputBody = z.infer<typeof CityPatchInputBody>;
+
+export const CityGetResponse = contract(
+  'CityGetResponse',
+  z.strictObject({
+    agent_count: int64,
+    name: z.string(),
+    path: z.string(),
+    rig_count: int64,
+    suspended: z.boolean(),
+    uptime_sec: int64,
+    provider: z.string().optional(),
+    session_template: z.string().optional(),
+    version: z.string().optional(),
+  }),
+);
+export type CityGetResponse = z.infer<typeof CityGetResponse>;
+
+export const HealthOutputBody = contract(
+  'HealthOutputBody',
+  z.strictObject({ status: z.string(), uptime_sec: int64, city: z.string().optional(), version: z.string().optional() }),
+);
+export type HealthOutputBody = z.infer<typeof HealthOutputBody>;
+
+const StatusAgentCounts = contract(
+  'StatusAgentCounts',
+  z.strictObject({ quarantined: int64, running: int64, suspended: int64, total: int64 }),
+);
+const StatusRigCounts = contract('StatusRigCounts', z.strictObject({ suspended: int64, total: int64 }));
+const StatusWorkCounts = contract('StatusWorkCounts', z.strictObject({ in_progress: int64, open: int64, ready: int64 }));
+const StatusMailCounts = contract('StatusMailCounts', z.strictObject({ total: int64, unread: int64 }));
+const StatusSessionCountsDetail = contract('StatusSessionCountsDetail', z.strictObject({ active: int64, suspended: int64 }));
+
+export const StatusBody = contract(
+  'StatusBody',
+  z.strictObject({
+    agent_count: int64,
+    agents: StatusAgentCounts,
+    mail: StatusMailCounts,
+    name: z.string(),
+    path: z.string(),
+    rig_count: int64,
+    rigs: StatusRigCounts,
+    running: int64,
+    suspended: z.boolean(),
+    uptime_sec: int64,
+    work: StatusWorkCounts,
+    partial: z.boolean().optional(),
+    partial_errors: z.array(z.string()).nullable().optional(),
+    session_counts_detail: StatusSessionCountsDetail.optional(),
+    version: z.string().optional(),
+  }),
+);
+export type StatusBody = z.infer<typeof StatusBody>;
+
+export const StatusQuery = z.strictObject({
+  index: queryText({ pattern: /^\d{1,15}$/ }),
+  wait: queryText().refine((v) => v === undefined || (parseDuration(v) ?? 0) > 0, 'must be a positive duration such as 30s'),
+  lite: queryBool(),
+});
+export type StatusQuery = z.infer<typeof StatusQuery>;

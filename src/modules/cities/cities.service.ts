@@ -1,0 +1,92 @@
+import { Injectable } from '@nestjs/common';
+import { CityResumed, CitySuspended } from '../../contract/events/cities.events.js';
+import { parseDuration } from '../../contract/duration.js';
+import { maySee, type Principal } from '../../contract/principal.js';
+import { problem } from '../../contract/problems.js';
+import { Transactions } from '../../platform/database/transactions.js';
+import { EventLog } from '../../platform/event-log/event-log.js';
+import { event } from '../../platform/event-log/event.js';
+import { HeadWaiter } from '../../platform/streams/head-waiter.js';
+import { toCity, toCityInfo, toHealth, toStatus } from './cities.mapper.js';
+import { CitiesRepository, type RunningCityRow } from './cities.repository.js';
+import type { CityGetResponse, CityPatchInputBody, HealthOutputBody, StatusBody, StatusQuery } from './cities.schemas.js';
+import type { CityScope } from './city-scope.js';
+
+const DEFAULT_WAIT_MS = 30_000;
+const MAX_WAIT_MS = 5 * 60_000;
+
+/** The registry as requests see it, and the door of every other family to a running city. */
+@Injectable()
+export class CitiesService {
+  constructor(
+    private readonly repository: CitiesRepository,
+    private readonly transactions: Transactions,
+    private readonly eventLog: EventLog,
+    private readonly heads: HeadWaiter,
+  ) {}
+
+  /**
+   * The city that a per-city request works in.
+   *
+   * @throws ProblemError city_not_found for a city that is unknown, not running, or not for this caller: they look the same.
+   */
+  async requireRunning(name: string, caller: Principal): Promise<CityScope> {
+    const city = maySee(caller, name) ? await this.repository.findRunning(name) : undefined;
+    if (city === undefined) throw notRunning(name);
+    return city;
+  }
+
+  /** The body of the list, as text: with ten thousand cities the detour through a validated object would cost more than the query. */
+  async list(caller: Principal): Promise<string> {
+    const rows = await this.repository.list(caller.cities);
+    return JSON.stringify({ items: rows.map(toCityInfo), total: rows.length });
+  }
+
+  async get(name: string, caller: Principal): Promise<CityGetResponse> {
+    return toCity(await this.#load(name, caller));
+  }
+
+  async health(name: string, caller: Principal): Promise<HealthOutputBody> {
+    return toHealth(await this.#load(name, caller));
+  }
+
+  /** The status now, or once the city's stream has moved beyond `index`. */
+  async status(name: string, query: StatusQuery, caller: Principal, gone: AbortSignal): Promise<{ head: number; body: StatusBody }> {
+    let row = await this.#load(name, caller);
+    const index = query.index === undefined ? undefined : Number(query.index);
+    if (index !== undefined && row.head <= index) {
+      await this.heads.above(name, index, waitMs(query.wait), gone);
+      row = await this.#load(name, caller);
+    }
+    return { head: row.head, body: toStatus(row, query.lite) };
+  }
+
+  async patch(name: string, input: CityPatchInputBody, caller: Principal): Promise<void> {
+    const { suspended } = input;
+    const city = await this.requireRunning(name, caller);
+    if (suspended === undefined) throw problem('invalid_request', 'no fields to update');
+    const kind = suspended ? CitySuspended : CityResumed;
+    await this.transactions.run(
+      async (tx) => {
+        if (!(await this.repository.setSuspended(tx, city.id, suspended))) throw notRunning(name);
+        await this.eventLog.append(tx, [event(kind, { stream: city.stream, actor: caller.actor, payload: {} })]);
+      },
+      { key: name },
+    );
+  }
+
+  async #load(name: string, caller: Principal): Promise<RunningCityRow> {
+    const row = maySee(caller, name) ? await this.repository.loadRunning(name) : undefined;
+    if (row === undefined) throw notRunning(name);
+    return row;
+  }
+}
+
+export function notRunning(name: string): Error {
+  return problem('city_not_found', `city not found or not running: ${name}`);
+}
+
+function waitMs(wait: string | undefined): number {
+  const ms = Math.min(wait === undefined ? DEFAULT_WAIT_MS : (parseDuration(wait) ?? DEFAULT_WAIT_MS), MAX_WAIT_MS);
+  return ms + Math.random() * (ms / 16);
+}

@@ -1,0 +1,56 @@
+import { Injectable } from '@nestjs/common';
+import type { Kysely } from 'kysely';
+import { problem } from '../../contract/problems.js';
+import { Db, type Database } from '../../platform/database/database.js';
+import { violatedConstraint } from '../../platform/database/pg-errors.js';
+import { Operations } from '../../platform/operations/operations.js';
+import { CitiesRepository } from './cities.repository.js';
+import { ReservationsRepository } from './reservations.repository.js';
+
+const CONSTRAINTS = new Set(['cities_name_key', 'cities_dir_key', 'city_reservations_dir_pkey', 'city_reservations_name_key']);
+
+/** Who else has a name or a directory, or is about to have it. The unique constraints decide races; this finds the words. */
+@Injectable()
+export class CityConflicts {
+  constructor(
+    private readonly cities: CitiesRepository,
+    private readonly reservations: ReservationsRepository,
+    private readonly operations: Operations,
+    private readonly db: Db,
+  ) {}
+
+  /** @throws ProblemError wrong_state, operation_in_progress or conflict when name or directory are not free. */
+  async check(db: Kysely<Database>, name: string, dir: string): Promise<void> {
+    const there = await this.cities.findByDir(db, dir);
+    if (there !== undefined) {
+      const pending = await this.operations.unfinished(db, there.name);
+      throw pending === undefined ? problem('wrong_state', `city already initialized at ${dir}`) : inProgress(pending.kind, dir);
+    }
+    if ((await this.cities.findByName(db, name)) !== undefined) throw problem('conflict', `city name already taken: ${name}`);
+    const pending = await this.operations.unfinished(db, name);
+    if (pending !== undefined) throw inProgress(pending.kind, dir);
+  }
+
+  /** `check`, and that nobody is scaffolding there. */
+  async checkReservations(db: Kysely<Database>, name: string, dir: string): Promise<void> {
+    if (await this.reservations.exists(db, dir)) throw inProgress('city.create', dir);
+    if (await this.reservations.nameTaken(db, name)) throw problem('conflict', `city name already taken: ${name}`);
+  }
+
+  /** Runs `work`; when it loses a race for the name or the directory, says so as a request would have heard it a moment later. */
+  async explain<T>(name: string, dir: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const constraint = violatedConstraint(error);
+      if (constraint === undefined || !CONSTRAINTS.has(constraint)) throw error;
+      await this.check(this.db, name, dir);
+      throw constraint.endsWith('_name_key') ? problem('conflict', `city name already taken: ${name}`) : inProgress('city.create', dir);
+    }
+  }
+}
+
+function inProgress(kind: string, dir: string): Error {
+  const what = kind === 'city.create' ? 'initialization' : 'operation';
+  return problem('operation_in_progress', `city ${what} already in progress at ${dir}`);
+}

@@ -1,0 +1,173 @@
+import { Injectable } from '@nestjs/common';
+import { CityCreated } from '../../contract/events/cities.events.js';
+import { maySee, type Principal } from '../../contract/principal.js';
+import { problem } from '../../contract/problems.js';
+import type { AsyncAcceptedResponse } from '../../contract/scalars.js';
+import { AppConfig } from '../../platform/config/config.js';
+import { Db } from '../../platform/database/database.js';
+import { Transactions, type Tx } from '../../platform/database/transactions.js';
+import { EventLog } from '../../platform/event-log/event-log.js';
+import { event } from '../../platform/event-log/event.js';
+import { Failpoints } from '../../platform/failpoints/failpoints.js';
+import { Idempotency, type IdempotencyRef } from '../../platform/idempotency/idempotency.js';
+import { AppLogger } from '../../platform/logging/logger.js';
+import { Operations } from '../../platform/operations/operations.js';
+import { ProvidersService } from '../providers/providers.service.js';
+import { CityCreate } from './cities.operations.js';
+import { CitiesRepository } from './cities.repository.js';
+import type { CityCreateRequest } from './cities.schemas.js';
+import { CityConflicts } from './city-conflicts.js';
+import { CityDirectories, cityName, errnoOf } from './city-directory.js';
+import { factsOf } from './city-facts.js';
+import { ReservationsRepository } from './reservations.repository.js';
+import type { CityFacts } from './scaffold/files.js';
+import { isScaffolded, planScaffold, type Scaffold } from './scaffold/plan.js';
+import { applyScaffold, nothingWritten, ScaffoldConflict, undoScaffold, type Written } from './scaffold/scaffold.js';
+
+/** Long enough for any scaffold; after that the creator counts as dead and its directory is cleaned up. */
+const RESERVED_S = 30;
+/** What a directory that cannot be written to answers. */
+const DISK_ERRORS = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EIO', 'ESTALE']);
+
+interface Creation {
+  readonly requestId: string;
+  readonly dir: string;
+  readonly facts: CityFacts;
+  readonly scaffold: Scaffold;
+  readonly written: Written;
+  readonly eventCursor: string;
+  readonly key: IdempotencyRef | undefined;
+  readonly caller: Principal;
+}
+
+/**
+ * Makes a city: reserve the directory, write the scaffold, then register it in one transaction. Whatever fails before
+ * that commit leaves the directory as it was; a creator that dies is cleaned up after by a sweeper.
+ */
+@Injectable()
+export class CityCreationService {
+  constructor(
+    private readonly config: AppConfig,
+    private readonly directories: CityDirectories,
+    private readonly cities: CitiesRepository,
+    private readonly reservations: ReservationsRepository,
+    private readonly conflicts: CityConflicts,
+    private readonly providers: ProvidersService,
+    private readonly db: Db,
+    private readonly transactions: Transactions,
+    private readonly operations: Operations,
+    private readonly idempotency: Idempotency,
+    private readonly eventLog: EventLog,
+    private readonly failpoints: Failpoints,
+    private readonly log: AppLogger,
+  ) {}
+
+  async create(body: CityCreateRequest, caller: Principal, key: string | undefined): Promise<AsyncAcceptedResponse> {
+    const ref = key === undefined ? undefined : { scope: '', operation: 'post-v0-city', key, body };
+    const stored = ref && (await this.idempotency.lookup(this.db, ref));
+    if (stored !== undefined) return stored.body as AsyncAcceptedResponse;
+    const given = factsOf(body);
+    const dir = await this.directories.resolve(body.dir);
+    const facts = { ...given, name: cityName(body.name, dir) };
+    if (!maySee(caller, facts.name)) throw problem('forbidden', 'this key may not create other cities');
+    await this.conflicts.check(this.db, facts.name, dir);
+    await this.conflicts.checkReservations(this.db, facts.name, dir);
+    if (await isScaffolded(dir)) throw problem('wrong_state', `city already initialized at ${dir}`);
+    if (facts.provider !== undefined) await this.providers.requireReady(facts.provider);
+    const eventCursor = await this.eventLog.captureCursor(this.db, caller.cities);
+    const requestId = this.operations.newRequestId();
+    const scaffold = await onDisk(() => planScaffold(dir, facts, requestId));
+    const creation = { requestId, dir, facts, scaffold, written: nothingWritten(), eventCursor, key: ref, caller };
+    const replay = await this.#reserve(creation);
+    return replay ?? (await this.#carryOut(creation));
+  }
+
+  /** From here on nobody else touches the directory. Answers what is stored when the same request was faster elsewhere. */
+  async #reserve({ requestId, dir, facts, scaffold, key }: Creation): Promise<AsyncAcceptedResponse | undefined> {
+    return this.conflicts.explain(facts.name, dir, () =>
+      this.transactions.run(async (tx) => {
+        const stored = key && (await this.idempotency.hold(tx, key, requestId, RESERVED_S * 1000));
+        if (stored !== undefined) return stored.body as AsyncAcceptedResponse;
+        const reservation = { dir, name: facts.name, requestId, scaffold: scaffold.plan };
+        await this.reservations.insert(tx, reservation, this.config.processId, RESERVED_S);
+        // After the insert: a create that ended while it waited is visible now.
+        await this.conflicts.check(tx, facts.name, dir);
+        return undefined;
+      }),
+    );
+  }
+
+  async #carryOut(creation: Creation): Promise<AsyncAcceptedResponse> {
+    const { scaffold, written, dir, facts } = creation;
+    try {
+      // The plan was made before the reservation: somebody may have finished a city here in between.
+      if (await isScaffolded(dir)) throw problem('wrong_state', `city already initialized at ${dir}`);
+      await onDisk(() => applyScaffold(scaffold, written, this.failpoints));
+      await this.failpoints.hit('city.before_commit');
+      const body = await this.conflicts.explain(facts.name, dir, () =>
+        this.transactions.run((tx) => this.#commit(tx, creation), { key: facts.name }),
+      );
+      await this.failpoints.hit('city.after_commit');
+      return body;
+    } catch (error) {
+      if ((await this.#rollBack(creation)) === 'committed') return answer(creation);
+      throw error;
+    }
+  }
+
+  async #commit(tx: Tx, creation: Creation): Promise<AsyncAcceptedResponse> {
+    const { requestId, dir, facts, eventCursor, key, caller } = creation;
+    const body = answer(creation);
+    if (key !== undefined) await this.idempotency.guard(tx, key, requestId);
+    if (!(await this.reservations.delete(tx, requestId, this.config.processId))) {
+      throw problem('unavailable', 'making the city took too long; nothing was changed, try again');
+    }
+    const streamId = await this.eventLog.joinStream(tx, facts.name);
+    await this.cities.insert(tx, { ...facts, dir, streamId });
+    const input = { name: facts.name, path: dir, running: false };
+    const conflict = `city operation already in progress at ${dir}`;
+    await this.operations.accept(tx, CityCreate, { target: facts.name, input, eventCursor, requestId, conflict });
+    if (key !== undefined) await this.idempotency.store(tx, key, { status: 202, body });
+    const payload = { name: facts.name, path: dir };
+    await this.eventLog.append(tx, [event(CityCreated, { stream: facts.name, actor: caller.actor, subject: facts.name, payload })]);
+    return body;
+  }
+
+  /**
+   * Takes everything back. The reservation tells what happened to a commit whose answer was lost: it ends with it.
+   * Without a database to ask, the directory stays for the sweeper.
+   */
+  async #rollBack(creation: Creation): Promise<'committed' | 'undone' | 'left'> {
+    const { requestId, facts, scaffold, written, key } = creation;
+    const owner = this.config.processId;
+    try {
+      const held = await this.transactions.run((tx) => this.reservations.extend(tx, requestId, owner, RESERVED_S));
+      if (!held && (await this.reservations.wasCommitted(this.db, requestId))) return 'committed';
+      await undoScaffold(scaffold.plan, written);
+      await this.transactions.run(async (tx) => {
+        await this.reservations.delete(tx, requestId, owner);
+        if (key !== undefined) await this.idempotency.release(tx, key, requestId);
+      });
+      return 'undone';
+    } catch (error) {
+      this.log.warn({ err: error, request_id: requestId, city: facts.name }, 'a failed create could not be taken back; the sweeper will');
+      return 'left';
+    }
+  }
+}
+
+function answer({ requestId, eventCursor }: Creation): AsyncAcceptedResponse {
+  return { request_id: requestId, event_cursor: eventCursor };
+}
+
+/** Failures of the disk in the words of the contract. */
+async function onDisk<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ScaffoldConflict) throw problem('conflict', error.message, { cause: error });
+    const code = errnoOf(error);
+    if (code === undefined || !DISK_ERRORS.has(code)) throw error;
+    throw problem('dependency_missing', `the city directory cannot be written: ${code}`, { cause: error });
+  }
+}

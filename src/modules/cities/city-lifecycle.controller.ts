@@ -1,0 +1,98 @@
+import { Body, Controller, Param, Post } from '@nestjs/common';
+import type { Principal } from '../../contract/principal.js';
+import { AsyncAcceptedResponse } from '../../contract/scalars.js';
+import { Caller, IdempotencyKey } from '../../platform/http/caller.decorator.js';
+import { Operation } from '../../platform/http/operation.decorator.js';
+import { CityCreateRequest, CityRegisterRequest } from './cities.schemas.js';
+import { CityCreationService } from './city-creation.service.js';
+import { CityLifecycleService } from './city-lifecycle.service.js';
+import { CityNameParam } from './city-name.param.js';
+import { CityRegistrationService } from './city-registration.service.js';
+
+const accepted = { tag: 'cities', status: 202, response: AsyncAcceptedResponse } as const;
+const NAME = { schema: CityNameParam };
+
+/** The asynchronous operations: each answers 202 and ends with one event on the supervisor's stream. */
+@Controller('v0')
+export class CityLifecycleController {
+  constructor(
+    private readonly creation: CityCreationService,
+    private readonly registration: CityRegistrationService,
+    private readonly lifecycle: CityLifecycleService,
+  ) {}
+
+  @Post('city')
+  @Operation({
+    ...accepted,
+    id: 'post-v0-city',
+    summary: 'Create a city: scaffold its directory, register it and bring it up',
+    problems: ['wrong_state', 'validation_failed', 'provider_not_ready', 'not_implemented'],
+  })
+  create(
+    @Body({ schema: CityCreateRequest }) body: CityCreateRequest,
+    @Caller() caller: Principal,
+    @IdempotencyKey() key: string | undefined,
+  ): Promise<AsyncAcceptedResponse> {
+    return this.creation.create(body, caller, key);
+  }
+
+  @Post('cities/register')
+  @Operation({
+    ...accepted,
+    id: 'post-v0-cities-register',
+    summary: 'Attach a directory that already holds a city, and bring it up',
+    problems: ['wrong_state', 'validation_failed', 'dependency_missing'],
+  })
+  register(
+    @Body({ schema: CityRegisterRequest }) body: CityRegisterRequest,
+    @Caller() caller: Principal,
+    @IdempotencyKey() key: string | undefined,
+  ): Promise<AsyncAcceptedResponse> {
+    return this.registration.register(body, caller, key);
+  }
+
+  @Post('city/:cityName/stop')
+  @Operation({
+    ...accepted,
+    id: 'post-v0-city-by-city-name-stop',
+    summary: 'Stop a city; it stays registered',
+    problems: ['city_not_found', 'operation_in_progress'],
+  })
+  stop(
+    @Param('cityName', NAME) name: string,
+    @Caller() caller: Principal,
+    @IdempotencyKey() key: string | undefined,
+  ): Promise<AsyncAcceptedResponse> {
+    return this.lifecycle.stop(name, caller, key);
+  }
+
+  @Post('city/:cityName/start')
+  @Operation({
+    ...accepted,
+    id: 'post-v0-city-by-city-name-start',
+    summary: 'Start a stopped city, or try a failed one again at once',
+    problems: ['city_not_found', 'operation_in_progress'],
+  })
+  start(
+    @Param('cityName', NAME) name: string,
+    @Caller() caller: Principal,
+    @IdempotencyKey() key: string | undefined,
+  ): Promise<AsyncAcceptedResponse> {
+    return this.lifecycle.start(name, caller, key);
+  }
+
+  @Post('city/:cityName/unregister')
+  @Operation({
+    ...accepted,
+    id: 'post-v0-city-by-city-name-unregister',
+    summary: 'Take a city out of the registry; its directory is left alone',
+    problems: ['city_not_found', 'operation_in_progress'],
+  })
+  unregister(
+    @Param('cityName') name: string,
+    @Caller() caller: Principal,
+    @IdempotencyKey() key: string | undefined,
+  ): Promise<AsyncAcceptedResponse> {
+    return this.lifecycle.unregister(name, caller, key);
+  }
+}

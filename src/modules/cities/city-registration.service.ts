@@ -1,0 +1,67 @@
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { Injectable } from '@nestjs/common';
+import { maySee, type Principal } from '../../contract/principal.js';
+import { problem } from '../../contract/problems.js';
+import type { AsyncAcceptedResponse } from '../../contract/scalars.js';
+import { Db } from '../../platform/database/database.js';
+import { Transactions } from '../../platform/database/transactions.js';
+import { EventLog } from '../../platform/event-log/event-log.js';
+import { Idempotency } from '../../platform/idempotency/idempotency.js';
+import { Operations } from '../../platform/operations/operations.js';
+import { CityRegister } from './cities.operations.js';
+import { CitiesRepository } from './cities.repository.js';
+import type { CityRegisterRequest } from './cities.schemas.js';
+import { CityDirectories, cityName } from './city-directory.js';
+import { CityConflicts } from './city-conflicts.js';
+import { readToml } from './config/city-files.js';
+
+/** Attaches a directory that already holds a city; nothing in it is written. */
+@Injectable()
+export class CityRegistrationService {
+  constructor(
+    private readonly directories: CityDirectories,
+    private readonly repository: CitiesRepository,
+    private readonly conflicts: CityConflicts,
+    private readonly db: Db,
+    private readonly transactions: Transactions,
+    private readonly operations: Operations,
+    private readonly idempotency: Idempotency,
+    private readonly eventLog: EventLog,
+  ) {}
+
+  async register(body: CityRegisterRequest, caller: Principal, key: string | undefined): Promise<AsyncAcceptedResponse> {
+    const ref = key === undefined ? undefined : { scope: '', operation: 'post-v0-cities-register', key, body };
+    const stored = ref && (await this.idempotency.lookup(this.db, ref));
+    if (stored !== undefined) return stored.body as AsyncAcceptedResponse;
+    const dir = await this.directories.resolve(body.dir);
+    const name = cityName(body.name ?? (await siteName(dir)), dir);
+    if (!maySee(caller, name)) throw problem('forbidden', 'this key may not register other cities');
+    await this.conflicts.check(this.db, name, dir);
+    const config = await stat(path.join(dir, 'city.toml')).catch(() => undefined);
+    if (config?.isFile() !== true) throw problem('validation_failed', `invalid city directory: there is no city at ${dir}`);
+    const eventCursor = await this.eventLog.captureCursor(this.db, caller.cities);
+    const answer = await this.conflicts.explain(name, dir, () =>
+      this.transactions.run(
+        (tx) =>
+          this.idempotency.run(tx, ref, async () => {
+            await this.conflicts.check(tx, name, dir);
+            const streamId = await this.eventLog.joinStream(tx, name);
+            await this.repository.insert(tx, { name, dir, streamId });
+            const input = { name, path: dir, running: false };
+            const conflict = `city operation already in progress at ${dir}`;
+            const { requestId } = await this.operations.accept(tx, CityRegister, { target: name, input, eventCursor, conflict });
+            return { status: 202, body: { request_id: requestId, event_cursor: eventCursor } };
+          }),
+        { key: name },
+      ),
+    );
+    return answer.body;
+  }
+}
+
+/** The name the city had on this machine before, when its files still tell it. */
+async function siteName(dir: string): Promise<string | undefined> {
+  const site = await readToml(dir, '.gc/site.toml', '').catch(() => undefined);
+  return typeof site?.workspace_name === 'string' ? site.workspace_name : undefined;
+}

@@ -1,0 +1,62 @@
+/** The agent providers a city may be created with, in canonical order. `loopback` ships with the product and needs no account. */
+export const PROVIDERS = [
+  'claude',
+  'codex',
+  'gemini',
+  'grok',
+  'kimi',
+  'kiro',
+  'cursor',
+  'copilot',
+  'amp',
+  'opencode',
+  'mimocode',
+  'groq',
+  'cerebras',
+  'auggie',
+  'pi',
+  'omp',
+  'antigravity',
+  'loopback',
+] as const;
+
+export function isProviderName(name: string): boolean {
+  return (PROVIDERS as readonly string[]).includes(name);
+}
+
+/** What can be probed on a worker host. */
+export interface ReadinessItemSpec {
+  readonly name: string;
+  readonly kind: 'provider' | 'tool';
+  readonly displayName: string;
+}
+
+const provider = (name: string, displayName: string): ReadinessItemSpec => ({ name, kind: 'provider', displayName });
+
+export const READINESS_ITEMS: readonly ReadinessItemSpec[] = [
+  provider('antigravity', 'Antigravity'),
+  provider('claude', 'Claude Code'),
+  provider('codex', 'Codex'),
+  provider('gemini', 'Gemini CLI'),
+  { name: 'github_cli', kind: 'tool', displayName: 'GitHub CLI' },
+  provider('loopback', 'Loopback'),
+  provider('mimocode', 'MiMo Code'),
+  provider('pi', 'Pi Coding Agent'),
+];
+
+export const DEFAULT_ITEMS = ['claude', 'codex', 'gemini', 'github_cli', 'loopback'] as const;
+export const DEFAULT_PROVIDERS = ['claude', 'codex', 'gemini', 'loopback'] as const;
+
+export function findItem(name: string): ReadinessItemSpec | undefined {
+  return READINESS_ITEMS.find((item) => item.name === name);
+}
+
+/** What a probe can find, best first: of several hosts the best one counts. */
+export const READINESS_STATUSES = ['configured', 'needs_auth', 'invalid_configuration', 'probe_error', 'not_installed'] as const;
+export type ReadinessStatus = (typeof READINESS_STATUSES)[number];
+
+export interface ProbeResult {
+  readonly status: ReadinessStatus;
+  /** Says what to do; absent when configured. */
+  readonly detail?: string;
+}

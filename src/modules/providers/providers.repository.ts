@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type Kysely } from 'kysely';
+import type { Database } from '../../platform/database/database.js';
+import type { Tx } from '../../platform/database/transactions.js';
+import type { ProbeResult } from './providers.catalogue.js';
+
+export interface PublishedRow {
+  readonly item: string;
+  readonly status: string;
+  readonly detail: string | null;
+}
+
+/** A host counts while its process beats. */
+const LIVE = sql`p.role in ('all', 'worker') and p.stopped_at is null and p.heartbeat_at > now() - interval '10 seconds'`;
+
+/** What worker hosts found, and who of them is alive. */
+@Injectable()
+export class ProvidersRepository {
+  async published(db: Kysely<Database>, items: readonly string[]): Promise<PublishedRow[]> {
+    const { rows } = await sql<PublishedRow>`
+      select r.item, r.status, r.detail from provider_readiness r join processes p on p.id = r.process_id
+      where r.item = any(${[...items]}::text[]) and ${LIVE} order by r.process_id`.execute(db);
+    return rows;
+  }
+
+  /** One row a live worker host: what it published about an item, undefined when it has not looked yet. */
+  async byHost(db: Kysely<Database>, item: string): Promise<{ status: string | null }[]> {
+    const { rows } = await sql<{ status: string | null }>`
+      select r.status from processes p left join provider_readiness r on r.process_id = p.id and r.item = ${item}
+      where ${LIVE}`.execute(db);
+    return rows;
+  }
+
+  /** Asks every live worker host to probe now; answers the time of the request by the database's clock. */
+  async requestProbe(tx: Tx): Promise<string> {
+    const { rows } = await sql<{ at: string }>`
+      with at as (select clock_timestamp() as at),
+      asked as (update processes p set probe_requested_at = at.at from at where ${LIVE})
+      select at::text as at from at`.execute(tx);
+    return rows[0]!.at;
+  }
+
+  /** How many live worker hosts have not published since `at`. */
+  async outstanding(db: Kysely<Database>, at: string): Promise<number> {
+    const { rows } = await sql<{ n: number }>`
+      select count(*) as n from processes p
+      where ${LIVE} and not exists (
+        select from provider_readiness r where r.process_id = p.id and r.checked_at >= ${at}::timestamptz)`.execute(db);
+    return rows[0]!.n;
+  }
+
+  async publish(tx: Tx, processId: string, results: ReadonlyMap<string, ProbeResult>): Promise<void> {
+    const rows = [...results].map(([item, { status, detail }]) => ({ item, status, detail: detail ?? null }));
+    await sql`
+      insert into provider_readiness as r (process_id, item, status, detail, checked_at)
+      select ${processId}, v.item, v.status, v.detail, clock_timestamp()
+      from json_to_recordset(${JSON.stringify(rows)}::json) as v(item text, status text, detail text)
+      where exists (select from processes where id = ${processId})
+      on conflict (process_id, item) do update
+        set status = excluded.status, detail = excluded.detail, checked_at = excluded.checked_at`.execute(tx);
+  }
+}
