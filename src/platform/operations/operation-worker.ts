@@ -29,5 +29,6 @@ export class OperationWorker implements OnApplicationBootstrap {
   /** Takes nothing more, then ends or puts back what is running. */
   async stop(): Promise<void> {
     await Promise.all([this.jobs.close(), this.sweeper.stop(), this.runner.stop()]);
+    await this.runner.stop(); // what the last sweep claimed while the runner was already idle
   }
 }
