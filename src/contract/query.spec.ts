@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { queryBool, queryEnum, queryInt, queryList, queryText } from './query.js';
+
+const Query = z.strictObject({
+  limit: queryInt({ min: 0, max: 1000, default: 100 }),
+  seq: queryInt({ min: 0 }),
+  fresh: queryBool(),
+  items: queryList({ max: 3 }),
+  type: queryText({ max: 5 }),
+  order: queryEnum(['asc', 'desc']),
+});
+
+describe('query schemas', () => {
+  it('turn text into values', () => {
+    expect(Query.parse({ limit: '7', seq: '0', fresh: 'true', items: ['a, b', 'c'], type: 'x', order: 'asc' })).toEqual({
+      limit: 7,
+      seq: 0,
+      fresh: true,
+      items: ['a', 'b', 'c'],
+      type: 'x',
+      order: 'asc',
+    });
+  });
+
+  it('fill in what is absent', () => {
+    expect(Query.parse({})).toEqual({ limit: 100, fresh: false });
+  });
+
+  it.each([
+    [{ limit: '1001' }],
+    [{ limit: '-1' }],
+    [{ limit: '1.5' }],
+    [{ limit: '1e3' }],
+    [{ limit: ' 1' }],
+    [{ limit: '0x10' }],
+    [{ limit: '99999999999999999999' }],
+    [{ limit: ['1', '2'] }],
+    [{ fresh: 'yes' }],
+    [{ items: 'a,b,c,d' }],
+    [{ type: ['a', 'b'] }],
+    [{ type: 'toolong' }],
+    [{ order: 'up' }],
+    [{ unknown: '1' }],
+  ])('refuse %j', (query) => {
+    expect(Query.safeParse(query).success).toBe(false);
+  });
+});

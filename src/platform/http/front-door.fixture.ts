@@ -1,0 +1,114 @@
+import 'reflect-metadata';
+import { Body, Controller, Get, Module, Param, Post, Query, Res } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyReply } from 'fastify';
+import type { AddressInfo } from 'node:net';
+import { z } from 'zod';
+import type { Principal } from '../../contract/principal.js';
+import { problem } from '../../contract/problems.js';
+import { queryBool, queryInt, queryList, queryText } from '../../contract/query.js';
+import { loadConfig, type Config } from '../config/config.js';
+import { HealthModule } from '../health/health.module.js';
+import { AppLogger, createLogger } from '../logging/logger.js';
+import { LoggingModule } from '../logging/logging.module.js';
+import { Authenticator } from './authenticator.js';
+import { Caller, IdempotencyKey } from './caller.decorator.js';
+import { createHttpApp } from './http-app.js';
+import { JsonText } from './json-text.js';
+import { Operation } from './operation.decorator.js';
+import { ERROR_MAPPERS } from './problem.renderer.js';
+import { hijack } from './request.js';
+
+/** For specs: the whole front door over a small controller, without any database. */
+const ThingInput = z.strictObject({ name: z.string().min(1), size: z.int().optional(), extra: z.unknown().optional() });
+const ThingQuery = z.strictObject({
+  limit: queryInt({ min: 0, max: 10, default: 5 }),
+  lite: queryBool(),
+  items: queryList(),
+  text: queryText(),
+});
+
+@Controller()
+class ThingsController {
+  @Get('health')
+  @Operation({ id: 'health', summary: 'Health', public: true })
+  health(): unknown {
+    return { status: 'ok' };
+  }
+
+  @Get('v0/things/:id')
+  @Operation({ id: 'get-thing', summary: 'Read' })
+  read(
+    @Param('id', { schema: z.string().max(20) }) id: string,
+    @Query({ schema: ThingQuery }) query: z.infer<typeof ThingQuery>,
+    @Caller() caller: Principal,
+  ): unknown {
+    return { id, query, caller };
+  }
+
+  @Post('v0/things')
+  @Operation({ id: 'create-thing', summary: 'Create', status: 201 })
+  create(@Body({ schema: ThingInput }) body: z.infer<typeof ThingInput>, @IdempotencyKey() key: string | undefined): unknown {
+    if (body.name === 'bug') throw new Error('the secret reason');
+    if (body.name === 'busy') throw Object.assign(new Error('from another room'), { busy: true });
+    if (body.name === 'taken') throw problem('conflict', `taken: ${body.name}`);
+    return { name: body.name, key: key ?? null };
+  }
+
+  @Get('v0/text')
+  @Operation({ id: 'get-text', summary: 'Prepared text' })
+  text(): unknown {
+    return new JsonText('{"made":"elsewhere"}');
+  }
+
+  @Get('v0/stream')
+  @Operation({ id: 'stream', summary: 'Stream', stream: [{ event: 'event', data: z.unknown() }] })
+  stream(@Res() reply: FastifyReply): void {
+    reply.raw.writeHead(200, { ...hijack(reply), 'content-type': 'text/event-stream' });
+    reply.raw.end('data: {}\n\n');
+  }
+}
+
+export const KEYS: Readonly<Record<string, Principal>> = {
+  svc_write: { actor: 'writer', keyId: 'w', scope: 'write', cities: undefined },
+  svc_read: { actor: 'reader', keyId: 'r', scope: 'read', cities: ['one'] },
+};
+
+class StubAuthenticator extends Authenticator {
+  override authenticate(token: string): Principal | undefined | Promise<Principal | undefined> {
+    if (token === 'svc_down') return Promise.reject(Object.assign(new Error('no database'), { busy: true }));
+    return token === 'svc_read' ? Promise.resolve(KEYS[token]) : KEYS[token];
+  }
+  override stillValid(): boolean {
+    return true;
+  }
+}
+
+const busy = (error: unknown): unknown => (error instanceof Error && 'busy' in error ? problem('unavailable', 'try again') : error);
+
+@Module({
+  controllers: [ThingsController],
+  providers: [
+    { provide: Authenticator, useClass: StubAuthenticator },
+    { provide: ERROR_MAPPERS, useValue: [busy] },
+  ],
+})
+class ThingsModule {}
+
+export interface Door {
+  readonly url: string;
+  readonly port: number;
+  readonly app: NestFastifyApplication;
+  close(): Promise<void>;
+}
+
+/** Listens on a free loopback port whatever `config.host` says: read-only mode is about the configured host. */
+export async function openDoor(overrides: Partial<Config> = {}): Promise<Door> {
+  const config = loadConfig({ SVC_DATABASE_URL: 'postgres://nobody@localhost/none' }, '/tmp').with(overrides);
+  const logger = new AppLogger(createLogger('silent'));
+  const root = { module: ThingsModule, imports: [LoggingModule.forRoot(logger), HealthModule] };
+  const app = await createHttpApp(root, config, logger);
+  await app.listen(0, '127.0.0.1');
+  const { port } = app.getHttpServer().address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, port, app, close: () => app.close() };
+}

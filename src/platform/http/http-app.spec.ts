@@ -1,0 +1,261 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { connect } from 'node:net';
+import { api, type Api, type Reply } from '../../../test/support/http.js';
+import { openDoor, type Door } from './front-door.fixture.js';
+
+const REQUEST_ID = /^[0-9a-f]{16}$/;
+
+/** Everything that must hold for any refusal. */
+function expectProblem(reply: Reply, status: number, code: string, detail: string): void {
+  expect({ status: reply.status, type: reply.headers.get('content-type'), code: reply.body?.code }).toEqual({
+    status,
+    type: 'application/problem+json',
+    code,
+  });
+  expect(reply.body).toMatchObject({ type: `urn:supervisor:error:${code}`, status });
+  expect(reply.body.detail.startsWith(`${code}: ${detail}`) ? true : reply.body.detail).toBe(true);
+  expect(reply.body.title).toEqual(expect.any(String));
+  expect(reply.body.instance).toEqual(expect.stringMatching(/^\//));
+  expect(reply.headers.get('x-svc-request-id')).toMatch(REQUEST_ID);
+  expect(reply.headers.get('vary')).toBe('Origin');
+}
+
+function raw(port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(text));
+    let got = '';
+    socket.setTimeout(5_000, () => socket.destroy(new Error(`no end: ${got}`)));
+    socket.on('data', (chunk) => (got += chunk.toString()));
+    socket.on('close', () => resolve(got));
+    socket.on('error', reject);
+  });
+}
+
+describe('the front door', () => {
+  let door: Door;
+  let client: Api;
+  beforeAll(async () => {
+    door = await openDoor({ allowedHosts: ['svc.example.com:8372'], allowedOrigins: ['https://app.example.com'] });
+    client = api(door.url);
+  });
+  afterAll(() => door.close());
+
+  it('gives every response a request id of its own and ignores an inbound one', async () => {
+    const first = await client.get('/health', { 'X-SVC-Request-Id': 'mine' });
+    const second = await client.get('/health');
+    expect(first.headers.get('x-svc-request-id')).toMatch(REQUEST_ID);
+    expect(first.headers.get('x-svc-request-id')).not.toBe(second.headers.get('x-svc-request-id'));
+  });
+
+  it('puts the request id on a hijacked stream too', async () => {
+    const reply = await client.get('/v0/stream');
+    expect(reply.headers.get('content-type')).toBe('text/event-stream');
+    expect(reply.headers.get('x-svc-request-id')).toMatch(REQUEST_ID);
+    expect(reply.headers.get('vary')).toBe('Origin');
+  });
+
+  it('sends prepared JSON text unchanged', async () => {
+    const reply = await client.get('/v0/text');
+    expect(reply.text).toBe('{"made":"elsewhere"}');
+    expect(reply.headers.get('content-type')).toContain('application/json');
+  });
+
+  it.each(['evil.com', 'localhost.', '0.0.0.0', '10.0.0.1', '127.1', 'user@localhost'])('refuses the Host %j', async (host) => {
+    expectProblem(await client.get('/health', { Host: host }), 421, 'host_not_allowed', 'supervisor Host header is not allowed');
+  });
+
+  it.each(['LOCALHOST:1', '127.9.8.7', '[::1]:80', '[::ffff:127.0.0.1]', 'SVC.example.com', 'svc.example.com:1'])(
+    'allows the Host %j',
+    async (host) => {
+      expect((await client.get('/health', { Host: host })).status).toBe(200);
+    },
+  );
+
+  it('refuses a wrong Host before anything else, on unknown paths as well', async () => {
+    expect((await client.post('/v0/things', {}, { Host: 'evil.com', 'X-SVC-Request': undefined })).status).toBe(421);
+    expect((await client.get('/nope', { Host: 'evil.com' })).status).toBe(421);
+    expect((await client.get('/%zz', { Host: 'evil.com' })).status).toBe(421);
+  });
+
+  it('answers every OPTIONS with 204 and tells allowed origins what they may do', async () => {
+    const allowed = await client.send('OPTIONS', '/v0/things', undefined, { Origin: 'https://app.example.com' });
+    expect(allowed.status).toBe(204);
+    expect(allowed.headers.get('access-control-allow-origin')).toBe('https://app.example.com');
+    expect(allowed.headers.get('access-control-allow-headers')).toContain('Idempotency-Key');
+    expect(allowed.headers.get('access-control-allow-headers')).toContain('Authorization');
+    expect(allowed.headers.get('access-control-expose-headers')).toContain('X-SVC-Index');
+    const refused = await client.send('OPTIONS', '/nope', undefined, { Origin: 'https://evil.com' });
+    expect(refused.status).toBe(204);
+    expect(refused.headers.get('access-control-allow-origin')).toBeNull();
+    expect(refused.headers.get('vary')).toBe('Origin');
+  });
+
+  it('lets a strange origin read nothing and change nothing', async () => {
+    const read = await client.get('/health', { Origin: 'https://evil.com' });
+    expect(read.headers.get('access-control-allow-origin')).toBeNull();
+    for (const origin of ['https://evil.com', 'null', 'http://localhost.evil.com']) {
+      expectProblem(await client.post('/v0/things', { name: 'a' }, { Origin: origin }), 403, 'origin_not_allowed', 'pages of');
+    }
+    expect((await client.post('/v0/things', { name: 'a' }, { Origin: 'http://localhost:5173' })).status).toBe(201);
+    const own = { Origin: 'https://svc.example.com', Host: 'svc.example.com' };
+    expect((await client.post('/v0/things', { name: 'a' }, own)).status).toBe(201);
+  });
+
+  it.each([undefined, ''])('demands the anti-CSRF header on mutations (%j)', async (value) => {
+    const reply = await client.post('/v0/things', '{', { 'X-SVC-Request': value });
+    expectProblem(reply, 403, 'csrf', 'X-SVC-Request header required on mutation endpoints');
+  });
+
+  it('answers unknown paths with 404 and known paths with 405, whatever the body', async () => {
+    expectProblem(await client.get('/nope'), 404, 'not_found', 'no such path: /nope');
+    expectProblem(await client.post('/nope', 'x', { 'Content-Type': 'text/plain', 'X-SVC-Request': undefined }), 404, 'not_found', '');
+    expectProblem(await client.get('/v0/things/'), 404, 'not_found', '');
+    expectProblem(await client.get('/HEALTH'), 404, 'not_found', '');
+    const reply = await client.delete('/v0/things/1');
+    expectProblem(reply, 405, 'method_not_allowed', 'allowed here: GET, HEAD, OPTIONS');
+    expect(reply.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
+  });
+
+  it('answers HEAD like GET, but opens no stream for it', async () => {
+    expect((await client.send('HEAD', '/health')).status).toBe(200);
+    expect((await client.send('HEAD', '/v0/stream')).status).toBe(405);
+  });
+
+  it.each([
+    ['not JSON', '{"name":', 'application/json', 400, 'validation_failed'],
+    ['another content type', 'name=a', 'application/x-www-form-urlencoded', 415, 'validation_failed'],
+    ['plain text', 'a', 'text/plain', 415, 'validation_failed'],
+    ['no content type', '{}', '', 415, 'validation_failed'],
+    ['too large', `{"name":"${'x'.repeat(1024 * 1024)}"}`, 'application/json', 413, 'payload_too_large'],
+    ['a NUL character', '{"name":"a\\u0000"}', 'application/json', 422, 'validation_failed'],
+    ['a lone surrogate', '{"name":"\\ud800"}', 'application/json', 422, 'validation_failed'],
+    ['absurd nesting', `{"name":"a","extra":${'['.repeat(5000)}${']'.repeat(5000)}}`, 'application/json', 422, 'validation_failed'],
+    ['__proto__', '{"name":"a","__proto__":{}}', 'application/json', 422, 'validation_failed'],
+    ['nothing', '', 'application/json', 422, 'validation_failed'],
+  ])('refuses a body that is %s', async (_name, body, type, status, code) => {
+    expectProblem(await client.post('/v0/things', body, { 'Content-Type': type === '' ? undefined : type }), status, code, '');
+  });
+
+  it('lists every failing member of a body', async () => {
+    const reply = await client.post('/v0/things', { name: '', size: 'x', more: 1 });
+    expectProblem(reply, 422, 'validation_failed', 'validation failed');
+    const found = (reply.body.errors as { location: string; value: unknown }[]).map(({ location, value }) => [location, value]);
+    expect(found).toEqual([
+      ['body.name', ''],
+      ['body.size', 'x'],
+      ['body.more', 1],
+    ]);
+  });
+
+  it('validates queries and path parameters', async () => {
+    const reply = await client.get('/v0/things/1?limit=-1&lite=maybe&text=a&text=b&zz=1');
+    expectProblem(reply, 422, 'validation_failed', 'validation failed');
+    expect(reply.body.errors.map((e: { location: string }) => e.location).sort()).toEqual([
+      'query.limit',
+      'query.lite',
+      'query.text',
+      'query.zz',
+    ]);
+    const path = await client.get(`/v0/things/${'x'.repeat(30)}`);
+    expect(path.body.errors[0].location).toBe('path.id');
+    const none = await client.get('/health?verbose=1');
+    expectProblem(none, 422, 'validation_failed', 'validation failed');
+    expect(none.body.errors).toEqual([{ message: 'unexpected property', location: 'query.verbose' }]);
+  });
+
+  it('turns queries into values and takes an empty one for absent', async () => {
+    const reply = await client.get('/v0/things/1?limit=&lite=1&items=a,b&items=c&text=');
+    expect(reply.body.query).toEqual({ limit: 5, lite: true, items: ['a', 'b', 'c'] });
+  });
+
+  it('refuses what cannot be decoded, stored or held', async () => {
+    expectProblem(await client.get('/v0/things/%zz'), 400, 'bad_request', '');
+    expectProblem(await client.get('/v0/things/1?text=%ff'), 400, 'bad_request', '');
+    expectProblem(await client.get('/v0/things/a%00b'), 422, 'validation_failed', '');
+    expectProblem(await client.get('/v0/things/1?text=%00'), 422, 'validation_failed', '');
+    expectProblem(await client.get(`/v0/things/${'x'.repeat(2000)}`), 414, 'uri_too_long', '');
+    expectProblem(await client.get(`/v0/things/1?text=${'x'.repeat(600 * 1024)}`), 414, 'uri_too_long', '');
+  });
+
+  it('answers what the HTTP parser refuses with problems as well', async () => {
+    const malformed = await raw(door.port, 'GET / HTTP/1.1\r\nbad header\r\n\r\n');
+    expect(malformed).toMatch(
+      /^HTTP\/1.1 400 [^]*Content-Type: application\/problem\+json[^]*X-SVC-Request-Id: [0-9a-f]{16}[^]*"code":"bad_request"/,
+    );
+    const large = await raw(door.port, `GET /health HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(1100 * 1024)}\r\n\r\n`).catch(String);
+    expect(large).toMatch(/^HTTP\/1.1 431 [^]*"code":"headers_too_large"|ECONNRESET|EPIPE/);
+    const hostless = await raw(door.port, 'GET /health HTTP/1.1\r\nConnection: close\r\n\r\n');
+    expect(hostless).toMatch(/^HTTP\/1.1 421 /);
+    const empty = await raw(door.port, 'GET /health HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n');
+    expect(empty).toMatch(/^HTTP\/1.1 421 /);
+    const expecting = await raw(door.port, 'GET /health HTTP/1.1\r\nHost: localhost\r\nExpect: a-miracle\r\nConnection: close\r\n\r\n');
+    expect(expecting).toMatch(/^HTTP\/1.1 200 /);
+  });
+
+  it('renders problems, translated errors and bugs', async () => {
+    expectProblem(await client.post('/v0/things', { name: 'taken' }), 409, 'conflict', 'taken: taken');
+    const busy = await client.post('/v0/things', { name: 'busy' });
+    expectProblem(busy, 503, 'unavailable', 'try again');
+    expect(busy.headers.get('retry-after')).toBe('1');
+    const bug = await client.post('/v0/things', { name: 'bug' });
+    expectProblem(bug, 500, 'internal', 'internal server error');
+    expect(bug.text).not.toContain('secret');
+  });
+
+  it('takes an Idempotency-Key of 1 to 255 visible characters, empty meaning none', async () => {
+    expect((await client.post('/v0/things', { name: 'a' }, { 'Idempotency-Key': 'k-1' })).body.key).toBe('k-1');
+    expect((await client.post('/v0/things', { name: 'a' }, { 'Idempotency-Key': '' })).body.key).toBeNull();
+    for (const key of ['a b', 'x'.repeat(256), 'ü']) {
+      const reply = await client.post('/v0/things', { name: 'a' }, { 'Idempotency-Key': key });
+      expectProblem(reply, 422, 'validation_failed', '');
+    }
+  });
+});
+
+describe('read-only mode', () => {
+  it('refuses mutations when open to the network without keys, after the anti-CSRF check', async () => {
+    const door = await openDoor({ host: '0.0.0.0' });
+    const client = api(door.url);
+    expectProblem(await client.post('/v0/things', '{'), 403, 'read_only', 'mutations disabled: server bound to non-localhost address');
+    expect((await client.post('/v0/things', {}, { 'X-SVC-Request': undefined })).body.code).toBe('csrf');
+    expect((await client.post('/nope', {})).status).toBe(404);
+    expect((await client.get('/v0/things/1')).status).toBe(200);
+    await door.close();
+  });
+});
+
+describe('SVC_AUTH=keys', () => {
+  let door: Door;
+  let client: Api;
+  beforeAll(async () => {
+    door = await openDoor({ auth: 'keys', host: '0.0.0.0' });
+    client = api(door.url);
+  });
+  afterAll(() => door.close());
+  const bearer = (token: string): Record<string, string> => ({ Authorization: `Bearer ${token}` });
+
+  it('demands a key, except for public operations', async () => {
+    for (const headers of [{}, bearer('svc_unknown'), { Authorization: 'Basic eDp5' }, { Authorization: 'Bearer' }]) {
+      const reply = await client.get('/v0/things/1', headers);
+      expectProblem(reply, 401, 'unauthorized', '');
+      expect(reply.headers.get('www-authenticate')).toBe('Bearer');
+    }
+    expect((await client.get('/health')).status).toBe(200);
+    expect((await client.get('/health', { Host: 'evil.com' })).status).toBe(421);
+  });
+
+  it('hands the caller to the handler', async () => {
+    expect((await client.get('/v0/things/1', bearer('svc_write'))).body.caller).toEqual({ actor: 'writer', keyId: 'w', scope: 'write' });
+    expect((await client.get('/v0/things/1', bearer('svc_read'))).body.caller.cities).toEqual(['one']);
+  });
+
+  it('lets a read key change nothing', async () => {
+    expectProblem(await client.post('/v0/things', { name: 'a' }, bearer('svc_read')), 403, 'forbidden', 'the API key may only read');
+    expect((await client.post('/v0/things', { name: 'a' }, bearer('svc_write'))).status).toBe(201);
+    expect((await client.post('/v0/things', { name: 'a' }, { ...bearer('svc_write'), 'X-SVC-Request': undefined })).body.code).toBe('csrf');
+  });
+
+  it('answers 503, not 401, when keys cannot be checked', async () => {
+    expectProblem(await client.get('/v0/things/1', bearer('svc_down')), 503, 'unavailable', 'try again');
+  });
+});

@@ -1,0 +1,48 @@
+import 'reflect-metadata';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Module } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { AddressInfo } from 'node:net';
+import { api, type Api } from '../../../test/support/http.js';
+import { loadConfig } from '../config/config.js';
+import { createHttpApp } from '../http/http-app.js';
+import { AppLogger, createLogger } from '../logging/logger.js';
+import { serveDocs } from './docs.js';
+
+@Module({})
+class EmptyModule {}
+
+describe('the documentation pages', () => {
+  let app: NestFastifyApplication;
+  let client: Api;
+  beforeAll(async () => {
+    const config = loadConfig({ SVC_DATABASE_URL: 'postgres://nobody@localhost/none' }, '/tmp');
+    app = await createHttpApp(EmptyModule, config, new AppLogger(createLogger('silent')), { extend: serveDocs(EmptyModule) });
+    await app.listen(0, '127.0.0.1');
+    client = api(`http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`);
+  });
+  afterAll(() => app.close());
+
+  it('serve the document', async () => {
+    const reply = await client.get('/openapi.json');
+    expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(reply.body).toMatchObject({ openapi: '3.1.0', components: { schemas: { ErrorModel: { type: 'object' } } } });
+  });
+
+  it.each([
+    ['/docs', 'text/html'],
+    ['/docs/start.js', 'text/javascript'],
+    ['/docs/swagger-ui.css', 'text/css'],
+    ['/docs/swagger-ui-bundle.js', 'text/javascript'],
+  ])('serve %s as %s behind the front door', async (path, type) => {
+    const reply = await client.get(path);
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('content-type')).toContain(type);
+    expect(reply.headers.get('x-svc-request-id')).toMatch(/^[0-9a-f]{16}$/);
+    expect((await client.get(path, { Host: 'evil.com' })).status).toBe(421);
+  });
+
+  it('send the anti-CSRF header with what they try out', async () => {
+    expect((await client.get('/docs/start.js')).text).toContain("headers['X-SVC-Request'] = 'docs'");
+  });
+});
