@@ -1,0 +1,60 @@
+import type { Connection, Fault, History } from './history.js';
+import type { Violations } from './violations.js';
+
+/** What a busy machine may add to the heartbeat's interval. */
+const SLACK_MS = 2_500;
+/** A stream that ends in order within this time, and has said nothing, was never one. */
+const AT_ONCE_MS = 1_000;
+
+/** Frames in time, or an end; refusals before the headers and as problems. */
+export function checkConnections(history: History, violations: Violations): void {
+  for (const connection of history.connections) {
+    silence(connection, history, violations);
+    const said = connection.frames.some((f) => f.id !== undefined);
+    const { closedAt, closedBy, openedAt } = connection;
+    if (!said && closedBy === 'server' && closedAt !== undefined && closedAt - openedAt < AT_ONCE_MS) {
+      const message = `${connection.subscriber} on ${connection.replica}: 200, then the end after ${closedAt - openedAt} ms without a frame`;
+      violations.add('pre-header errors', message, { ...connection, frames: connection.frames.slice(0, 3) });
+    }
+  }
+  for (const refusal of history.refusals) {
+    const problem = refusal.contentType.startsWith('application/problem+json') && isProblem(refusal.body, refusal.status);
+    const allowed = [400, 401, 403, 404, 410, 429, 503].includes(refusal.status);
+    if (!problem || !allowed)
+      violations.add('pre-header errors', `an open was refused with ${refusal.status}, not with a problem`, refusal);
+  }
+}
+
+function silence(connection: Connection, history: History, violations: Violations): void {
+  const { frames, openedAt, closedAt } = connection;
+  const paused = history.faults.filter((f) => f.pause === true && f.replica === connection.replica);
+  const limit = history.heartbeatMs + SLACK_MS;
+  let last = openedAt;
+  const times = [...frames.map((f) => f.at), ...(closedAt === undefined ? [] : [closedAt])];
+  for (const at of times) {
+    // Cheap test first: most intervals are short.
+    if (at - last > limit && at - last - overlap(paused, last, at) > limit) {
+      violations.add('no silent stream', `${connection.subscriber} on ${connection.replica}: nothing for ${at - last} ms`, {
+        connection: connection.number,
+        from: last,
+        to: at,
+      });
+    }
+    last = at;
+  }
+}
+
+function overlap(faults: readonly Fault[], from: number, to: number): number {
+  return faults.reduce((sum, f) => sum + Math.max(0, Math.min(f.to, to) - Math.max(f.from, from)), 0);
+}
+
+export function isProblem(body: string, status: number): boolean {
+  try {
+    const problem = JSON.parse(body) as Record<string, unknown>;
+    const { code, detail, type } = problem;
+    const named = typeof code === 'string' && type === `urn:supervisor:error:${code}`;
+    return named && typeof detail === 'string' && detail.startsWith(`${code}: `) && problem.status === status;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,43 @@
+/** What must hold; the checker reports violations by these names. */
+export const PROPERTIES = [
+  'ordered',
+  'unique',
+  'gap-free',
+  'reliable',
+  'nothing uncommitted',
+  'filtered',
+  'resumable',
+  'bookmarks true',
+  'one terminal event',
+  'dense sequences',
+  'row with event',
+  'no silent stream',
+  'pre-header errors',
+  'idempotent',
+] as const;
+export type Property = (typeof PROPERTIES)[number];
+
+export interface Violation {
+  readonly property: Property;
+  readonly message: string;
+  /** The entries of the history that show it. */
+  readonly entries: readonly unknown[];
+}
+
+const KEPT_A_PROPERTY = 20;
+
+/** Collects violations; of one property only the first are kept, because one mistake tends to show a thousand times. */
+export class Violations {
+  readonly #found: Violation[] = [];
+  readonly counts = new Map<Property, number>();
+
+  add(property: Property, message: string, ...entries: unknown[]): void {
+    const count = (this.counts.get(property) ?? 0) + 1;
+    this.counts.set(property, count);
+    if (count <= KEPT_A_PROPERTY) this.#found.push({ property, message, entries });
+  }
+
+  get all(): readonly Violation[] {
+    return this.#found;
+  }
+}
