@@ -68,6 +68,8 @@ function listed(city: Schemas['CityInfo']): string {
     ['name', city.name],
     ['status', statusOf(city)],
     ['error', city.error],
+    ['failure', city.failure_class],
+    ['next try', city.next_retry_at],
     ['path', city.path],
   ]);
 }

@@ -29,7 +29,7 @@ export interface Feed {
   /** The current head, in the form that `after` takes. */
   head(): Promise<string>;
   page(request: PageRequest): Promise<Page>;
-  open(position: Position, types: readonly string[] | undefined, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
+  open(position: Position, types: string[] | undefined, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
 }
 
 export const PAGE_SIZE = 500;
@@ -70,7 +70,7 @@ function cityFeed(cityName: string, api: Api): Feed {
     open: (position, types, signal) =>
       openStream(api, signal, () =>
         api.http.GET(`${url}/stream`, {
-          params: { path, query: defined({ after_seq: position.after, type: types?.join(',') }), header: header(position) },
+          params: { path, query: defined({ after_seq: position.after, type: types }), header: header(position) },
           headers: { Accept: 'text/event-stream' },
           parseAs: 'stream',
           signal,
@@ -95,7 +95,7 @@ function supervisorFeed(api: Api): Feed {
     open: (position, types, signal) =>
       openStream(api, signal, () =>
         api.http.GET(`${url}/stream`, {
-          params: { query: defined({ after_cursor: position.after, type: types?.join(',') }), header: header(position) },
+          params: { query: defined({ after_cursor: position.after, type: types }), header: header(position) },
           headers: { Accept: 'text/event-stream' },
           parseAs: 'stream',
           signal,

@@ -1,0 +1,43 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+export interface CliRun {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CliProcess {
+  readonly child: ChildProcess;
+  readonly exited: Promise<CliRun>;
+  stdout(): string;
+}
+
+export interface CliOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** `svc …` as a process of its own, from the sources, with an environment that holds nothing else of ours. */
+export function spawnSvc(args: readonly string[], options: CliOptions = {}): CliProcess {
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_') && name !== 'NODE_OPTIONS'));
+  const child = spawn(process.execPath, ['--import', `${root}scripts/typescript.mjs`, `${root}src/cli/main.ts`, ...args], {
+    cwd: options.cwd ?? tmpdir(),
+    env: { ...inherited, ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const exited = new Promise<CliRun>((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })));
+  return { child, exited, stdout: () => stdout };
+}
+
+/** Runs a command to its end. */
+export function svc(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
+  return spawnSvc(args, options).exited;
+}
