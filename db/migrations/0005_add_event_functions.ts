@@ -5,11 +5,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   // Appends the emits of many callers to one city in one transaction. p_events: append_events' items, each with an
   // optional "key" and the "hash" (hex) of the request it came with. Everything is decided behind the stream's lock, so
   // two committers (and two items of one batch) with the same key can only record once. One row an item, in order;
-  // one row of not_running when the city serves nothing.
+  // one row of not_running when the city serves nothing. Plans are kept for a connection's life and so must not
+  // depend on how small the tables were when they were made: hence no sequential scans.
   await sql`
     create function emit_events(p_city text, p_events jsonb)
     returns table (ord integer, outcome text, seq bigint)
-    language plpgsql as $$
+    language plpgsql set enable_seqscan = off as $$
     #variable_conflict use_column
     declare
       v_stream integer;
@@ -31,16 +32,18 @@ export async function up(db: Kysely<unknown>): Promise<void> {
           from append_events(p_events) with ordinality a(stream, stream_id, seq, ts, ord);
         return;
       end if;
-      with given as (
-        select e.ordinality::integer - 1 as ord, e.value as v, e.value ->> 'key' as k
+      with ranked as (
+        select e.ordinality::integer - 1 as ord, e.value as v, e.value ->> 'key' as k,
+               row_number() over (partition by e.value ->> 'key' order by e.ordinality) as nth
         from jsonb_array_elements(p_events) with ordinality e
-      ), ranked as (
-        select g.*, row_number() over (partition by k order by ord) as nth from given g
       )
       select jsonb_agg(r.v order by r.ord), array_agg(r.ord order by r.ord) into v_fresh, v_ords
       from ranked r
-      left join idempotency_keys i on i.scope = p_city and i.operation = 'emit-event' and i.key = r.k
-      where r.k is null or (r.nth = 1 and i.key is null);
+      left join lateral (
+        select true as known from idempotency_keys i
+        where i.scope = p_city and i.operation = 'emit-event' and i.key = r.k limit 1
+      ) i on r.k is not null
+      where r.k is null or (r.nth = 1 and i.known is null);
       return query
         with fresh as (
           select v_ords[a.ord] as ord, a.seq
@@ -53,20 +56,18 @@ export async function up(db: Kysely<unknown>): Promise<void> {
           select p_city, 'emit-event', g.k, g.hash, 201, json_build_object('status', 'recorded', 'seq', f.seq)
           from fresh f join given g on g.ord = f.ord
           where g.k is not null
-          returning key, body_hash, (body ->> 'seq')::bigint as seq
-        ), kept as (
-          select key, body_hash, seq from stored
-          union all
-          select i.key, i.body_hash, (i.body ->> 'seq')::bigint
-          from idempotency_keys i
-          where i.scope = p_city and i.operation = 'emit-event' and i.key in (select k from given)
+          returning key as k, body_hash as hash, (body ->> 'seq')::bigint as seq
         )
         select g.ord,
-               case when f.ord is not null then 'recorded' when s.body_hash = g.hash then 'replayed' else 'mismatch' end,
-               coalesce(f.seq, s.seq)
+               case when f.ord is not null then 'recorded' when g.hash = coalesce(s.hash, o.hash) then 'replayed' else 'mismatch' end,
+               coalesce(f.seq, s.seq, o.seq)
         from given g
         left join fresh f on f.ord = g.ord
-        left join kept s on s.key = g.k
+        left join stored s on s.k = g.k
+        left join lateral (
+          select i.body_hash as hash, (i.body ->> 'seq')::bigint as seq from idempotency_keys i
+          where i.scope = p_city and i.operation = 'emit-event' and i.key = g.k limit 1
+        ) o on f.ord is null and s.k is null
         order by g.ord;
     end $$`.execute(db);
   // The newest seq of a stream before p_ts, or its floor. Within a stream time never goes back and seqs have no
