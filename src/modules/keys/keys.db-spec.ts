@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { eventually } from '../../../test/support/sse.js';
+import { ANYBODY, type Principal } from '../../contract/principal.js';
+import { createDb, createPool, type Db } from '../../platform/database/database.js';
+import { Transactions } from '../../platform/database/transactions.js';
+import { Failpoints } from '../../platform/failpoints/failpoints.js';
+import { ensureBootstrapKey } from './bootstrap-key.js';
+import { KeyCache } from './key-cache.js';
+import { KeysRepository } from './keys.repository.js';
+import { KeysService } from './keys.service.js';
+
+describe('API keys', () => {
+  let database: TestDatabase;
+  let db: Db;
+  let dir: string;
+  /** As in two processes: each has its own cache. */
+  let here: { service: KeysService; cache: KeyCache };
+  let there: { service: KeysService; cache: KeyCache };
+
+  beforeAll(async () => {
+    database = await cloneDatabase();
+    db = createDb(createPool(database.url, { max: 4 }));
+    dir = await mkdtemp(join(tmpdir(), 'svc-keys-'));
+    here = process();
+    there = process();
+  });
+  afterAll(async () => {
+    await db.destroy();
+    await database.drop();
+    await rm(dir, { recursive: true });
+  });
+
+  function process(): { service: KeysService; cache: KeyCache } {
+    const repository = new KeysRepository();
+    const cache = new KeyCache(db, repository);
+    return { cache, service: new KeysService(db, new Transactions(db, new Failpoints()), repository, cache) };
+  }
+
+  it('authenticate with the scope and the cities they were made with', async () => {
+    const made = await here.service.create(ANYBODY, { name: 'limited', scope: 'read', cities: ['b', 'a', 'b'] });
+    expect(made).toMatchObject({ name: 'limited', scope: 'read', cities: ['a', 'b'] });
+    expect(made.key).toMatch(/^svc_[0-9a-f]{12}_[\w-]{32}$/);
+    const principal = await there.cache.authenticate(made.key);
+    expect(principal).toEqual({ actor: 'limited', keyId: made.id, scope: 'read', cities: ['a', 'b'] });
+    expect(there.cache.authenticate(made.key)).toEqual(principal);
+  });
+
+  it('are stored as hashes only', async () => {
+    const made = await here.service.create(ANYBODY, { name: 'secret', scope: 'write' });
+    const rows = await db.selectFrom('api_keys').selectAll().where('id', '=', made.id).execute();
+    expect(JSON.stringify(rows)).not.toContain(made.key);
+    expect(rows[0]?.hash).toHaveLength(32);
+    expect(JSON.stringify(await here.service.list(ANYBODY))).not.toContain(made.key.slice(-32));
+  });
+
+  it('refuse a wrong secret, an unknown id and what is no key', async () => {
+    const { key } = await here.service.create(ANYBODY, { name: 'exact', scope: 'write' });
+    const wrong = `${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`;
+    for (const token of [wrong, `svc_${'0'.repeat(12)}_${'x'.repeat(32)}`, 'svc_', '', `${key} `]) {
+      expect(await here.cache.authenticate(token)).toBeUndefined();
+    }
+    expect(await here.cache.authenticate(key)).toBeDefined();
+    expect(await here.cache.authenticate(wrong)).toBeUndefined();
+  });
+
+  it('stop working when revoked: at once here, within seconds elsewhere', async () => {
+    const { id, key } = await here.service.create(ANYBODY, { name: 'leaver', scope: 'write' });
+    expect(await there.cache.authenticate(key)).toBeDefined();
+    expect(await here.cache.authenticate(key)).toBeDefined();
+    await here.service.revoke(ANYBODY, id);
+    expect(await here.cache.authenticate(key)).toBeUndefined();
+    expect(await here.cache.stillValid(id)).toBe(false);
+    await eventually(async () => (await there.cache.authenticate(key)) === undefined, 5_000);
+    expect(await there.cache.stillValid(id)).toBe(false);
+    await expect(here.service.revoke(ANYBODY, id)).rejects.toMatchObject({ detail: `not_found: no such key: ${id}` });
+    await expect(here.service.create(ANYBODY, { name: 'leaver', scope: 'read' })).resolves.toBeDefined();
+  });
+
+  it('have unique names while they work', async () => {
+    await here.service.create(ANYBODY, { name: 'twin', scope: 'read' });
+    await expect(there.service.create(ANYBODY, { name: 'twin', scope: 'read' })).rejects.toMatchObject({
+      detail: 'conflict: a key is already called twin',
+    });
+  });
+
+  it('are managed by callers with every right only', async () => {
+    const reader: Principal = { ...ANYBODY, scope: 'read' };
+    const local: Principal = { ...ANYBODY, cities: ['a'] };
+    for (const caller of [reader, local]) {
+      await expect(here.service.list(caller)).rejects.toMatchObject({ problem: 'forbidden' });
+      await expect(here.service.create(caller, { name: 'x', scope: 'read' })).rejects.toMatchObject({ problem: 'forbidden' });
+      await expect(here.service.revoke(caller, '0'.repeat(12))).rejects.toMatchObject({ problem: 'forbidden' });
+    }
+  });
+
+  it('note their use', async () => {
+    const { id, key } = await here.service.create(ANYBODY, { name: 'used', scope: 'read' });
+    await here.cache.authenticate(key);
+    await eventually(async () => (await here.service.list(ANYBODY)).items?.find((k) => k.id === id)?.last_used_at != null, 3_000);
+  });
+
+  describe('the first key', () => {
+    it('is made once by any number of processes, into a file for its owner only', async () => {
+      await db.deleteFrom('api_keys').execute();
+      const file = join(dir, 'data', 'admin.key');
+      const made = await Promise.all([1, 2, 3, 4].map(() => ensureBootstrapKey(db, file)));
+      expect(made.filter(Boolean)).toHaveLength(1);
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      const principal = await process().cache.authenticate((await readFile(file, 'utf8')).trim());
+      expect(principal).toMatchObject({ scope: 'write', cities: undefined });
+      expect(await ensureBootstrapKey(db, file)).toBe(false);
+    });
+
+    it('does not exist when its file cannot be written', async () => {
+      await db.deleteFrom('api_keys').execute();
+      await writeFile(join(dir, 'plain'), '');
+      await expect(ensureBootstrapKey(db, join(dir, 'plain', 'admin.key'))).rejects.toThrow();
+      expect(await db.selectFrom('api_keys').selectAll().execute()).toEqual([]);
+    });
+  });
+});
