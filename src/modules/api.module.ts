@@ -1,8 +1,12 @@
 import { Module } from '@nestjs/common';
 import { OperationsModule } from '../platform/operations/operations.module.js';
+import { CitiesModule } from './cities/cities.module.js';
+import { EventsModule } from './events/events.module.js';
 import { KeysModule } from './keys/keys.module.js';
+import { ProvidersModule } from './providers/providers.module.js';
+import { SchemasModule } from './system/schemas.module.js';
 import { SystemModule } from './system/system.module.js';
 
 /** What an api process serves. Composition only; everything these rooms share comes from the entry's root module. */
-@Module({ imports: [SystemModule, KeysModule, OperationsModule] })
+@Module({ imports: [SystemModule, SchemasModule, KeysModule, ProvidersModule, CitiesModule, EventsModule, OperationsModule] })
 export class ApiModule {}

@@ -3,7 +3,7 @@ import type { Type } from '@nestjs/common';
 import { AppConfig, loadConfig, type Config } from '../../src/platform/config/config.js';
 import { ConfigModule } from '../../src/platform/config/config.module.js';
 import { DatabaseModule } from '../../src/platform/database/database.module.js';
-import { Db, PgPool } from '../../src/platform/database/database.js';
+import { Db } from '../../src/platform/database/database.js';
 import { Transactions } from '../../src/platform/database/transactions.js';
 import { EventLogModule } from '../../src/platform/event-log/event-log.module.js';
 import { Failpoints } from '../../src/platform/failpoints/failpoints.js';
@@ -53,8 +53,6 @@ export class OperationProcess {
     if (options.handlers !== undefined) building.overrideProvider(OperationTimings).useValue(new OperationTimings(options.timings));
     const nest = await building.compile();
     const started = new OperationProcess(nest, failpoints);
-    // A connection that dies while it is checked out and idle emits `error` on the client, not on the pool.
-    started.get(PgPool).on('connect', (client) => client.on('error', () => undefined));
     try {
       for (const handler of options.handlers ?? []) started.operations.registerHandler(handler);
       await nest.init();

@@ -51,7 +51,10 @@ export function createPool(url: string, options: PoolOptions = {}): PgPool {
     max: options.max ?? DEFAULT_POOL_SIZE,
     idleTimeoutMillis: 30_000,
   });
-  pool.on('error', () => undefined); // an idle connection died; the pool drops it and the next query opens another
+  // A connection that dies is reported by the query that needs it. Without a listener its `error` would end the
+  // process: idle ones report through the pool, those that are checked out (between two queries) through the client.
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 
