@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access, open, readdir } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import path from 'node:path';
+
+/**
+ * A worker host as probes see it: files of the user, programs on a fixed search path (never the process's own PATH),
+ * and commands with a short life and a small environment. Credentials in the environment of this process do not count:
+ * agents do not inherit it.
+ */
+const COMMAND_LIMIT_MS = 5_000;
+const MAX_BYTES = 1024 * 1024;
+
+export interface CommandResult {
+  readonly code: number | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export class ProbeHost {
+  constructor(
+    readonly home: string = homedir(),
+    private readonly extraPath: readonly string[] = ['/usr/local/bin', '/opt/homebrew/bin', '/usr/bin', '/bin', '/snap/bin'],
+  ) {}
+
+  /** The first executable of that name on the search path. */
+  async find(name: string): Promise<string | undefined> {
+    for (const dir of await this.#searchPath()) {
+      const at = path.join(dir, name);
+      const found = await access(at, constants.X_OK).then(
+        () => true,
+        () => false,
+      );
+      if (found) return at;
+    }
+    return undefined;
+  }
+
+  /** A file below the home directory: undefined when there is none. Throws when it cannot be read. */
+  async read(...parts: string[]): Promise<string | undefined> {
+    try {
+      const handle = await open(path.join(this.home, ...parts), 'r');
+      try {
+        const { bytesRead, buffer } = await handle.read(Buffer.alloc(MAX_BYTES), 0, MAX_BYTES, 0);
+        return buffer.toString('utf8', 0, bytesRead);
+      } finally {
+        await handle.close();
+      }
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return undefined;
+      throw error;
+    }
+  }
+
+  async run(program: string, args: readonly string[]): Promise<CommandResult> {
+    const PATH = (await this.#searchPath()).join(':');
+    const env = { PATH, HOME: this.home, LANG: 'C.UTF-8', NO_COLOR: '1', TERM: 'dumb' };
+    return new Promise((resolve) => {
+      const options = { env, cwd: this.home, timeout: COMMAND_LIMIT_MS, killSignal: 'SIGKILL', maxBuffer: MAX_BYTES } as const;
+      const child = execFile(program, [...args], options, (error, stdout, stderr) => {
+        const code = error === null ? 0 : typeof error.code === 'number' ? error.code : undefined;
+        resolve({ code, stdout, stderr });
+      });
+      child.stdin?.end();
+    });
+  }
+
+  async #searchPath(): Promise<string[]> {
+    const nvm = path.join(this.home, '.nvm/versions/node');
+    const versions = await readdir(nvm).catch((): string[] => []);
+    return [
+      path.join(this.home, '.local/bin'),
+      path.join(this.home, 'bin'),
+      path.join(this.home, '.npm-global/bin'),
+      ...versions
+        .sort()
+        .reverse()
+        .map((version) => path.join(nvm, version, 'bin')),
+      ...this.extraPath,
+    ];
+  }
+}

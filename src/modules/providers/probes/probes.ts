@@ -1,0 +1,105 @@
+import type { ProbeResult } from '../providers.catalogue.js';
+import type { CommandResult, ProbeHost } from './host.js';
+
+/** Looks at one provider or tool on this host. May throw: then the result is `probe_error`. */
+export type Probe = (host: ProbeHost) => Promise<ProbeResult>;
+
+const CONFIGURED: ProbeResult = { status: 'configured' };
+const needsAuth = (detail: string): ProbeResult => ({ status: 'needs_auth', detail });
+const invalid = (detail: string): ProbeResult => ({ status: 'invalid_configuration', detail });
+const broken = (detail: string): ProbeResult => ({ status: 'probe_error', detail });
+const missing = (program: string): ProbeResult => ({ status: 'not_installed', detail: `${program} was not found on this host` });
+
+/** Every item of the catalogue has its probe here. */
+export const PROBES: Readonly<Record<string, Probe>> = {
+  loopback: () => Promise.resolve(CONFIGURED),
+  claude: installed('claude', claude),
+  codex: installed('codex', codex),
+  gemini: installed('gemini', gemini),
+  antigravity: installed('agy', async (host) =>
+    filled(await host.read('.gemini/antigravity-cli/antigravity-oauth-token')) ? CONFIGURED : needsAuth('sign in with agy'),
+  ),
+  mimocode: installed('mimo', async (host) => {
+    return filled(await host.read('.local/share/mimocode/auth.json')) ? CONFIGURED : needsAuth('sign in with mimo');
+  }),
+  pi: installed('pi', async (host) => ((await host.read('.pi/agent/auth.json')) === undefined ? needsAuth('sign in with pi') : CONFIGURED)),
+  github_cli: installed('gh', githubCli),
+};
+
+function installed(program: string, probe: (host: ProbeHost, program: string) => Promise<ProbeResult>): Probe {
+  return async (host) => {
+    const found = await host.find(program);
+    return found === undefined ? missing(program) : probe(host, found);
+  };
+}
+
+async function claude(host: ProbeHost, program: string): Promise<ProbeResult> {
+  const status = table(json((await host.run(program, ['auth', 'status', '--json'])).stdout));
+  if (status === undefined) return broken('claude auth status gave no JSON');
+  if (status.loggedIn !== true) return needsAuth('sign in with claude auth login');
+  const method = text(status.authMethod);
+  const provider = text(status.apiProvider);
+  if ((method === 'claude.ai' || method === 'oauth_token') && provider === 'firstParty') return CONFIGURED;
+  return invalid(`signed in by ${method || 'an unknown method'} at ${provider || 'an unknown provider'}; sign in with an account`);
+}
+
+async function codex(host: ProbeHost): Promise<ProbeResult> {
+  const file = await host.read('.codex/auth.json');
+  if (file === undefined) return needsAuth('sign in with codex login');
+  const auth = table(json(file));
+  if (auth === undefined) return broken('the codex auth file is not valid JSON');
+  const mode = text(auth.auth_mode);
+  if (mode === '' || mode === 'none') return needsAuth('sign in with codex login');
+  if (mode !== 'chatgpt') return invalid(`auth mode ${mode} is not supported; sign in with an account`);
+  const tokens = table(auth.tokens) ?? {};
+  const any = ['access_token', 'id_token', 'refresh_token'].some((name) => text(tokens[name]) !== '');
+  return any ? CONFIGURED : needsAuth('sign in with codex login');
+}
+
+async function gemini(host: ProbeHost): Promise<ProbeResult> {
+  const file = await host.read('.gemini/settings.json');
+  if (file === undefined) return needsAuth('sign in with gemini');
+  const settings = table(json(file));
+  if (settings === undefined) return broken('the gemini settings are not valid JSON');
+  const type = text(table(table(settings.security)?.auth)?.selectedType);
+  if (type === '') return needsAuth('sign in with gemini');
+  if (type !== 'oauth-personal') return invalid(`auth type ${type} is not supported; sign in with an account`);
+  const credentials = await host.read('.gemini/oauth_creds.json');
+  if (credentials === undefined) return needsAuth('sign in with gemini');
+  const found = table(json(credentials));
+  if (found === undefined) return broken('the gemini credentials are not valid JSON');
+  return text(found.refresh_token) === '' ? needsAuth('sign in with gemini') : CONFIGURED;
+}
+
+async function githubCli(host: ProbeHost, program: string): Promise<ProbeResult> {
+  const hosts = await host.read('.config/gh/hosts.yml');
+  // A file of two levels in which only one key matters: a whole YAML parser would be for nothing.
+  if (hosts !== undefined && /^\s+oauth_token:\s*["']?\S/m.test(hosts)) return CONFIGURED;
+  return fromStatus(await host.run(program, ['auth', 'status']));
+}
+
+function fromStatus({ code, stdout, stderr }: CommandResult): ProbeResult {
+  if (code === 0) return CONFIGURED;
+  if (code !== undefined && `${stdout}${stderr}`.trim() !== '') return needsAuth('sign in with gh auth login');
+  return broken('gh auth status failed without a word');
+}
+
+function json(source: string): unknown {
+  try {
+    return JSON.parse(source);
+  } catch {
+    return undefined;
+  }
+}
+
+function table(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value.trim() : '';
+}
+
+function filled(content: string | undefined): boolean {
+  return content !== undefined && content.trim() !== '';
+}

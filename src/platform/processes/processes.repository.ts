@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { Tx } from '../database/transactions.js';
+
+export interface ProcessIdentity {
+  readonly id: string;
+  readonly role: string;
+  readonly hostname: string;
+  readonly version: string;
+}
+
+export type PreviousExit = 'clean' | 'crash' | 'unknown';
+
+/** All SQL of the processes room. */
+@Injectable()
+export class ProcessesRepository {
+  /** Registers a process, or brings back one whose row was cleaned up while it was paused. */
+  async register(tx: Tx, { id, role, hostname, version }: ProcessIdentity): Promise<void> {
+    await sql`
+      insert into processes (id, role, hostname, version) values (${id}, ${role}, ${hostname}, ${version})
+      on conflict (id) do update set heartbeat_at = now(), stopped_at = null`.execute(tx);
+  }
+
+  /** Beats; answers when a probe was last asked for (undefined: never), or null when the process is not registered. */
+  async beat(tx: Tx, id: string): Promise<string | undefined | null> {
+    const { rows } = await sql<{ at: string | null }>`
+      update processes set heartbeat_at = now() where id = ${id} returning probe_requested_at::text as at`.execute(tx);
+    return rows[0] === undefined ? null : (rows[0].at ?? undefined);
+  }
+
+  async stop(tx: Tx, id: string): Promise<void> {
+    await sql`update processes set stopped_at = now() where id = ${id}`.execute(tx);
+  }
+
+  /** How the last process of a working role ended: those that are still alive do not count. */
+  async previousExit(tx: Tx): Promise<PreviousExit> {
+    const { rows } = await sql<{ clean: boolean }>`
+      select stopped_at is not null as clean from processes
+      where role in ('all', 'worker') and (stopped_at is not null or heartbeat_at < now() - interval '10 seconds')
+      order by coalesce(stopped_at, heartbeat_at) desc limit 1`.execute(tx);
+    return rows[0] === undefined ? 'unknown' : rows[0].clean ? 'clean' : 'crash';
+  }
+
+  /** Forgets processes that have been gone for a day, but never the last one: it says how the previous run ended. */
+  async purge(tx: Tx): Promise<void> {
+    await sql`
+      delete from processes where coalesce(stopped_at, heartbeat_at) < now() - interval '1 day'
+        and id <> (select id from processes where role in ('all', 'worker') order by heartbeat_at desc limit 1)`.execute(tx);
+  }
+}
