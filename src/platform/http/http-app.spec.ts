@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import { api, type Api, type Reply } from '../../../test/support/http.js';
-import { openDoor, type Door } from './front-door.fixture.js';
+import { Lifecycle } from '../health/lifecycle.js';
+import { openDoor, type Door } from './testing/front-door.js';
 
 const REQUEST_ID = /^[0-9a-f]{16}$/;
 
@@ -257,5 +259,34 @@ describe('SVC_AUTH=keys', () => {
 
   it('answers 503, not 401, when keys cannot be checked', async () => {
     expectProblem(await client.get('/v0/things/1', bearer('svc_down')), 503, 'unavailable', 'try again');
+  });
+});
+
+describe('an orderly stop', () => {
+  it('refuses new connections, lets what is running end, then closes', async () => {
+    const door = await openDoor();
+    const lifecycle = door.app.get(Lifecycle);
+    let heldUp = true;
+    lifecycle.onStop('streams', 'the test', async () => {
+      await expect(api(door.url).get('/health')).rejects.toThrow(/ECONNREFUSED/);
+      heldUp = false;
+    });
+    await lifecycle.stop();
+    expect(heldUp).toBe(false);
+    expect((door.app.getHttpServer() as Server).listening).toBe(false);
+  });
+
+  it('is not kept waiting by a connection that stays open', async () => {
+    const door = await openDoor();
+    const idle = connect(door.port, '127.0.0.1');
+    await new Promise((resolve) => idle.once('connect', resolve));
+    idle.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await new Promise((resolve) => idle.once('data', resolve));
+    const closed = new Promise((resolve) => idle.once('close', resolve));
+    idle.on('error', () => undefined);
+    const before = performance.now();
+    await door.app.get(Lifecycle).stop();
+    await closed;
+    expect(performance.now() - before).toBeLessThan(1_000);
   });
 });

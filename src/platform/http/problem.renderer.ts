@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { ProblemError, PROBLEMS, problem, type ProblemName } from '../../contract/problems.js';
+import { ProblemError, problem, type ProblemName } from '../../contract/problems.js';
 import type { AppLogger } from '../logging/logger.js';
 import { pathOf, REQUEST_ID_HEADER, requestId } from './request.js';
 import { invalid } from './validation.pipe.js';
