@@ -4,6 +4,7 @@ const base = {
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: { '^.+\\.ts$': '@swc/jest' },
   testEnvironment: 'node',
+  setupFiles: ['<rootDir>/test/support/realm.ts'],
   injectGlobals: true,
 };
 const servers = {

@@ -11,6 +11,7 @@ import { HealthModule } from '../platform/health/health.module.js';
 import type { AppLogger } from '../platform/logging/logger.js';
 import { ERROR_MAPPERS } from '../platform/http/problem.renderer.js';
 import { LoggingModule } from '../platform/logging/logging.module.js';
+import { ProcessesModule } from '../platform/processes/processes.module.js';
 import { NotifierModule, StreamsModule } from '../platform/streams/streams.module.js';
 
 /** The base every process has, and the roots of its role. `all` is both in one application. */
@@ -25,6 +26,7 @@ export class RootModule {
         HealthModule,
         DatabaseModule.forRoot(databaseUrl, { applicationName: `svc-${config.role}`, failpoints }),
         NotifierModule,
+        ProcessesModule,
         ...(config.role === 'worker' ? [] : [{ ...StreamsModule.forRoot(databaseUrl, [KeysModule]), global: true }, ApiModule]),
         ...(config.role === 'api' ? [] : [WorkerModule]),
       ],

@@ -1,5 +1,6 @@
 import { ConfigError, loadConfig, type AppConfig } from '../platform/config/config.js';
 import { DirectoryInUse } from '../platform/embedded/lock.js';
+import { armedFailpoints } from '../platform/failpoints/arm.js';
 import { welcome } from './welcome.js';
 import { Supervisor } from './supervisor.js';
 
@@ -23,6 +24,7 @@ async function main(): Promise<void> {
   const config = configure();
   const supervisor = new Supervisor(config, {
     sudoUid: process.env.SUDO_UID,
+    failpoints: armedFailpoints(process.env.SVC_TEST_FAILPOINTS),
     onStep: (what) => console.log(`${what} …`),
     onLost: () => {
       supervisor.logger.fatal('the embedded PostgreSQL has ended');

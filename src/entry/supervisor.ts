@@ -1,5 +1,6 @@
 import type { AppConfig } from '../platform/config/config.js';
 import { startEmbedded, type EmbeddedPostgres } from '../platform/embedded/embedded-postgres.js';
+import type { Failpoints } from '../platform/failpoints/failpoints.js';
 import { AppLogger, createLogger } from '../platform/logging/logger.js';
 import { startApplication, type Application } from './application.js';
 import { prepareDatabase } from './schema.js';
@@ -9,6 +10,8 @@ const STOP_APPLICATION_MS = 4_000;
 
 export interface SupervisorOptions {
   readonly sudoUid?: string | undefined;
+  /** Armed by chaos runs only. */
+  readonly failpoints?: Failpoints | undefined;
   /** Said before steps that take time. */
   readonly onStep?: (what: string) => void;
   /** The embedded server has ended by itself; the supervisor cannot go on. */
@@ -52,7 +55,10 @@ export class Supervisor {
     const url = this.config.databaseUrl ?? (await this.#startEmbedded());
     // Of several api and worker processes none may change the schema under the others: there a job migrates.
     if (this.config.role === 'all') await prepareDatabase(this.config, url);
-    this.#application = await startApplication(this.config.with({ databaseUrl: url }), { logger: this.logger });
+    this.#application = await startApplication(this.config.with({ databaseUrl: url }), {
+      logger: this.logger,
+      ...(this.options.failpoints === undefined ? {} : { failpoints: this.options.failpoints }),
+    });
     return this.#application;
   }
 

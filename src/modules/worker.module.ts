@@ -2,8 +2,9 @@ import { Module } from '@nestjs/common';
 import { OperationsWorkerModule } from '../platform/operations/operations.worker.module.js';
 import { CitiesWorkerModule } from './cities/cities.worker.module.js';
 import { EventsWorkerModule } from './events/events.worker.module.js';
+import { ProvidersWorkerModule } from './providers/providers.worker.module.js';
 import { SystemModule } from './system/system.module.js';
 
 /** What a worker process does: handlers of operations, reconcile loops, sweepers. Composition only. */
-@Module({ imports: [SystemModule, OperationsWorkerModule, CitiesWorkerModule, EventsWorkerModule] })
+@Module({ imports: [SystemModule, OperationsWorkerModule, CitiesWorkerModule, EventsWorkerModule, ProvidersWorkerModule] })
 export class WorkerModule {}
