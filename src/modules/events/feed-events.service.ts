@@ -58,7 +58,11 @@ export class FeedEventsService {
   async #start({ value, what }: Asked, scope: Scope): Promise<Positions> {
     const ids = isOpaque(value) ? await this.hub.checkpoints.resolve(value, what) : undefined;
     const names = ids === undefined ? parseComposite(value, what) : undefined;
-    const streams = await this.repository.streams(scope.cities, [...(ids?.keys() ?? [])], [...(names?.keys() ?? [])]);
+    const streams = await this.repository.streams(
+      scope.cities,
+      [...(ids?.keys() ?? [])].filter((id) => id < 2 ** 31),
+      [...(names?.keys() ?? [])],
+    );
     const named = (s: FeedStream): number | undefined => ids?.get(s.id) ?? names?.get(s.name);
     const supervisor = streams.find((s) => s.name === SUPERVISOR_STREAM);
     const since = supervisor === undefined ? undefined : named(supervisor);
