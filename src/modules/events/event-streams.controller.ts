@@ -1,5 +1,4 @@
 import { Controller, Get, Param, Query, Req, Res } from '@nestjs/common';
-import { ApiHeader } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { HeartbeatEvent, TypedEventStreamEnvelope, TypedTaggedEventStreamEnvelope } from '../../contract/events/envelopes.js';
 import type { Principal } from '../../contract/principal.js';
@@ -11,22 +10,19 @@ import { CityNameParam } from '../cities/city-name.param.js';
 import { CityStreamQuery, SupervisorStreamQuery } from './event-streams.schemas.js';
 import { EventStreamsService } from './event-streams.service.js';
 
-const LastEventId = ApiHeader({ name: 'Last-Event-ID', required: false, schema: { type: 'string' } });
-
 /** Event streams. Frames are written to the socket itself, encoded once a process, never through an interceptor. */
 @Controller('v0')
 export class EventStreamsController {
   constructor(private readonly service: EventStreamsService) {}
 
   @Get('city/:cityName/events/stream')
-  @LastEventId
   @Operation({
     id: 'stream-events',
     summary: "Stream a city's events, from a position or from now on",
     tag: 'events',
     stream: [
-      { event: 'event', data: TypedEventStreamEnvelope },
-      { event: 'heartbeat', data: HeartbeatEvent },
+      { event: 'event', data: TypedEventStreamEnvelope, id: 'integer' },
+      { event: 'heartbeat', data: HeartbeatEvent, id: 'integer' },
     ],
     problems: ['invalid_cursor', 'city_not_found', 'cursor_expired', 'no_providers'],
   })
@@ -41,7 +37,6 @@ export class EventStreamsController {
   }
 
   @Get('events/stream')
-  @LastEventId
   @Operation({
     id: 'stream-supervisor-events',
     summary: 'Stream the events of the supervisor and of every city',

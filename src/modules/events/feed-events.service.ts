@@ -6,10 +6,10 @@ import { StreamHub } from '../../platform/streams/hub.js';
 import { COMPOSITE_LIMIT } from '../../platform/streams/positions.js';
 import { isUnindexed } from './event-filter.js';
 import { FeedEventsRepository, type FeedStream, type Lag } from './feed-events.repository.js';
+import type { Listed } from './listed.js';
 import { ListLimits } from './list-limits.js';
 import { formatToken } from './page-token.js';
 import type { Scope } from './supervisor-events.repository.js';
-import type { Listed } from './supervisor-events.service.js';
 
 interface Asked {
   readonly value: string;

@@ -5,16 +5,10 @@ import { EventLog } from '../../platform/event-log/event-log.js';
 import { isUnindexed, toAge, toFilter } from './event-filter.js';
 import type { SupervisorEventsQuery } from './events.schemas.js';
 import { FeedEventsService } from './feed-events.service.js';
+import type { Listed } from './listed.js';
 import { ListLimits } from './list-limits.js';
 import { formatToken, parseToken } from './page-token.js';
 import { SupervisorEventsRepository, type Place, type Scope, type StreamBounds, type TaggedEvent } from './supervisor-events.repository.js';
-
-export interface Listed {
-  readonly items: readonly string[];
-  readonly next: string | undefined;
-  readonly total: number;
-  readonly estimated: boolean;
-}
 
 interface Found {
   readonly items: readonly TaggedEvent[];
