@@ -1,6 +1,7 @@
 import { SUPERVISOR, type Final, type LogRow, type StreamRow, type Subscriber } from './history.js';
 
 const JOINED = 'city.created';
+const STOPPED = 'controller.stopped';
 const LEFT = 'city.unregister_requested';
 
 /** The final log by stream and seq, and which events belong to the supervisor's feed. */
@@ -21,14 +22,16 @@ export class LogIndex {
     for (const [stream, rows] of this.#rows) this.#index(stream, rows);
   }
 
-  /** Between its leaving and its next joining a stream is no part of the feed: its events may or may not be seen there. */
+  /**
+   * Between its leaving and its next joining a stream is no part of the feed: its events may or may not be seen there.
+   * All that is still written then is that the controller has stopped; anything else comes after a new joining.
+   */
   #index(stream: string, rows: readonly (LogRow | undefined)[]): void {
     const joins: number[] = [];
-    const lastJoin = (this.streams.get(stream)?.joinedSeq ?? -1) + 1;
     let outside = false;
     for (const row of rows) {
       if (row === undefined) continue;
-      if (row.type === JOINED || (row.seq === lastJoin && outside)) {
+      if (row.type === JOINED || (outside && row.type !== STOPPED)) {
         outside = false;
         joins.push(row.seq);
       }
