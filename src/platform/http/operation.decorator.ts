@@ -9,6 +9,8 @@ import type { ProblemName } from '../../contract/problems.js';
 export interface FrameSpec {
   readonly event: string;
   readonly data: z.ZodType;
+  /** What the frame's `id` looks like; text unless said. */
+  readonly id?: 'integer' | 'string';
 }
 
 /** Response headers that an operation may document beside `X-SVC-Request-Id`. */

@@ -162,14 +162,18 @@ function success(spec: OperationSpec, status: number): unknown {
   for (const name of spec.headers ?? []) headers[name] = HEADERS[name];
   const content =
     spec.stream !== undefined
-      ? { 'text/event-stream': { schema: { type: 'array', items: { oneOf: spec.stream.map(frame) } } } }
+      ? { 'text/event-stream': { schema: { type: 'array', items: { oneOf: frames(spec.stream) } } } }
       : spec.response !== undefined
         ? { [spec.contentType ?? 'application/json']: { schema: schemaOf(spec.response) } }
         : undefined;
   return { description: STATUS_CODES[status] ?? 'Success', headers, ...(content === undefined ? {} : { content }) };
 }
 
-function frame({ event, data }: FrameSpec): JsonSchema {
-  const properties = { data: schemaOf(data), event: { type: 'string', const: event }, id: { type: 'string' }, retry: { type: 'integer' } };
-  return { type: 'object', properties, required: ['data', 'event'] };
+/** In the order of their names, like everything in the document. */
+function frames(stream: readonly FrameSpec[]): JsonSchema[] {
+  const sorted = [...stream].sort((a, b) => (a.event < b.event ? -1 : 1));
+  return sorted.map(({ event, data, id }) => {
+    const properties = { data: schemaOf(data), event: { type: 'string', const: event }, id: { type: id ?? 'string' }, retry: { type: 'integer' } };
+    return { type: 'object', properties, required: ['data', 'event'] };
+  });
 }
