@@ -26,9 +26,9 @@ export class ApiError extends CliError {
   }
 }
 
-/** Ctrl-C. */
+/** Ctrl-C. Without a message nothing is said: it is the usual way to end what goes on for ever. */
 export class InterruptedError extends CliError {
-  constructor(message = 'interrupted') {
+  constructor(message = '') {
     super(message, 130);
   }
 }

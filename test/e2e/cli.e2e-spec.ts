@@ -157,7 +157,7 @@ describe('svc events', () => {
     await new Promise((resolve) => setTimeout(resolve, 1_200)); // two heartbeats
     following.child.kill('SIGINT');
     const ended = await following.exited;
-    expect([ended.code, ended.stderr]).toEqual([130, 'svc events: interrupted\n']);
+    expect([ended.code, ended.stderr]).toEqual([130, '']);
     expect(rows(ended).map((e) => (e.payload as { n: number }).n)).toEqual([1, 2]);
     fits('cityStreamLine', rows(ended));
   });

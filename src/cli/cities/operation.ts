@@ -81,7 +81,8 @@ async function showPhases(api: Api, city: string, progress: Progress, signal: Ab
     try {
       const { data } = await ask(api, (limit) => api.http.GET('/v0/cities', { signal: AbortSignal.any([limit, signal]) }));
       const entry = (data.items ?? []).find((item) => item.name === city);
-      if (entry !== undefined && !signal.aborted) progress.enter(entry.running ? 'running' : (entry.status ?? 'waiting'));
+      // A city that runs is either not yet stopping or about to be reported as running: no phase to show.
+      if (entry?.running === false && !signal.aborted) progress.enter(entry.status ?? 'waiting');
     } catch {
       // the stream tells what is wrong with the connection
     }
