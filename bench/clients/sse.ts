@@ -137,7 +137,7 @@ async function drive(options: Drive): Promise<DriveResult> {
 
 /** Waits until nothing has come for a moment. */
 async function settled(group: Group): Promise<void> {
-  const limit = performance.now() + 10_000;
+  const limit = performance.now() + 4_000;
   for (let seen = -1; seen !== group.events && performance.now() < limit;) {
     seen = group.events;
     await sleep(150);

@@ -54,7 +54,7 @@ export class BenchPostgres {
       await client.query(SEED_CITIES, [cities]);
       await client.query('insert into floor_city (id) select generate_series(1, $1::int)', [Math.max(cities, 32)]);
     });
-    await withClient(url, (client) => client.query('vacuum analyze'));
+    await withClient(url, (client) => client.query('vacuum analyze event_streams, cities, floor_city'));
     return url;
   }
 
