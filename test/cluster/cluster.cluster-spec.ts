@@ -1,0 +1,146 @@
+import { spawnSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { api, type Api, type Reply } from '../support/http.js';
+import { eventually, openStream } from '../support/sse.js';
+import { Feed, insist } from './client.js';
+import { Cluster, docker } from './compose.js';
+
+let cluster: Cluster;
+let key: string;
+let client: Api;
+let authorization: Record<string, string>;
+let made = 0;
+
+const cursorOfNow = async (): Promise<string> => {
+  const reply = await insist(cluster.url, key, '/v0/city', { dir: `cursor-${++made}`, provider: 'loopback' });
+  return reply.body.event_cursor;
+};
+
+/** `n` creates at once through the proxy, each repeated until it is accepted. */
+const createMany = (n: number): Promise<Reply[]> =>
+  Promise.all(Array.from({ length: n }, () => insist(cluster.url, key, '/v0/city', { dir: `city-${++made}`, provider: 'loopback' })));
+
+async function expectOneEndEach(feed: Feed, replies: readonly Reply[]): Promise<void> {
+  for (const reply of replies) {
+    expect(reply.status).toBe(202);
+    const ends = await feed.ends(reply.body.request_id);
+    expect(ends.map((e) => e.type)).toEqual(['request.result.city.create']);
+  }
+  expect(feed.faults()).toEqual([]);
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+beforeAll(async () => {
+  cluster = await Cluster.up();
+  key = await cluster.adminKey();
+  authorization = { Authorization: `Bearer ${key}` };
+  client = api(cluster.url, authorization);
+}, 420_000);
+
+afterAll(async () => {
+  await cluster?.down();
+}, 90_000);
+
+describe('the cluster', () => {
+  it('has two apis and two workers, none of them as root, and asks for a key', async () => {
+    expect(await cluster.containers('api')).toHaveLength(2);
+    expect(await cluster.containers('worker')).toHaveLength(2);
+    for (const id of [...(await cluster.containers('api')), ...(await cluster.containers('worker'))]) {
+      expect((await docker('exec', id, 'id', '-u')).trim()).not.toBe('0');
+    }
+    expect((await api(cluster.url).get('/v0/cities')).status).toBe(401);
+    expect((await client.get('/v0/cities')).status).toBe(200);
+  });
+
+  it('creates a city, streams it through the proxy, stops, starts and unregisters it', async () => {
+    const feed = await openStream(`${cluster.url}/v0/events/stream`, { headers: authorization });
+    expect(feed.response.headers.get('content-type')).toContain('text/event-stream');
+    const end = (id: string, type: string) => feed.until((f) => f.data?.type === type && f.data?.payload?.request_id === id, 20_000);
+
+    const created = await client.post('/v0/city', { dir: 'tour', provider: 'loopback' });
+    expect(created.status).toBe(202);
+    await end(created.body.request_id, 'request.result.city.create');
+
+    const city = await openStream(`${cluster.url}/v0/city/tour/events/stream?after_seq=0`, { headers: authorization });
+    await city.until((f) => f.data?.type === 'city.created');
+    const before = Date.now();
+    await client.post('/v0/city/tour/events', { type: 'demo.said', actor: 'someone', message: 'hello' });
+    await city.until((f) => f.data?.type === 'demo.said');
+    expect(Date.now() - before).toBeLessThan(2_000); // not held back by a buffer
+    await city.close();
+
+    for (const step of ['stop', 'start', 'unregister']) {
+      const accepted = await client.post(`/v0/city/tour/${step}`);
+      expect(accepted.status).toBe(202);
+      await end(accepted.body.request_id, `request.result.city.${step}`);
+    }
+    expect((await client.get('/v0/city/tour')).status).toBe(404);
+    await feed.close();
+  });
+
+  it('loses nothing when an api is killed in the middle of creates and streams', async () => {
+    const cursor = await cursorOfNow();
+    const feeds = [1, 2, 3, 4].map(() => new Feed(cluster.url, key, cursor));
+    const [victim] = await cluster.containers('api');
+    const creates = createMany(20);
+    await pause(150);
+    await cluster.kill(victim!);
+    const replies = [...(await creates), ...(await createMany(5))];
+    for (const feed of feeds) await expectOneEndEach(feed, replies);
+    expect(feeds.reduce((n, feed) => n + feed.reconnects, 0)).toBeGreaterThan(0);
+    await Promise.all(feeds.map((feed) => feed.close()));
+    await cluster.revive(victim!);
+  });
+
+  it('finishes what a killed worker had begun', async () => {
+    const feed = new Feed(cluster.url, key, await cursorOfNow());
+    const [victim] = await cluster.containers('worker');
+    const creates = createMany(20);
+    await pause(150);
+    await cluster.kill(victim!);
+    await expectOneEndEach(feed, await creates);
+    await feed.close();
+    await cluster.revive(victim!);
+  });
+
+  it('works on without Redis, and with it again', async () => {
+    const feed = new Feed(cluster.url, key, await cursorOfNow());
+    const [redis] = await cluster.containers('redis');
+    const creates = createMany(10);
+    await pause(100);
+    await cluster.kill(redis!);
+    await expectOneEndEach(feed, [...(await creates), ...(await createMany(3))]);
+    await cluster.revive(redis!);
+    await expectOneEndEach(feed, await createMany(3));
+    await feed.close();
+  });
+
+  it('takes a third api in, and the proxy finds it', async () => {
+    await cluster.compose('up', '-d', '--no-recreate', '--scale', 'api=3');
+    const apis = await eventually(async () => {
+      const ids = await cluster.containers('api');
+      return ids.length === 3 ? ids : undefined;
+    }, 30_000);
+    await eventually(async () => {
+      await Promise.all(Array.from({ length: 20 }, () => client.get('/v0/cities')));
+      return apis.every((id) => logs(id).includes('"operation":'));
+    }, 60_000);
+  });
+
+  it('restarts its apis one after the other without losing an event', async () => {
+    const feed = new Feed(cluster.url, key, await cursorOfNow());
+    for (const id of await cluster.containers('api')) {
+      await docker('stop', '--time', '15', id);
+      expect(await docker('inspect', '--format', '{{.State.ExitCode}}', id)).toContain('0');
+      await expectOneEndEach(feed, await createMany(2));
+      await cluster.revive(id);
+    }
+    await feed.close();
+  });
+});
+
+/** The logs go to stderr. */
+function logs(id: string): string {
+  return spawnSync('docker', ['logs', id], { encoding: 'utf8', maxBuffer: 1 << 28 }).stderr;
+}

@@ -1,0 +1,93 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '../support/redis.js';
+import { eventually } from '../support/sse.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Compose v2 where it is, docker-compose otherwise. */
+const COMPOSE = spawnSync('docker', ['compose', 'version'], { stdio: 'ignore' }).status === 0 ? ['docker', 'compose'] : ['docker-compose'];
+
+/** The cluster of docker-compose.yml as a project of its own, on a port of its own. */
+export class Cluster {
+  private constructor(
+    readonly name: string,
+    readonly url: string,
+    private readonly env: NodeJS.ProcessEnv,
+  ) {}
+
+  static async up(): Promise<Cluster> {
+    const port = String(await freePort());
+    const name = `svctest${process.pid}`;
+    const cluster = new Cluster(name, `http://127.0.0.1:${port}`, { ...process.env, SVC_PUBLISH_PORT: port, SVC_TAG: name });
+    try {
+      await cluster.compose('build');
+      await cluster.compose('up', '-d');
+      await eventually(async () => (await cluster.status('/ready')) === 200, 60_000);
+    } catch (error) {
+      const logs = await cluster.compose('logs', '--tail=40').catch(() => '');
+      await cluster.down();
+      throw new Error(`the cluster did not come up:\n${logs}`, { cause: error });
+    }
+    return cluster;
+  }
+
+  compose(...args: string[]): Promise<string> {
+    return run([...COMPOSE, '-p', this.name, ...args], this.env);
+  }
+
+  async down(): Promise<void> {
+    await this.compose('down', '-v', '--remove-orphans', '--timeout', '10');
+    await run(['docker', 'image', 'rm', '-f', `supervisor-control-plane:${this.name}`], this.env).catch(() => '');
+  }
+
+  /** Ids of a service's containers, the stopped ones too. */
+  async containers(service: string): Promise<string[]> {
+    const filters = [`com.docker.compose.project=${this.name}`, `com.docker.compose.service=${service}`];
+    return lines(await docker('ps', '-aq', ...filters.flatMap((f) => ['--filter', `label=${f}`])));
+  }
+
+  async kill(container: string): Promise<void> {
+    await docker('kill', container);
+  }
+
+  /** Starts a killed container and waits until its health check is content. */
+  async revive(container: string): Promise<void> {
+    await docker('start', container);
+    await eventually(async () => (await docker('inspect', '--format', '{{.State.Health.Status}}', container)).trim() === 'healthy', 60_000);
+  }
+
+  /** The first key, which the migrate step leaves in the shared volume. */
+  async adminKey(): Promise<string> {
+    const [api] = await this.containers('api');
+    return (await docker('exec', api!, 'cat', '/data/admin.key')).trim();
+  }
+
+  async status(path: string): Promise<number> {
+    return fetch(`${this.url}${path}`).then(
+      (response) => response.status,
+      () => 0,
+    );
+  }
+}
+
+export const docker = (...args: string[]): Promise<string> => run(['docker', ...args], process.env);
+
+export const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
+
+function run([program, ...args]: string[], env: NodeJS.ProcessEnv): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program!, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let out = '';
+    let all = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      out += chunk.toString();
+      all += chunk.toString();
+    });
+    child.stderr.on('data', (chunk: Buffer) => (all += chunk.toString()));
+    child.once('error', reject);
+    child.once('close', (code) =>
+      code === 0 ? resolve(out) : reject(new Error(`${program} ${args.join(' ')} ended with ${code}:\n${all.slice(-4_000)}`)),
+    );
+  });
+}
