@@ -1,0 +1,33 @@
+import { emptyHistory, type Connection, type Fault, type History, type Refusal } from './history.js';
+
+/** The run's one clock and the history that grows with it. */
+export class Recorder {
+  readonly history: History;
+  readonly #began = performance.now();
+
+  constructor(seed: number, heartbeatMs: number) {
+    this.history = emptyHistory(seed, heartbeatMs);
+  }
+
+  now(): number {
+    return Math.round((performance.now() - this.#began) * 10) / 10;
+  }
+
+  connected(connection: Omit<Connection, 'number'>): Connection {
+    const numbered = { number: this.history.connections.length, ...connection };
+    this.history.connections.push(numbered);
+    return numbered;
+  }
+
+  refused(refusal: Omit<Refusal, 'at'>): void {
+    this.history.refusals.push({ at: this.now(), ...refusal });
+  }
+
+  /** A fault that lasts until `to` is set. */
+  fault(name: string, replica?: string, pause = false): Fault {
+    const at = this.now();
+    const fault: Fault = { name, from: at, to: at, ...(replica === undefined ? {} : { replica }), ...(pause ? { pause } : {}) };
+    this.history.faults.push(fault);
+    return fault;
+  }
+}

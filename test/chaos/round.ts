@@ -1,0 +1,283 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { check, lagging } from './checker.js';
+import { Faults } from './faults.js';
+import { Member, type FleetOptions } from './fleet.js';
+import { readFinal } from './final.js';
+import { saveHistory, type History, type Resume, type Subscriber } from './history.js';
+import { Random } from './random.js';
+import { Recorder } from './recorder.js';
+import type { ChaosPostgres, ChaosRedis } from './servers.js';
+import { Client } from './subscribers.js';
+import type { Violation } from './violations.js';
+import { Writers } from './writers.js';
+
+export interface RoundOptions {
+  readonly seed: number;
+  readonly seconds: number;
+  readonly faultEveryMs: number;
+  readonly queue: 'redis' | 'postgres';
+  readonly directory: string;
+  readonly keep: boolean;
+}
+
+export interface Round {
+  readonly seed: number;
+  readonly violations: readonly Violation[];
+  readonly deliveries: number;
+  readonly writes: number;
+  readonly operations: number;
+  readonly faults: number;
+  readonly exits: readonly string[];
+  readonly lateness: { readonly p50: number; readonly p99: number; readonly max: number };
+}
+
+const HEARTBEAT_MS = 1_000;
+const HEAL_MS = 30_000;
+const APIS = 3;
+const WORKERS = 2;
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Places at which a process kills itself now and then, and what else may go wrong at a place. */
+const KILLS = [
+  'tx.before_commit=kill:0.01',
+  'tx.after_commit=kill:0.01',
+  'notify.before=kill:0.01',
+  'notify.after=kill:0.01',
+  'emit.before_flush=kill:0.01',
+  'emit.after_flush=kill:0.01',
+  'queue.before_enqueue=kill:0.2',
+  'queue.after_enqueue=kill:0.2',
+  'operation.after_claim=kill:0.2',
+  'operation.after_phase=kill:0.06',
+  'operation.before_finish=kill:0.2',
+  'operation.after_finish=kill:0.2',
+  'operation.before_fail=kill:0.5',
+  'sweeper.before_redispatch=kill:0.2',
+  'scaffold.before_write=kill:0.3',
+  'scaffold.after_first_file=kill:0.3',
+  'scaffold.after_write=kill:0.3',
+  'city.before_commit=kill:0.3',
+  'city.after_commit=kill:0.3',
+  'stream.after_headers=kill:0.01',
+  'stream.before_first_frame=kill:0.01',
+  'stream.before_live=kill:0.01',
+] as const;
+const NUISANCES = [
+  'notify.before=drop',
+  'notify.before=drop:0.5',
+  'notify.before=delay:300:0.5',
+  'tx.after_commit=delay:200:0.1',
+  'tx.before_commit=delay:100:0.1',
+  'emit.after_flush=delay:150:0.2',
+  'stream.after_headers=delay:100:0.3',
+  'stream.before_live=delay:100:0.3',
+  'queue.before_enqueue=drop:0.7',
+] as const;
+
+/** One seed: a fleet over a fresh database, harm for some seconds, healing, and the judgement. */
+export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | undefined, options: RoundOptions): Promise<Round> {
+  const { seed } = options;
+  const random = new Random(seed);
+  const database = `chaos_${process.pid}_${seed}`;
+  const directory = `${options.directory}/${seed}`;
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(`${directory}/cities`, { recursive: true });
+  await postgres.createDatabase(database);
+  if (options.queue === 'redis') await redis?.flush();
+  const recorder = new Recorder(seed, HEARTBEAT_MS);
+  const failpoints = { armed: false };
+  const exits: string[] = [];
+  const target = new URL(postgres.url(database));
+  const fleet: FleetOptions = {
+    database,
+    credentials: `${target.username}:${target.password}`,
+    postgresPort: () => postgres.port,
+    redisUrl: options.queue === 'redis' ? redis?.url : undefined,
+    directory,
+    heartbeatMs: HEARTBEAT_MS,
+    failpoints: () => (failpoints.armed ? draw(random) : ''),
+    onExit: (member, how) => {
+      recorder.fault(`exit ${how}${member.armed === '' ? '' : ` (${member.armed})`}`, member.name);
+      exits.push(how);
+    },
+  };
+  const make = (role: 'api' | 'worker', n: number): Promise<Member>[] =>
+    Array.from({ length: n }, (_, i) => Member.make(`${role}-${i + 1}`, role, fleet));
+  const apis = await Promise.all(make('api', APIS));
+  const workers = await Promise.all(make('worker', WORKERS));
+  const members = [...apis, ...workers];
+  const clients: Client[] = [];
+  try {
+    for (const member of members) member.start();
+    await Promise.all(members.map((m) => m.ready()));
+    const cities = cityNames(seed);
+    const writers = new Writers(apis, random.fork(), recorder, new Set(cities.slice(0, 3)));
+    for (const city of cities) await writers.create(city);
+    await settled(postgres, database);
+    clients.push(...subscribe(recorder, apis, random, writers, cities));
+    failpoints.armed = true;
+    writers.start(8, 60);
+    const faults = new Faults(
+      { members, postgres, redis: options.queue === 'redis' ? redis : undefined, database },
+      random.fork(),
+      recorder,
+      4_000,
+    );
+    faults.start(options.faultEveryMs);
+    await sleep(options.seconds * 1_000);
+    await faults.stop();
+    await writers.stop();
+    failpoints.armed = false;
+    const slow = await heal(members);
+    const problems: Violation[] = slow.map((message) => ({ property: 'reliable', message, entries: [] }));
+    const unfinished = await settled(postgres, database);
+    if (unfinished.length > 0)
+      problems.push({
+        property: 'one terminal event',
+        message: `${unfinished.length} operations did not end within ${HEAL_MS} ms of healing`,
+        entries: unfinished,
+      });
+    problems.push(...(await catchUp(recorder.history, postgres, database, clients, apis, random, recorder)));
+    await Promise.all(clients.map((c) => c.close()));
+    recorder.history.final = await readFinal(postgres, database);
+    const violations = [...problems, ...check(recorder.history)];
+    if (options.keep || violations.length > 0) await saveHistory(recorder.history, `${options.directory}/${seed}.jsonl`);
+    const { history } = recorder;
+    return {
+      seed,
+      violations,
+      deliveries: history.connections.reduce((sum, c) => sum + c.frames.filter((f) => f.event.endsWith('event')).length, 0),
+      writes: history.writes.length,
+      operations: history.final.operations.length,
+      faults: history.faults.length,
+      exits,
+      lateness: lateness(history),
+    };
+  } finally {
+    await Promise.all(clients.map((c) => c.close()));
+    await Promise.all(members.map((m) => m.close()));
+    await postgres.restart();
+    await postgres.dropDatabase(database);
+    await rm(`${directory}/cities`, { recursive: true, force: true });
+  }
+}
+
+/** Eight cities; every fourth seed has so many that ids become opaque. */
+function cityNames(seed: number): string[] {
+  return Array.from({ length: seed % 4 === 3 ? 18 : 8 }, (_, i) => `city-${i + 1}`);
+}
+
+function draw(random: Random): string {
+  if (random.chance(0.4)) return '';
+  const chosen = [random.pick(KILLS), ...(random.chance(0.5) ? [random.pick(NUISANCES)] : [])];
+  const byPlace = new Map(chosen.map((entry) => [entry.split('=')[0], entry]));
+  return [...byPlace.values()].join(',');
+}
+
+function subscribe(recorder: Recorder, apis: readonly Member[], random: Random, writers: Writers, cities: readonly string[]): Client[] {
+  const clients: Client[] = [];
+  const add = (subscriber: Omit<Subscriber, 'mustCatchUp'>): void => {
+    const own = random.fork();
+    const start = (): Resume => {
+      if (own.chance(0.5)) return { how: 'head' };
+      if (subscriber.city !== undefined) return { how: 'after_seq', position: '0' };
+      return writers.cursors.length === 0 ? { how: 'head' } : { how: 'after_cursor', position: own.pick(writers.cursors) };
+    };
+    clients.push(new Client({ ...subscriber, mustCatchUp: true }, apis, own, recorder, start));
+  };
+  for (let i = 0; i < 16; i++) add({ name: `supervisor-${i}` });
+  for (let i = 0; i < 3; i++) add({ name: `supervisor-typed-${i}`, types: ['chaos.one', 'city.created'] });
+  for (let i = 0; i < 3; i++) add({ name: `supervisor-some-${i}`, cities: cities.slice(0, 4) });
+  for (let i = 0; i < 15; i++) add({ name: `city-stream-${i}`, city: cities[i % cities.length]! });
+  for (let i = 0; i < 3; i++) add({ name: `city-typed-${i}`, city: cities[i]!, types: ['chaos.two'] });
+  return clients;
+}
+
+/** Every process is there, alive and without armed failpoints. Answers what took too long. */
+async function heal(members: readonly Member[]): Promise<string[]> {
+  const slow: string[] = [];
+  for (const member of members) {
+    await member.ready().catch(() => undefined);
+    if (member.armed !== '') {
+      const ms = await member.stop();
+      if (ms > 5_500) slow.push(`${member.name} took ${Math.round(ms)} ms from SIGTERM to its end`);
+    }
+    member.start();
+  }
+  await Promise.all(members.map((m) => m.ready()));
+  return slow;
+}
+
+/** The operations that are still open after as long as healing may take. */
+async function settled(postgres: ChaosPostgres, database: string): Promise<unknown[]> {
+  const limit = performance.now() + HEAL_MS;
+  for (;;) {
+    const open = await postgres.query(
+      'select id, kind, target, state, phase, attempts from operations where finished_at is null',
+      [],
+      database,
+    );
+    if (open.length === 0 || performance.now() > limit) return open;
+    await sleep(100);
+  }
+}
+
+/** Everybody stays connected until nothing is missing; some more clients resume from ids picked at random. */
+async function catchUp(
+  history: History,
+  postgres: ChaosPostgres,
+  database: string,
+  clients: Client[],
+  apis: readonly Member[],
+  random: Random,
+  recorder: Recorder,
+): Promise<Violation[]> {
+  for (const client of clients) client.settle();
+  for (let i = 0; i < 20; i++) {
+    const { subscriber, ids } = random.pick(clients);
+    if (ids.length === 0) continue;
+    const id = random.pick(ids);
+    const probe = new Client(
+      { ...subscriber, name: `probe-${i}-${subscriber.name}` },
+      apis,
+      random.fork(),
+      recorder,
+      () => ({ how: 'head' }),
+      [id],
+    );
+    probe.settle();
+    clients.push(probe);
+  }
+  const limit = performance.now() + HEAL_MS;
+  for (;;) {
+    history.final = await readFinal(postgres, database);
+    const running = new Set(history.final.cities.filter((c) => c.running).map((c) => c.name));
+    for (const { subscriber } of clients) if (subscriber.city !== undefined) subscriber.mustCatchUp = running.has(subscriber.city);
+    const behind = lagging(history);
+    if (behind.size === 0) return [];
+    if (performance.now() > limit) {
+      return [
+        { property: 'reliable', message: `${behind.size} subscribers had not caught up ${HEAL_MS} ms after healing`, entries: [...behind] },
+      ];
+    }
+    await sleep(250);
+  }
+}
+
+/** From the answer to a write until a subscriber that was connected all the time had the event. */
+function lateness(history: History): Round['lateness'] {
+  const sent = new Map<string, number>();
+  for (const w of history.writes)
+    if (w.outcome === 'acknowledged' && w.seq !== undefined && !sent.has(w.marker)) sent.set(w.marker, w.from);
+  const late: number[] = [];
+  for (const { frames, openedAt } of history.connections) {
+    for (const frame of frames) {
+      const marker = /"message":"(m[^"]+)"/.exec(frame.data)?.[1];
+      const from = marker === undefined ? undefined : sent.get(marker);
+      if (from !== undefined && from > openedAt) late.push(frame.at - from);
+    }
+  }
+  late.sort((a, b) => a - b);
+  const at = (q: number): number => Math.round(late[Math.min(late.length - 1, Math.floor(q * late.length))] ?? 0);
+  return { p50: at(0.5), p99: at(0.99), max: at(1) };
+}
