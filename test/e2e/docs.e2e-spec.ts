@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { startStack, type Stack } from '../support/app.js';
+import { api } from '../support/http.js';
+
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+if (CHROMIUM === undefined && process.env.CI === 'true') throw new Error('CI needs a Chromium');
+const described = CHROMIUM === undefined ? describe.skip : describe;
+
+described('Swagger UI in a browser', () => {
+  let stack: Stack;
+  let browser: Browser;
+  let page: Page;
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    stack = await startStack({ apis: 1, workers: 1 });
+    browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
+    page = await browser.newPage();
+    page.setDefaultTimeout(15_000);
+    page.on('console', (message) => (message.type() === 'error' ? complaints.push(message.text()) : undefined));
+    page.on('pageerror', (error) => complaints.push(error.message));
+    await page.goto(`${stack.urls[0]}/docs`);
+    await page.waitForSelector('.opblock');
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await stack?.stop();
+  });
+
+  it('shows every operation of the document', async () => {
+    const { body } = await api(stack.urls[0]!).get('/openapi.json');
+    const operations = Object.values(body.paths as Record<string, object>).flatMap((path) => Object.keys(path));
+    expect(await page.locator('.opblock').count()).toBe(operations.length);
+  });
+
+  it('sends the key that the user entered', async () => {
+    await page.click('.btn.authorize');
+    await page.fill('.auth-container input', 'svc_typed_by_hand');
+    await page.click('.auth-btn-wrapper .authorize');
+    await page.click('.auth-btn-wrapper .btn-done');
+    const block = await open('get-v0-cities');
+    const [request] = await Promise.all([page.waitForRequest(/\/v0\/cities$/), block.locator('.execute').click()]);
+    expect(await request.headerValue('authorization')).toBe('Bearer svc_typed_by_hand');
+  });
+
+  it('creates a city, the anti-CSRF header filled in', async () => {
+    const block = await open('post-v0-city');
+    await block.locator('textarea').fill('{"dir":"from-the-page","provider":"loopback"}');
+    const [response] = await Promise.all([page.waitForResponse(/\/v0\/city$/), block.locator('.execute').click()]);
+    expect(await response.request().headerValue('x-svc-request')).toBe('docs');
+    expect({ status: response.status(), body: await response.json() }).toMatchObject({
+      status: 202,
+      body: { request_id: expect.any(String) },
+    });
+    await block.locator('.live-responses-table .response-col_status', { hasText: '202' }).waitFor();
+  });
+
+  it('complains about nothing on the console', () => {
+    expect(complaints).toEqual([]);
+  });
+
+  async function open(id: string): Promise<ReturnType<Page['locator']>> {
+    const block = page.locator(`.opblock[id$="-${id}"]`);
+    await block.locator('.opblock-summary-control').first().click();
+    await block.locator('.try-out__btn').click();
+    return block;
+  }
+});
