@@ -3,22 +3,22 @@ import type { CityListRow, RunningCityRow } from './cities.repository.js';
 import type { CityGetResponse, CityInfo, HealthOutputBody, StatusBody } from './cities.schemas.js';
 import { phasesCompleted } from './city-phases.js';
 
-export function toCityInfo(row: CityListRow): CityInfo {
-  const { name, dir: path, running, phase } = row;
-  if (running) return { name, path, running };
+export function toCityInfo({ name, dir: path, state }: CityListRow): CityInfo {
+  if (state === null) return { name, path, running: true };
+  const { phase } = state;
   if (phase !== 'init_failed') {
     const completed = phasesCompleted(phase);
-    return { name, path, running, status: phase, ...(completed === undefined ? {} : { phases_completed: completed }) };
+    return { name, path, running: false, status: phase, ...(completed === undefined ? {} : { phases_completed: completed }) };
   }
   return {
     name,
     path,
-    running,
+    running: false,
     status: phase,
-    ...(row.error === null ? {} : { error: row.error }),
-    ...(row.failure_code === null ? {} : { error_code: row.failure_code }),
-    ...(row.failure_class === null ? {} : { failure_class: row.failure_class as 'transient' | 'structural' }),
-    ...(row.next_retry_at === null ? {} : { next_retry_at: row.next_retry_at.toISOString() }),
+    ...(state.error === null ? {} : { error: state.error }),
+    ...(state.failure_code === null ? {} : { error_code: state.failure_code }),
+    ...(state.failure_class === null ? {} : { failure_class: state.failure_class }),
+    ...(state.next_retry_at === null ? {} : { next_retry_at: new Date(state.next_retry_at).toISOString() }),
   };
 }
 
