@@ -38,8 +38,18 @@ export function matches(filter: EventFilter): RawBuilder<boolean> {
   if (filter.type !== undefined) parts.push(sql`e.type = ${filter.type}`);
   if (filter.actor !== undefined) parts.push(sql`e.actor = ${filter.actor}`);
   if (filter.subject !== undefined) parts.push(sql`e.subject = ${filter.subject}`);
-  for (const [key, values] of filter.payload) parts.push(sql`payload_text(e.payload, ${key}) = any(${[...values]}::text[])`);
+  for (const [key, values] of filter.payload) parts.push(sql`${payloadText(key)} = any(${[...values]}::text[])`);
   return sql<boolean>`(${sql.join(parts, sql` and `)})`;
+}
+
+/** `payload_text`, called only where plain operators cannot tell: they are several times faster. */
+function payloadText(key: string): RawBuilder<string> {
+  const head = key.split('.', 1)[0]!;
+  return sql<string>`case
+    when not e.payload ?| ${[key, head]}::text[] then null
+    when jsonb_typeof(e.payload -> ${key}) in ('string', 'boolean') then e.payload ->> ${key}
+    when jsonb_typeof(e.payload -> ${key}) = 'number' then trim_scale((e.payload -> ${key})::numeric)::text
+    else payload_text(e.payload, ${key}) end`;
 }
 
 /** `since` and `until` as milliseconds before now. @throws 400 for anything but a duration. */

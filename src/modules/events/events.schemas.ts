@@ -62,7 +62,7 @@ export type CityEventsQuery = z.infer<typeof CityEventsQuery>;
 
 export const SupervisorEventsQuery = z.strictObject({
   ...filters,
-  after_cursor: queryText({ max: 1 << 14 }),
+  after_cursor: queryText({ max: 1 << 20 }),
   cities: queryList(),
 });
 export type SupervisorEventsQuery = z.infer<typeof SupervisorEventsQuery>;

@@ -1,0 +1,19 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseDuration } from './duration.js';
+
+describe('durations', () => {
+  it.each([
+    ['5m', 300_000],
+    ['1h30m', 5_400_000],
+    ['1.5s', 1_500],
+    ['-2s', -2_000],
+    ['+250ms', 250],
+    ['.5h', 1_800_000],
+    ['10us', 0.01],
+    ['0', 0],
+  ])('reads %s', (text, ms) => expect(parseDuration(text)).toBeCloseTo(ms));
+
+  it.each(['', '5', 'm', '5 m', '1d', '5m3', 'five', '1h-3m', '9999999999h', '-', '1..5s'])('refuses "%s"', (text) =>
+    expect(parseDuration(text)).toBeUndefined(),
+  );
+});
