@@ -245,6 +245,7 @@ AS $function$
 CREATE OR REPLACE FUNCTION public.emit_events(p_city text, p_events jsonb)
  RETURNS TABLE(ord integer, outcome text, seq bigint)
  LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
 AS $function$
     #variable_conflict use_column
     declare
@@ -267,16 +268,18 @@ AS $function$
           from append_events(p_events) with ordinality a(stream, stream_id, seq, ts, ord);
         return;
       end if;
-      with given as (
-        select e.ordinality::integer - 1 as ord, e.value as v, e.value ->> 'key' as k
+      with ranked as (
+        select e.ordinality::integer - 1 as ord, e.value as v, e.value ->> 'key' as k,
+               row_number() over (partition by e.value ->> 'key' order by e.ordinality) as nth
         from jsonb_array_elements(p_events) with ordinality e
-      ), ranked as (
-        select g.*, row_number() over (partition by k order by ord) as nth from given g
       )
       select jsonb_agg(r.v order by r.ord), array_agg(r.ord order by r.ord) into v_fresh, v_ords
       from ranked r
-      left join idempotency_keys i on i.scope = p_city and i.operation = 'emit-event' and i.key = r.k
-      where r.k is null or (r.nth = 1 and i.key is null);
+      left join lateral (
+        select true as known from idempotency_keys i
+        where i.scope = p_city and i.operation = 'emit-event' and i.key = r.k limit 1
+      ) i on r.k is not null
+      where r.k is null or (r.nth = 1 and i.known is null);
       return query
         with fresh as (
           select v_ords[a.ord] as ord, a.seq
@@ -289,20 +292,18 @@ AS $function$
           select p_city, 'emit-event', g.k, g.hash, 201, json_build_object('status', 'recorded', 'seq', f.seq)
           from fresh f join given g on g.ord = f.ord
           where g.k is not null
-          returning key, body_hash, (body ->> 'seq')::bigint as seq
-        ), kept as (
-          select key, body_hash, seq from stored
-          union all
-          select i.key, i.body_hash, (i.body ->> 'seq')::bigint
-          from idempotency_keys i
-          where i.scope = p_city and i.operation = 'emit-event' and i.key in (select k from given)
+          returning key as k, body_hash as hash, (body ->> 'seq')::bigint as seq
         )
         select g.ord,
-               case when f.ord is not null then 'recorded' when s.body_hash = g.hash then 'replayed' else 'mismatch' end,
-               coalesce(f.seq, s.seq)
+               case when f.ord is not null then 'recorded' when g.hash = coalesce(s.hash, o.hash) then 'replayed' else 'mismatch' end,
+               coalesce(f.seq, s.seq, o.seq)
         from given g
         left join fresh f on f.ord = g.ord
-        left join kept s on s.key = g.k
+        left join stored s on s.k = g.k
+        left join lateral (
+          select i.body_hash as hash, (i.body ->> 'seq')::bigint as seq from idempotency_keys i
+          where i.scope = p_city and i.operation = 'emit-event' and i.key = g.k limit 1
+        ) o on f.ord is null and s.k is null
         order by g.ord;
     end $function$;
 
