@@ -1,7 +1,7 @@
 import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { DynamicModule, InjectionToken, Type } from '@nestjs/common';
-import { fastify, type FastifyInstance } from 'fastify';
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest, type onRequestHookHandler } from 'fastify';
 import type { AppConfig } from '../config/config.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
@@ -11,7 +11,7 @@ import { HttpAdapter } from './adapter.js';
 import { Authenticator } from './authenticator.js';
 import { parseJson } from './body.parser.js';
 import { answerClientError } from './client-error.js';
-import { Gate } from './gate.js';
+import { Gate, type RouteConfiguration } from './gate.js';
 import { ProblemFilter } from './problem.filter.js';
 import { ERROR_MAPPERS, ProblemRenderer, type ErrorMapper } from './problem.renderer.js';
 import { createRequestIds } from './request.js';
@@ -94,6 +94,11 @@ function createInstance(gate: Gate, renderer: ProblemRenderer, access: AccessLog
   instance.addHook('onRoute', (route) => {
     route.onRequest = [gate.forRoute(route)].concat((route.onRequest ?? []) as never);
     const ended = access.forRoute(route);
+    if ((route.config as RouteConfiguration | undefined)?.operation?.stream !== undefined) {
+      // A stream mostly ends because its client leaves; Fastify calls that no response.
+      route.onRequest = [logWhenClosed(ended), ...[route.onRequest].flat()];
+      return;
+    }
     route.onResponse = (request, reply, done) => {
       ended(request, reply);
       done();
@@ -118,6 +123,13 @@ function createInstance(gate: Gate, renderer: ProblemRenderer, access: AccessLog
   // An expectation that we do not know is ignored, as RFC 9110 allows; Node's own answer would be a bare 417.
   instance.server.on('checkExpectation', (request, response) => instance.server.emit('request', request, response));
   return instance;
+}
+
+function logWhenClosed(ended: (request: FastifyRequest, reply: FastifyReply) => void): onRequestHookHandler {
+  return (request, reply, done) => {
+    reply.raw.once('close', () => ended(request, reply));
+    done();
+  };
 }
 
 function stopAccepting(gate: Gate, instance: FastifyInstance): void {

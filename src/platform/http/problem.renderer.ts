@@ -63,12 +63,13 @@ export class ProblemRenderer {
 
   toProblem(error: unknown): ProblemError {
     if (error instanceof ProblemError) return error;
+    const status = clientStatus(error);
+    if (status !== undefined) return problemForStatus(status, error);
     for (const map of this.#mappers) {
       const mapped = map(error);
       if (mapped instanceof ProblemError) return mapped;
     }
-    const status = clientStatus(error);
-    return status === undefined ? problem('internal', 'internal server error', { cause: error }) : problemForStatus(status, error);
+    return problem('internal', 'internal server error', { cause: error });
   }
 
   /** Answers with the problem, as bytes (Fastify would add a charset to the media type of a text). Once headers are out nothing more can be said: the connection is cut. */
@@ -110,10 +111,10 @@ function clientStatus(error: unknown): number | undefined {
   return (status >= 400 && status < 500) || status === 501 || status === 503 ? status : undefined;
 }
 
-/** `statusCode` is trusted on errors of Fastify and its plugins only. */
+/** `statusCode` is trusted on errors of Fastify and its plugins only, and on a request that broke off in its body. */
 function statusCode(error: object): unknown {
-  const own = 'code' in error && typeof error.code === 'string' && error.code.startsWith('FST_');
-  return own && 'statusCode' in error ? error.statusCode : undefined;
+  if (!('code' in error) || typeof error.code !== 'string' || !('statusCode' in error)) return undefined;
+  return error.code.startsWith('FST_') || error.code === 'ECONNRESET' ? error.statusCode : undefined;
 }
 
 /** For handlers that parse by hand: a zod error as the same 422 that the pipe makes. */

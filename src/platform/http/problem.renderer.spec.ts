@@ -1,0 +1,45 @@
+import { NotFoundException } from '@nestjs/common';
+import { describe, expect, it } from '@jest/globals';
+import { problem, PROBLEMS } from '../../contract/problems.js';
+import { AppLogger, createLogger } from '../logging/logger.js';
+import { problemBody, ProblemRenderer } from './problem.renderer.js';
+
+const renderer = new ProblemRenderer(new AppLogger(createLogger('silent')));
+renderer.use([(error) => (error instanceof RangeError ? problem('unavailable', 'try again') : error)]);
+const failure = (fields: object): Error => Object.assign(new Error('inner words'), fields);
+
+describe('ProblemRenderer', () => {
+  it.each([
+    ['a problem', problem('conflict', 'x'), 'conflict: x'],
+    ["another room's error", new RangeError('x'), 'unavailable: try again'],
+    ["Nest's own refusal", new NotFoundException('inner words'), 'not_found: no such resource'],
+    [
+      "Fastify's refusal",
+      failure({ code: 'FST_ERR_CTP_BODY_TOO_LARGE', statusCode: 413 }),
+      'payload_too_large: the request body exceeds 1 MiB',
+    ],
+    ['a refusal nobody named', failure({ code: 'FST_ERR_NEW', statusCode: 418 }), 'bad_request: the request is malformed'],
+    ['a request that broke off', failure({ code: 'ECONNRESET', statusCode: 400 }), 'bad_request: the request is malformed'],
+    ['a status from elsewhere', failure({ code: 'EWHATEVER', statusCode: 404 }), 'internal: internal server error'],
+    ['a bug', failure({}), 'internal: internal server error'],
+    ['no error at all', undefined, 'internal: internal server error'],
+    ['a text', 'inner words', 'internal: internal server error'],
+  ])('takes %s for what it is', (_name, error, detail) => {
+    expect(renderer.toProblem(error).detail).toBe(detail);
+  });
+});
+
+describe('a problem on the wire', () => {
+  it.each(Object.keys(PROBLEMS) as (keyof typeof PROBLEMS)[])('%s has every member, and a detail that begins with its code', (name) => {
+    const { code, status, title } = PROBLEMS[name];
+    expect(JSON.parse(problemBody(problem(name, 'why'), '/v0/x'))).toEqual({
+      type: `urn:supervisor:error:${code}`,
+      title,
+      status,
+      detail: `${code}: why`,
+      instance: '/v0/x',
+      code,
+    });
+    expect(code).toMatch(/^[a-z][a-z_]*$/);
+  });
+});
