@@ -1,0 +1,111 @@
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Failpoints } from '../../platform/failpoints/failpoints.js';
+import { CityInitializer } from './city-initializer.js';
+import { phasesCompleted, retryDelayMs } from './city-phases.js';
+import { configHash } from './config/city-files.js';
+import { planScaffold } from './scaffold/plan.js';
+import { applyScaffold, nothingWritten } from './scaffold/scaffold.js';
+
+let dir: string;
+const initializer = new CityInitializer();
+const write = async (file: string, content: string): Promise<void> => {
+  await mkdir(path.dirname(path.join(dir, file)), { recursive: true });
+  await writeFile(path.join(dir, file), content);
+};
+const initialize = (): ReturnType<CityInitializer['initialize']> => initializer.initialize(dir, () => Promise.resolve());
+
+beforeEach(async () => {
+  dir = path.join(await realpath(await mkdtemp(path.join(tmpdir(), 'svc-init-'))), 'alpha');
+  const facts = { name: 'alpha', provider: 'loopback', startCommand: undefined, profile: undefined };
+  await applyScaffold(await planScaffold(dir, facts, 'req-1'), nothingWritten(), new Failpoints());
+});
+afterEach(() => rm(path.dirname(dir), { recursive: true, force: true }));
+
+describe('CityInitializer', () => {
+  it('passes the phases in order and reports what the files say', async () => {
+    const phases: string[] = [];
+    await write('agents/builder/prompt.md', 'Build.');
+    await write('formulas/ship.toml', 'formula = "ship"');
+    await write(
+      'city.toml',
+      '[workspace]\nprovider = "claude"\nsuspended_on_start = true\nsession_template = "{{.Agent}}"\n[[rigs]]\nname = "web"',
+    );
+    const found = await initializer.initialize(dir, (phase) => Promise.resolve(void phases.push(phase)));
+    expect(phases).toEqual([
+      'loading_config',
+      'starting_bead_store',
+      'resolving_formulas',
+      'validating_agents',
+      'adopting_sessions',
+      'starting_agents',
+    ]);
+    expect(found).toMatchObject({ provider: 'claude', suspendedOnStart: true, sessionTemplate: '{{.Agent}}', agentCount: 2, rigCount: 1 });
+    expect(await initialize()).toEqual(found);
+  });
+
+  it.each([
+    ['city_config_failed', 'city.toml', 'a = = 1', /^city\.toml:1:5: /],
+    ['city_config_failed', 'city.toml', '[workspace]\nprovider = 3', /^city\.toml: workspace\.provider: /],
+    ['city_config_failed', 'city.toml', '[workspace]\nprovider = "claude"\nstart_command = "x"', /mutually exclusive/],
+    ['city_config_failed', 'city.toml', '', /required/],
+    ['city_config_failed', 'city.toml', '[workspace]\nprovider = "nobody"', /unknown provider "nobody"/],
+    ['city_config_failed', 'city.toml', '[workspace]\nprovider = "claude"\n[formulas]\ndir = "x"', /formulas/],
+    ['city_config_failed', 'city.toml', '[workspace]\nprovider = "claude"\n[[rigs]]\nname = "a"\n[[rigs]]\nname = "a"', /two rigs/],
+    ['city_config_failed', 'city.toml', '[workspace]\nprovider = "claude"\n[[agent]]\nname = "a"', /schema 2/],
+    ['city_config_failed', 'city.toml', 'x'.repeat(1024 * 1024 + 1), /larger than 1 MiB/],
+    ['pack_cache_failed', 'pack.toml', '[pack]\nname = "x"\nschema = 9', /^pack\.toml: pack\.schema: /],
+    ['pack_cache_failed', 'pack.toml', '[pack]\nname = "x"\nschema = 2\n[imports.y]\nsource = "packs/y"', /no pack at packs\/y/],
+    ['city_init_failed', 'formulas/x.toml', 'formula = "y"', /named "y"/],
+    ['city_init_failed', 'formulas/x.toml', 'steps = []', /name is required/],
+    ['city_init_failed', 'agents/quiet/agent.toml', 'scope = "city"', /no prompt/],
+    ['city_init_failed', 'agents/bad name/prompt.md', 'x', /must match/],
+    ['city_init_failed', 'agents/mayor/prompt.template.md', '\n', /is empty/],
+  ])('fails with %s: %s', async (code, file, content, message) => {
+    await write(file, content);
+    await expect(initialize()).rejects.toMatchObject({ code, message: expect.stringMatching(message), failureClass: 'structural' });
+  });
+
+  it('never reads or quotes what lies outside the city', async () => {
+    await writeFile(path.join(dir, '../secret'), 'TOP = SECRET');
+    await rm(path.join(dir, 'city.toml'));
+    await symlink('../secret', path.join(dir, 'city.toml'));
+    await expect(initialize()).rejects.toMatchObject({ message: 'city.toml leads out of the city' });
+    await rm(path.join(dir, 'city.toml'));
+    await write('city.toml', 'TOP = SECRET');
+    await expect(initialize()).rejects.toMatchObject({ message: expect.not.stringContaining('SECRET') });
+  });
+
+  it('treats a missing directory as something that may come back', async () => {
+    await rm(dir, { recursive: true });
+    await expect(initialize()).rejects.toMatchObject({ code: 'city_config_failed', failureClass: 'transient' });
+    expect(await configHash(dir)).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it('hashes whatever a retry would read', async () => {
+    const seen = new Set([await configHash(dir)]);
+    for (const file of ['city.toml', 'pack.toml', 'formulas/x.toml', 'agents/mayor/prompt.template.md', 'agents/new/agent.toml']) {
+      await write(file, `# ${file}`);
+      seen.add(await configHash(dir));
+    }
+    expect(seen.size).toBe(6);
+  });
+});
+
+describe('phases', () => {
+  it('count only the canonical ones', () => {
+    expect(phasesCompleted('loading_config')).toBeUndefined();
+    expect(phasesCompleted('validating_agents')).toBeUndefined();
+    expect(phasesCompleted('starting_agents')).toEqual([
+      'loading_config',
+      'starting_bead_store',
+      'resolving_formulas',
+      'adopting_sessions',
+    ]);
+  });
+  it('double the pause from 10 s up to 5 min', () => {
+    expect([1, 2, 3, 5, 6, 1000].map(retryDelayMs)).toEqual([10_000, 20_000, 40_000, 160_000, 300_000, 300_000]);
+  });
+});
