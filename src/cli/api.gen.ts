@@ -5964,13 +5964,13 @@ export interface operations {
                         data: components["schemas"]["TypedEventStreamEnvelope"];
                         /** @constant */
                         event: "event";
-                        id?: string;
+                        id?: number;
                         retry?: number;
                     } | {
                         data: components["schemas"]["HeartbeatEvent"];
                         /** @constant */
                         event: "heartbeat";
-                        id?: string;
+                        id?: number;
                         retry?: number;
                     })[];
                 };
@@ -6816,15 +6816,15 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": ({
-                        data: components["schemas"]["TypedTaggedEventStreamEnvelope"];
-                        /** @constant */
-                        event: "tagged_event";
-                        id?: string;
-                        retry?: number;
-                    } | {
                         data: components["schemas"]["HeartbeatEvent"];
                         /** @constant */
                         event: "heartbeat";
+                        id?: string;
+                        retry?: number;
+                    } | {
+                        data: components["schemas"]["TypedTaggedEventStreamEnvelope"];
+                        /** @constant */
+                        event: "tagged_event";
                         id?: string;
                         retry?: number;
                     })[];

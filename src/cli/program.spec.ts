@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCli } from './program.js';
 import { fakeIo, type FakeIo } from './testing/io.js';
-import { anEvent, json, problem, testServer, type Handler, type TestServer } from './testing/server.js';
+import { anEvent, json, testServer, type Handler, type TestServer } from './testing/server.js';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import addFormats from 'ajv-formats';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { startStack, type Stack } from '../support/app.js';
-import { spawnSvc, svc, type CliRun } from '../support/cli.js';
+import { killSvc, spawnSvc, svc, type CliRun } from '../support/cli.js';
 import { api } from '../support/http.js';
-import { eventually } from '../support/sse.js';
 
 /** The client as a process against two apis and a worker: what goes in at one replica comes out at the other. */
 let stack: Stack;
@@ -32,7 +31,10 @@ beforeAll(async () => {
   const created = await run('city', 'create', 'alpha', '--provider', 'loopback');
   expect(created).toEqual({ code: 0, stdout: `alpha is running: ${dir}\n`, stderr: expect.stringMatching(/^creating alpha\n/) });
 }, 60_000);
-afterAll(() => stack.stop());
+afterAll(async () => {
+  killSvc();
+  await stack.stop();
+});
 
 describe('svc city', () => {
   it('lists cities as a table and as one JSON line', async () => {
@@ -153,7 +155,7 @@ describe('svc events', () => {
     await emit('demo.followed', { n: 1 });
     await emit('demo.left_out');
     await emit('demo.followed', { n: 2 });
-    await eventually(() => following.stdout().split('\n').length === 3, 15_000);
+    await following.untilOut(/"n": ?2/);
     await new Promise((resolve) => setTimeout(resolve, 1_200)); // two heartbeats
     following.child.kill('SIGINT');
     const ended = await following.exited;
@@ -170,12 +172,12 @@ describe('svc events', () => {
       env: { SVC_API_URL: extra.url },
     });
     await emit('demo.survives', { n: 1 });
-    await eventually(() => following.stdout().includes('"n":1'), 15_000);
+    await following.untilOut(/"n": ?1/);
     await extra.stop();
     await emit('demo.survives', { n: 2 });
     await stack.add('api', { port: Number(port) });
     await emit('demo.survives', { n: 3 });
-    await eventually(() => following.stdout().includes('"n":3'), 20_000);
+    await following.untilOut(/"n": ?3/, 20_000);
     following.child.kill('SIGINT');
     const ended = rows(await following.exited);
     expect(ended.map((e) => (e.payload as { n: number }).n)).toEqual([1, 2, 3]);

@@ -14,6 +14,8 @@ export interface CliProcess {
   readonly child: ChildProcess;
   readonly exited: Promise<CliRun>;
   stdout(): string;
+  /** Waits until stdout fits. @throws with both channels when it does not come, or the command ends first. */
+  untilOut(fits: RegExp, ms?: number): Promise<void>;
 }
 
 export interface CliOptions {
@@ -29,12 +31,31 @@ export function spawnSvc(args: readonly string[], options: CliOptions = {}): Cli
     env: { ...inherited, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  running.add(child);
+  child.once('close', () => running.delete(child));
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
   const exited = new Promise<CliRun>((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })));
-  return { child, exited, stdout: () => stdout };
+  let ended = false;
+  void exited.then(() => (ended = true));
+  const untilOut = async (fits: RegExp, ms = 15_000): Promise<void> => {
+    const limit = Date.now() + ms;
+    while (!fits.test(stdout)) {
+      if (ended || Date.now() > limit)
+        throw new Error(`${ended ? 'ended' : `${ms} ms passed`} without ${fits}; stdout: ${stdout}; stderr: ${stderr}`);
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  };
+  return { child, exited, stdout: () => stdout, untilOut };
+}
+
+const running = new Set<ChildProcess>();
+
+/** Ends what a failed test has left running. */
+export function killSvc(): void {
+  for (const child of running) child.kill('SIGKILL');
 }
 
 /** Runs a command to its end. */
