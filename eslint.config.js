@@ -46,7 +46,7 @@ export default tseslint.config(
   },
   {
     // Tests look into bodies of every shape, and hand collaborators what they need of them.
-    files: ['test/**/*.ts', '**/*.spec.ts', '**/*.db-spec.ts', '**/testing/**/*.ts'],
+    files: ['test/**/*.ts', 'bench/**/*.ts', '**/*.spec.ts', '**/*.db-spec.ts', '**/testing/**/*.ts'],
     rules: {
       '@typescript-eslint/no-explicit-any': 'off',
       '@typescript-eslint/no-unsafe-argument': 'off',

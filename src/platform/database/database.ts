@@ -24,7 +24,7 @@ const NUMERIC = 1700;
 
 /** int8 and numeric arrive as numbers: seqs and counts stay far below 2^53. Timestamps arrive as Date. */
 const types: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+  getTypeParser: ((oid: number, format?: 'text' | 'binary'): unknown =>
     oid === INT8 || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format as 'text')) as pg.CustomTypesConfig['getTypeParser'],
 };
 

@@ -28,7 +28,7 @@ export async function migrate(url: string, target: MigrateTarget = 'latest'): Pr
   try {
     const migrator = new Migrator({ db, provider: new Files(), allowUnorderedMigrations: false });
     const { error, results } = target === 'latest' ? await migrator.migrateToLatest() : await migrator.migrateTo(NO_MIGRATIONS);
-    if (error !== undefined) throw error;
+    if (error !== undefined) throw error as Error;
     return (results ?? []).map((r) => r.migrationName);
   } finally {
     await db.destroy();

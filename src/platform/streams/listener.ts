@@ -112,7 +112,7 @@ export class HintListener {
     this.#brokenSignals.set(subscriber, broken);
     subscriber.events.on('error', () => broken.abort());
     subscriber.events.on('reconnect', () => broken.abort());
-    subscriber.notifications.on(HINT_CHANNEL, (payload: unknown) => this.#receive(String(payload ?? '*')));
+    subscriber.notifications.on(HINT_CHANNEL, (payload: unknown) => this.#receive(typeof payload === 'string' ? payload : '*'));
     await subscriber.connect();
     await subscriber.listenTo(HINT_CHANNEL);
   }
