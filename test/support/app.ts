@@ -5,6 +5,7 @@ import { startApplication, type Application } from '../../src/entry/application.
 import { AppConfig, loadConfig, type Config } from '../../src/platform/config/config.js';
 import type { Failpoints } from '../../src/platform/failpoints/failpoints.js';
 import { AppLogger, createLogger } from '../../src/platform/logging/logger.js';
+import { speaksContract } from './contract.js';
 import { admin, cloneDatabase, type TestDatabase } from './database.js';
 import { eventually } from './sse.js';
 
@@ -66,6 +67,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     const own = config.with({ role, processId, ...overrides });
     const app = await startApplication(own, { logger: new AppLogger(createLogger(own.logLevel, { process: processId })) });
     apps.push(app);
+    speaksContract(app.url);
     (role === 'api' ? urls : workerUrls).push(app.url);
     return app;
   };

@@ -1,4 +1,5 @@
 import { request as httpRequest } from 'node:http';
+import { checkAnswer } from './contract.js';
 
 export interface Reply {
   readonly status: number;
@@ -21,7 +22,10 @@ export interface Api {
 
 const LIMIT_MS = 20_000;
 
-/** A client that sets `X-SVC-Request` on mutations. A connection per call, so that nothing is left open behind a test. */
+/**
+ * A client that sets `X-SVC-Request` on mutations. A connection per call, so that nothing is left open behind a test.
+ * Answers of servers that speak our contract are held against the OpenAPI document: what does not fit it rejects.
+ */
 export function api(url: string, defaults: RequestHeaders = {}): Api {
   const send: Api['send'] = (method, path, body, headers = {}) => exchange(url, method, path, body, { ...defaults, ...headers });
   return {
@@ -44,7 +48,7 @@ function exchange(base: string, method: string, path: string, body: unknown, giv
   };
   for (const [name, value] of Object.entries(wanted)) if (value !== undefined) headers[name] = value;
   return new Promise((resolve, reject) => {
-    const req = httpRequest({ hostname: hostname.replace(/^\[|\]$/g, ''), port, method, path, headers, agent: false });
+    const req = httpRequest({ hostname: hostname.replace(/^\[|]$/g, ''), port, method, path, headers, agent: false });
     const timer = setTimeout(() => req.destroy(new Error(`${method} ${path}: no answer within ${LIMIT_MS} ms`)), LIMIT_MS);
     req.on('error', (error) => {
       clearTimeout(timer);
@@ -59,11 +63,21 @@ function exchange(base: string, method: string, path: string, body: unknown, giv
         const text = Buffer.concat(chunks).toString('utf8');
         const found = new Headers();
         for (const [name, value] of Object.entries(res.headersDistinct)) for (const one of value ?? []) found.append(name, one);
-        resolve({ status: res.statusCode ?? 0, headers: found, body: parse(text), text });
+        const status = res.statusCode ?? 0;
+        try {
+          checkAnswer(base, { method, target: path, status, headers: found, text: isStream(found) ? undefined : text });
+          resolve({ status, headers: found, body: parse(text), text });
+        } catch (error) {
+          reject(error as Error);
+        }
       });
     });
     req.end(payload);
   });
+}
+
+function isStream(headers: Headers): boolean {
+  return headers.get('content-type')?.startsWith('text/event-stream') === true;
 }
 
 function parse(text: string): unknown {

@@ -1,4 +1,5 @@
 import { createParser } from 'eventsource-parser';
+import { checkAnswer, frameViolation, type ContractViolation } from './contract.js';
 
 export interface Frame {
   readonly id?: string;
@@ -24,17 +25,26 @@ export interface OpenStream {
 
 const DEADLINE_MS = 10_000;
 
-/** Opens a stream and reads it until `close`. Also resolves for a refusal: look at `response.status`. */
+/**
+ * Opens a stream and reads it until `close`. Also resolves for a refusal: look at `response.status`. Headers and frames
+ * of a server that speaks our contract are held against the OpenAPI document: `until` and `close` reject on a misfit.
+ */
 export async function openStream(url: string, options: { headers?: Record<string, string> } = {}): Promise<OpenStream> {
   const abort = new AbortController();
   const response = await fetch(url, { headers: { accept: 'text/event-stream', ...options.headers }, signal: abort.signal });
+  const { pathname, search } = new URL(url);
+  const text = response.status === 200 ? undefined : await response.clone().text();
+  checkAnswer(url, { method: 'GET', target: pathname + search, status: response.status, headers: response.headers, text });
   const frames: Frame[] = [];
   const watchers = new Set<() => void>();
-  const state = { ended: false };
+  const state: { ended: boolean; wrong: ContractViolation | undefined } = { ended: false, wrong: undefined };
+  const judge = (frame: Frame): void => {
+    if (response.status === 200) state.wrong ??= frameViolation(url, frame);
+  };
   const wake = (): void => {
     for (const watcher of watchers) watcher();
   };
-  const reading = read(response, frames, wake).finally(() => {
+  const reading = read(response, frames, judge, wake).finally(() => {
     state.ended = true;
     wake();
   });
@@ -51,7 +61,10 @@ export async function openStream(url: string, options: { headers?: Record<string
       };
       const check = (): void => {
         const found = look();
-        if (found !== undefined) {
+        if (state.wrong !== undefined) {
+          finish();
+          reject(state.wrong);
+        } else if (found !== undefined) {
           finish();
           resolve(found);
         } else if (state.ended) fail('the stream ended');
@@ -75,6 +88,7 @@ export async function openStream(url: string, options: { headers?: Record<string
     close: async () => {
       abort.abort();
       await reading;
+      if (state.wrong !== undefined) throw state.wrong;
     },
   };
 }
@@ -90,17 +104,19 @@ export async function eventually<T>(look: () => Promise<T | undefined | false> |
   }
 }
 
-async function read(response: Response, frames: Frame[], wake: () => void): Promise<void> {
+async function read(response: Response, frames: Frame[], judge: (frame: Frame) => void, wake: () => void): Promise<void> {
   let retry: number | undefined;
   const parser = createParser({
     onRetry: (value) => (retry = value),
     onEvent: ({ id, event, data }) => {
-      frames.push({
+      const frame = {
         ...(id === undefined ? {} : { id }),
         ...(event === undefined ? {} : { event }),
         data: parse(data),
         ...(retry === undefined ? {} : { retry }),
-      });
+      };
+      judge(frame);
+      frames.push(frame);
       retry = undefined;
     },
   });
