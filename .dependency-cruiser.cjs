@@ -38,7 +38,7 @@ module.exports = {
       name: 'no-cycles',
       comment: 'A cycle means that a boundary is in the wrong place.',
       severity: 'error',
-      from: {},
+      from: { path: '^src/' },
       to: { circular: true },
     },
     {
