@@ -82,7 +82,7 @@ function describe(operation: RouteOperation): Record<string, unknown> {
     ...(body === undefined
       ? {}
       : { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body.schema as z.ZodType) } } } }),
-    responses: responses(spec, MUTATIONS.has(method), body !== undefined, parameters.length > 0),
+    responses: responses(spec, MUTATIONS.has(method)),
   };
 }
 
@@ -139,12 +139,12 @@ function headerParameters({ method, spec, parameters }: RouteOperation): unknown
   return found;
 }
 
-function responses(spec: OperationSpec, mutation: boolean, body: boolean, parameters: boolean): Record<string, unknown> {
+/** What the front door may answer for an operation belongs to it: an unknown query parameter, a stray body, a busy database. */
+function responses(spec: OperationSpec, mutation: boolean): Record<string, unknown> {
   const refusals = new Set<number>((spec.problems ?? []).map((name) => PROBLEMS[name].status));
-  if (spec.public !== true) refusals.add(401);
-  if (mutation) refusals.add(403);
-  if (body) for (const status of [400, 413, 415]) refusals.add(status);
-  if (body || parameters) refusals.add(422);
+  if (spec.public !== true) for (const status of [401, 503]) refusals.add(status);
+  if (mutation) for (const status of [400, 403, 413, 415]) refusals.add(status);
+  refusals.add(422);
   refusals.add(500);
   const status = spec.status ?? 200;
   const found: Record<string, unknown> = { [status]: success(spec, status) };
