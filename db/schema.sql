@@ -202,44 +202,49 @@ CREATE OR REPLACE FUNCTION public.append_events(p_events jsonb)
  LANGUAGE plpgsql
 AS $function$
     declare
-      r record;
+      v_name text;
+      v_id integer;
+      v_n bigint;
+      v_base bigint;
+      v_ts timestamptz;
+      names text[] := '{}';
+      ids integer[] := '{}';
+      bases bigint[] := '{}';
+      times timestamptz[] := '{}';
     begin
-      for r in
-        select s.id, s.name, count(*) as n
-        from jsonb_array_elements(p_events) e
-        left join event_streams s on s.name = e ->> 'stream'
-        group by s.id, s.name order by s.name
-      loop
-        if r.id is null then
+      for v_name in select distinct (e ->> 'stream') collate "C" as name from jsonb_array_elements(p_events) e order by name loop
+        select id into v_id from event_streams where name = v_name;
+        if v_id is null then
           raise exception 'event stream does not exist' using errcode = 'no_data_found';
         end if;
-        perform pg_advisory_xact_lock(1, r.id);
+        perform pg_advisory_xact_lock(1, v_id);
+        names := names || v_name;
+        ids := ids || v_id;
+      end loop;
+      -- One stream at a time by its key: a join would be planned for many and read every stream of the supervisor.
+      for i in 1 .. coalesce(array_length(names, 1), 0) loop
+        select count(*) into v_n from jsonb_array_elements(p_events) e where e ->> 'stream' = names[i];
+        update event_streams s set head = s.head + v_n, last_ts = greatest(clock_timestamp(), s.last_ts)
+        where s.id = ids[i] returning s.head - v_n, s.last_ts into v_base, v_ts;
+        bases := bases || v_base;
+        times := times || v_ts;
       end loop;
       return query
         with given as (
-          select e.value as v, e.ordinality as ord, s.id as sid, s.name as sname,
-                 row_number() over (partition by s.id order by e.ordinality) as rn
+          select e.value as v, e.ordinality as ord, array_position(names, e.value ->> 'stream') as at,
+                 row_number() over (partition by e.value ->> 'stream' order by e.ordinality) as rn
           from jsonb_array_elements(p_events) with ordinality e
-          join event_streams s on s.name = e.value ->> 'stream'
-        ), counted as (
-          select sid, count(*) as n from given group by sid
-        ), moved as (
-          update event_streams s
-          set head = s.head + c.n, last_ts = greatest(clock_timestamp(), s.last_ts)
-          from counted c where s.id = c.sid
-          returning s.id, s.head - c.n as base, s.last_ts
         ), added as (
           insert into events (stream_id, seq, ts, type, version, actor, subject, message, payload, run_id, session_id, step_id, depends_on_step_ids)
-          select g.sid, m.base + g.rn, m.last_ts, g.v ->> 'type', coalesce((g.v ->> 'version')::smallint, 1), g.v ->> 'actor',
+          select ids[g.at], bases[g.at] + g.rn, times[g.at], g.v ->> 'type', coalesce((g.v ->> 'version')::smallint, 1), g.v ->> 'actor',
                  g.v ->> 'subject', g.v ->> 'message', coalesce(g.v -> 'payload', '{}'::jsonb), g.v ->> 'run_id', g.v ->> 'session_id',
                  g.v ->> 'step_id',
                  case when jsonb_typeof(g.v -> 'depends_on_step_ids') = 'array'
                       then array(select jsonb_array_elements_text(g.v -> 'depends_on_step_ids')) end
-          from given g join moved m on m.id = g.sid
+          from given g
           returning 1
         )
-        select g.sname, g.sid, m.base + g.rn, m.last_ts
-        from given g join moved m on m.id = g.sid order by g.ord;
+        select names[g.at], ids[g.at], bases[g.at] + g.rn, times[g.at] from given g order by g.ord;
     end $function$;
 
 CREATE OR REPLACE FUNCTION public.emit_events(p_city text, p_events jsonb)
