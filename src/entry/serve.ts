@@ -5,6 +5,8 @@ import { welcome } from './welcome.js';
 import { Supervisor } from './supervisor.js';
 
 /** `svc serve`, `npm start` and the container's command: one process of the role that the environment names. */
+/** Ctrl-C under npm arrives twice: from the terminal, and passed on by npm. Only a later one is impatience. */
+const SAME_SIGNAL_MS = 500;
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 function configure(): AppConfig {
@@ -36,13 +38,14 @@ async function main(): Promise<void> {
     await supervisor.stop().catch((error: unknown) => supervisor.logger.error({ err: error }, 'the stop failed'));
     process.exit(code);
   };
+  let signalled: number | undefined;
   for (const signal of Object.keys(SIGNALS) as (keyof typeof SIGNALS)[]) {
     process.on(signal, () => {
-      if (supervisor.stopping) {
-        supervisor.abandon();
-        process.exit(SIGNALS[signal]);
-      }
-      void end(0);
+      const now = performance.now();
+      signalled ??= now;
+      if (now - signalled < SAME_SIGNAL_MS) return void end(0);
+      supervisor.abandon();
+      process.exit(SIGNALS[signal]);
     });
   }
   const broken = (kind: string) => (error: unknown) => {
