@@ -389,3 +389,40 @@ describe('the supervisor log', () => {
     expect(body.items[0]).toMatchObject({ city: '__supervisor__', actor: 'supervisor', payload: { previous_exit: 'unknown' } });
   });
 });
+
+describe('a key limited to cities', () => {
+  it('sees and changes only those', async () => {
+    await make('open');
+    await make('closed');
+    const guarded = await stack.add('api', { auth: 'keys' });
+    const key = await a.post('/v0/keys', { name: 'limited', cities: ['open', 'mine-to-make'] });
+    const limited = api(guarded.url, { Authorization: `Bearer ${key.body.key}` });
+    refused(await api(guarded.url).get('/v0/cities'), 401, /^unauthorized: /);
+    expect((await limited.get('/v0/cities')).body).toMatchObject({ total: 1, items: [{ name: 'open' }] });
+    expect((await limited.get('/v0/city/open')).status).toBe(200);
+    for (const path of ['', '/status', '/health', '/readiness', '/provider-readiness']) {
+      refused(await limited.get(`/v0/city/closed${path}`), 404, 'not_found: city not found or not running: closed');
+    }
+    refused(await limited.patch('/v0/city/closed', { suspended: true }), 404, /^not_found: /);
+    refused(await limited.post('/v0/city/closed/stop'), 404, 'not_found: city not found or not running: closed');
+    refused(await limited.post('/v0/city/closed/unregister'), 403, /^forbidden: /);
+    refused(await limited.post('/v0/city', loopback('another')), 403, /^forbidden: /);
+    expect(existsSync(join(stack.citiesRoot, 'another'))).toBe(false);
+    const made = await limited.post('/v0/city', loopback('mine-to-make'));
+    expect(made.body.event_cursor).toMatch(/^__supervisor__:\d+,open:\d+$/);
+    expect((await terminal(made)).type).toBe('request.result.city.create');
+    expect((await a.get('/v0/city/mine-to-make/events?type=city.created')).body.items[0].actor).toBe('limited');
+  });
+
+  it('does not hear the answers of others under the same Idempotency-Key', async () => {
+    await make('shared');
+    const guarded = await stack.add('api', { auth: 'keys' });
+    const key = await a.post('/v0/keys', { name: 'stranger', cities: ['elsewhere'] });
+    const stranger = api(guarded.url, { Authorization: `Bearer ${key.body.key}` });
+    const same = { 'Idempotency-Key': 'shared-stop' };
+    const first = await a.post('/v0/city/shared/stop', undefined, same);
+    expect((await b.post('/v0/city/shared/stop', undefined, same)).text).toBe(first.text);
+    refused(await stranger.post('/v0/city/shared/stop', undefined, same), 404, /^not_found: /);
+    await terminal(first);
+  });
+});

@@ -19,6 +19,7 @@ import type { CityCreateRequest } from './cities.schemas.js';
 import { CityConflicts } from './city-conflicts.js';
 import { CityDirectories, cityName, errnoOf } from './city-directory.js';
 import { factsOf } from './city-facts.js';
+import { idempotencyRef } from './idempotency-ref.js';
 import { ReservationsRepository } from './reservations.repository.js';
 import type { CityFacts } from './scaffold/files.js';
 import { isScaffolded, planScaffold, type Scaffold } from './scaffold/plan.js';
@@ -63,7 +64,7 @@ export class CityCreationService {
   ) {}
 
   async create(body: CityCreateRequest, caller: Principal, key: string | undefined): Promise<AsyncAcceptedResponse> {
-    const ref = key === undefined ? undefined : { scope: '', operation: 'post-v0-city', key, body };
+    const ref = idempotencyRef(caller, '', 'post-v0-city', key, body);
     const stored = ref && (await this.idempotency.lookup(this.db, ref));
     if (stored !== undefined) return stored.body as AsyncAcceptedResponse;
     const given = factsOf(body);
@@ -122,12 +123,13 @@ export class CityCreationService {
     if (!(await this.reservations.delete(tx, requestId, this.config.processId))) {
       throw problem('unavailable', 'making the city took too long; nothing was changed, try again');
     }
-    const streamId = await this.eventLog.joinStream(tx, facts.name);
-    await this.cities.insert(tx, { ...facts, dir, streamId });
     const input = { name: facts.name, path: dir, running: false };
     const conflict = `city operation already in progress at ${dir}`;
     await this.operations.accept(tx, CityCreate, { target: facts.name, input, eventCursor, requestId, conflict });
     if (key !== undefined) await this.idempotency.store(tx, key, { status: 202, body });
+    // Joining holds the supervisor's stream until the commit: nothing that may wait for others comes after it.
+    const streamId = await this.eventLog.joinStream(tx, facts.name);
+    await this.cities.insert(tx, { ...facts, dir, streamId });
     const payload = { name: facts.name, path: dir };
     await this.eventLog.append(tx, [event(CityCreated, { stream: facts.name, actor: caller.actor, subject: facts.name, payload })]);
     return body;

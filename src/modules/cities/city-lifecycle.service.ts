@@ -13,6 +13,7 @@ import { Operations } from '../../platform/operations/operations.js';
 import { CityStart, CityStop, CityUnregister, type CityOperationInput } from './cities.operations.js';
 import { CitiesRepository, type CityRow } from './cities.repository.js';
 import { notRunning } from './cities.service.js';
+import { idempotencyRef } from './idempotency-ref.js';
 
 /** Stop, start and unregister: each changes what the city shall be and accepts the operation that makes it so, in one transaction. */
 @Injectable()
@@ -27,7 +28,7 @@ export class CityLifecycleService {
   ) {}
 
   async stop(name: string, caller: Principal, key: string | undefined): Promise<AsyncAcceptedResponse> {
-    return this.#accept(name, caller, ref(name, 'post-v0-city-by-city-name-stop', key), async (tx, cursor) => {
+    return this.#accept(name, caller, idempotencyRef(caller, name, 'post-v0-city-by-city-name-stop', key, null), async (tx, cursor) => {
       const city = await this.#lock(tx, name, caller);
       const accepted = await this.#operation(tx, CityStop, city, cursor);
       await this.repository.setDesired(tx, city.id, 'stopped');
@@ -36,7 +37,7 @@ export class CityLifecycleService {
   }
 
   async start(name: string, caller: Principal, key: string | undefined): Promise<AsyncAcceptedResponse> {
-    return this.#accept(name, caller, ref(name, 'post-v0-city-by-city-name-start', key), async (tx, cursor) => {
+    return this.#accept(name, caller, idempotencyRef(caller, name, 'post-v0-city-by-city-name-start', key, null), async (tx, cursor) => {
       const city = await this.#lock(tx, name, caller);
       const accepted = await this.#operation(tx, CityStart, city, cursor);
       if (!city.running) await this.repository.resetForStart(tx, city.id);
@@ -46,17 +47,23 @@ export class CityLifecycleService {
 
   async unregister(given: string, caller: Principal, key: string | undefined): Promise<AsyncAcceptedResponse> {
     const name = given.trim();
+    if (name === '') throw problem('bad_request', 'city_name is required');
     if (!maySee(caller, name)) throw problem('forbidden', 'this key may not unregister other cities');
-    return this.#accept(name, caller, ref(name, 'post-v0-city-by-city-name-unregister', key), async (tx, cursor) => {
-      const city = await this.repository.lock(tx, name);
-      if (city === undefined) throw problem('city_not_found', `city not registered with supervisor: ${name}`);
-      const accepted = await this.#operation(tx, CityUnregister, city, cursor);
-      await this.repository.delete(tx, city.id);
-      await this.eventLog.leaveStream(tx, name);
-      const payload = { name, path: city.dir };
-      await this.eventLog.append(tx, [event(CityUnregisterRequested, { stream: name, actor: caller.actor, subject: name, payload })]);
-      return accepted;
-    });
+    return this.#accept(
+      name,
+      caller,
+      idempotencyRef(caller, name, 'post-v0-city-by-city-name-unregister', key, null),
+      async (tx, cursor) => {
+        const city = await this.repository.lock(tx, name);
+        if (city === undefined) throw problem('city_not_found', `city not registered with supervisor: ${name}`);
+        const accepted = await this.#operation(tx, CityUnregister, city, cursor);
+        await this.repository.delete(tx, city.id);
+        await this.eventLog.leaveStream(tx, name);
+        const payload = { name, path: city.dir };
+        await this.eventLog.append(tx, [event(CityUnregisterRequested, { stream: name, actor: caller.actor, subject: name, payload })]);
+        return accepted;
+      },
+    );
   }
 
   /** The cursor is taken first: whoever reads on from it sees everything that this request causes. */
@@ -86,9 +93,4 @@ export class CityLifecycleService {
     const { requestId } = await this.operations.accept(tx, definition, { target: city.name, input, eventCursor, conflict });
     return { request_id: requestId, event_cursor: eventCursor };
   }
-}
-
-/** These operations have no body; the key alone tells a repeat. */
-function ref(scope: string, operation: string, key: string | undefined): IdempotencyRef | undefined {
-  return key === undefined ? undefined : { scope, operation, key, body: null };
 }

@@ -14,6 +14,7 @@ import { CitiesRepository } from './cities.repository.js';
 import type { CityRegisterRequest } from './cities.schemas.js';
 import { CityDirectories, cityName } from './city-directory.js';
 import { CityConflicts } from './city-conflicts.js';
+import { idempotencyRef } from './idempotency-ref.js';
 import { readToml } from './config/city-files.js';
 
 /** Attaches a directory that already holds a city; nothing in it is written. */
@@ -31,7 +32,7 @@ export class CityRegistrationService {
   ) {}
 
   async register(body: CityRegisterRequest, caller: Principal, key: string | undefined): Promise<AsyncAcceptedResponse> {
-    const ref = key === undefined ? undefined : { scope: '', operation: 'post-v0-cities-register', key, body };
+    const ref = idempotencyRef(caller, '', 'post-v0-cities-register', key, body);
     const stored = ref && (await this.idempotency.lookup(this.db, ref));
     if (stored !== undefined) return stored.body as AsyncAcceptedResponse;
     const dir = await this.directories.resolve(body.dir);
@@ -46,11 +47,11 @@ export class CityRegistrationService {
         (tx) =>
           this.idempotency.run(tx, ref, async () => {
             await this.conflicts.check(tx, name, dir);
-            const streamId = await this.eventLog.joinStream(tx, name);
-            await this.repository.insert(tx, { name, dir, streamId });
             const input = { name, path: dir, running: false };
             const conflict = `city operation already in progress at ${dir}`;
             const { requestId } = await this.operations.accept(tx, CityRegister, { target: name, input, eventCursor, conflict });
+            const streamId = await this.eventLog.joinStream(tx, name);
+            await this.repository.insert(tx, { name, dir, streamId });
             return { status: 202, body: { request_id: requestId, event_cursor: eventCursor } };
           }),
         { key: name },
