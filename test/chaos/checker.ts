@@ -55,11 +55,14 @@ export function lagging(history: History): Map<string, LogRow | undefined> {
 
 function factsOf(history: History, violations: Violations): StreamFacts {
   const acknowledged = new Map<string, AcknowledgedEmit[]>();
+  // A repeat under a key answers for an event that an earlier attempt may have written.
+  const sent = new Map<string, number>();
+  for (const { marker, from } of history.writes) sent.set(marker, Math.min(from, sent.get(marker) ?? Infinity));
   for (const write of history.writes) {
     if (write.kind !== 'emit' || write.outcome !== 'acknowledged' || write.seq === undefined) continue;
     const own = acknowledged.get(write.city) ?? [];
     acknowledged.set(write.city, own);
-    own.push(write as AcknowledgedEmit);
+    own.push({ ...write, seq: write.seq, from: sent.get(write.marker)! });
   }
   return { log: new LogIndex(history.final), positions: new Positions(history.final), acknowledged, violations };
 }

@@ -20,6 +20,9 @@ class Base implements CheckpointBase {
   seqOf(streamId: number): number {
     return this.seqs.get(streamId) ?? 0;
   }
+  has(streamId: number): boolean {
+    return this.seqs.has(streamId);
+  }
 }
 
 /**

@@ -8,7 +8,7 @@ import { Lifecycle } from '../health/lifecycle.js';
 import type { Channel } from './channel.js';
 import { isOpaque, parseComposite, parseSeq } from './cursor.js';
 import type { StreamState } from './feed-state.js';
-import { StreamHub } from './hub.js';
+import { StreamHub, type SupervisorGroup } from './hub.js';
 import { retryFrame } from './sse.js';
 import { Subscriber, type Lag } from './subscriber.js';
 
@@ -87,6 +87,8 @@ export class EventStreams {
     const pos = after ?? stream.head;
     if (pos > stream.head) throw ahead(position!.what, `${pos}`, `${stream.head}`);
     if (pos < stream.head) await this.#assertKept([{ stream, pos }], (s, floor) => `${floor}`);
+    // It may have left the feed meanwhile; nobody feeds a group of a stream that is gone.
+    if (this.hub.stream(request.stream) !== stream) throw problem('city_not_found', `city not found or not running: ${request.stream}`);
     const group = this.hub.cityGroup(stream, request.types);
     await this.hub.caughtUp();
     return this.#opening(group.channel, request.keyId, (subscriber) => {
@@ -104,16 +106,18 @@ export class EventStreams {
     if (position !== undefined && !isOpaque(position.value)) parseComposite(position.value, position.what);
     await this.#ready();
     const group = await this.hub.supervisorGroup(request.cities, request.types);
-    const start =
-      position === undefined ? new Map<number, Start>() : await this.#starts(position.value, position.what, group.source.streams);
+    const start = position === undefined ? new Map<number, Start>() : await this.#starts(position.value, position.what, group);
     for (const s of group.source.streams) if (!start.has(s.id)) start.set(s.id, { pos: this.hub.streams.get(s.id)?.head ?? s.position });
     await this.hub.caughtUp();
     return this.#opening(group.channel, request.keyId, (subscriber) => {
       subscriber.next = group.channel.end;
       const lag = new Map<number, Lag>();
       for (const [id, { pos, gone }] of start) {
-        const upto = gone === undefined ? (this.hub.streams.get(id)?.position ?? pos) : gone.head;
-        if (pos < upto) lag.set(id, gone === undefined ? { pos, upto } : { pos, upto, name: gone.name });
+        const there = this.hub.streams.get(id);
+        // What it has said until now is the subscriber's own to read, also when it has left; what it says later is published.
+        const left = this.hub.left.get(id) ?? gone;
+        const upto = there?.position ?? left?.head ?? pos;
+        if (pos < upto) lag.set(id, there === undefined && left !== undefined ? { pos, upto, name: left.name } : { pos, upto });
       }
       for (const { id } of group.source.streams) {
         const s = this.hub.streams.get(id)!;
@@ -125,13 +129,13 @@ export class EventStreams {
   }
 
   /** Where each stream of the feed begins for a client with this cursor. */
-  async #starts(value: string, what: string, visible: readonly { readonly id: number }[]): Promise<Map<number, Start>> {
+  async #starts(value: string, what: string, group: SupervisorGroup): Promise<Map<number, Start>> {
     const wanted = await this.#wanted(value, what);
     const supervisor = this.hub.stream(SUPERVISOR_STREAM)!;
     const since = wanted.get(supervisor.id);
     const starts = new Map<number, Start>();
     const old: { stream: Pick<StreamState, 'id' | 'name'>; pos: number }[] = [];
-    for (const { id } of visible) {
+    for (const { id } of group.source.streams) {
       const s = this.hub.streams.get(id)!;
       const named = wanted.get(id);
       wanted.delete(id);

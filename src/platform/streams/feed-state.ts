@@ -14,6 +14,8 @@ export class StreamState {
   readonly id: number;
   readonly name: string;
   head: number;
+  /** The head as it was last read; `head` may be what a hint promises. */
+  known: number;
   floor: number;
   active: boolean;
   joinedSeq: number;
@@ -25,6 +27,7 @@ export class StreamState {
     this.id = row.id;
     this.name = row.name;
     this.head = row.head;
+    this.known = row.head;
     this.floor = row.floor;
     this.active = row.active;
     this.joinedSeq = row.joined_seq;
@@ -34,6 +37,7 @@ export class StreamState {
 
   update(row: StreamRow): void {
     this.head = Math.max(this.head, row.head);
+    this.known = Math.max(this.known, row.head);
     this.floor = Math.max(this.floor, row.floor);
     this.active = row.active;
     this.joinedSeq = row.joined_seq;

@@ -53,6 +53,8 @@ export class StreamHub implements Feed, OnModuleInit {
   readonly #pages = new PageCache();
   readonly #dirty = new Set<StreamState>();
   readonly #unknown = new Set<string>();
+  /** Where this feed left the streams that are no part of it now; it goes on from there when they come back. */
+  readonly left = new Map<number, { readonly name: string; readonly head: number }>();
   #draining: Promise<void> | undefined;
   #refreshing: Promise<void> | undefined;
   #nextRefresh: Promise<void> | undefined;
@@ -172,7 +174,7 @@ export class StreamHub implements Feed, OnModuleInit {
     const key = JSON.stringify([cities ?? null, types ?? null]);
     let group = this.#groups.get(key);
     if (group === undefined) {
-      if (this.#groups.size === 0) for (const s of this.streams.values()) if (s.groups.size === 0) s.position = s.head;
+      if (this.#groups.size === 0) this.#warmUp();
       const allowed = cities === undefined ? undefined : new Set(cities);
       const visible = (city: string): boolean => allowed === undefined || allowed.has(city);
       const inFeed = (stream: string): boolean => stream === SUPERVISOR_STREAM || visible(stream);
@@ -184,6 +186,18 @@ export class StreamHub implements Feed, OnModuleInit {
     group.idleSince = undefined;
     if (group.source.streams.length > COMPOSITE_LIMIT) await this.checkpoints.prepare();
     return group;
+  }
+
+  /**
+   * The feed is read from now on. It begins where the last read of the heads was, not at what hints promise: whoever
+   * is told the supervisor's position must be told of every city that joined before it.
+   */
+  #warmUp(): void {
+    this.left.clear();
+    for (const s of this.streams.values()) {
+      if (s.groups.size === 0) s.position = s.known;
+      if (s.head > s.position) this.#dirty.add(s);
+    }
   }
 
   *#channels(): Iterable<Channel> {
@@ -225,10 +239,14 @@ export class StreamHub implements Feed, OnModuleInit {
     }
   }
 
+  get #supervisor(): StreamState | undefined {
+    return this.#byName.get(SUPERVISOR_STREAM);
+  }
+
   async #read(): Promise<void> {
     const full = performance.now() - this.#fullReadAt > FULL_READ_MS;
     const startedAt = performance.now();
-    const rows = full ? await this.repository.active() : await this.repository.recent();
+    const rows = full ? await this.repository.active() : await this.repository.recent(this.#supervisor?.known ?? 0);
     for (const row of rows) this.#apply(row);
     if (full) {
       const active = new Set(rows.map((r) => r.id));
@@ -243,17 +261,32 @@ export class StreamHub implements Feed, OnModuleInit {
   #apply(row: StreamRow): void {
     let s = this.streams.get(row.id);
     if (s === undefined) {
-      if (!row.active) return;
-      // A stream that appears while the feed is being read joins it at its first event.
-      s = new StreamState(row, this.#groups.size > 0 && this.#loaded ? Math.max(row.joined_seq, row.floor) : row.head);
+      const position = this.#startOf(row);
+      if (!row.active && position >= row.head) return;
+      s = new StreamState(row, position);
       this.streams.set(s.id, s);
       this.#byName.set(s.name, s);
+      this.checkpoints.advance(s.id, position);
       this.version++;
     } else {
-      s.update(row);
-      if (!row.active) this.#leave(s);
+      // A row read before another one may arrive after it; a stream's last word before it leaves moves its head.
+      const stale = !row.active && row.head < s.head;
+      if (!stale) s.update(row);
+      if (!row.active && !stale) this.#leave(s);
     }
     if (s.head > s.position && this.#hot(s)) this.#dirty.add(s);
+  }
+
+  /**
+   * Where a stream begins that this process did not know: at its head when nobody reads the feed. Otherwise where the
+   * feed left it, or at its first event; also when it has left again before it was noticed.
+   */
+  #startOf(row: StreamRow): number {
+    if (this.#groups.size === 0 || !this.#loaded) return row.head;
+    const left = this.left.get(row.id)?.head;
+    const since = this.#supervisor?.known ?? Infinity;
+    const joined = row.active || row.joined_supervisor_seq >= since ? row.joined_seq : row.head;
+    return Math.max(left ?? joined, row.floor);
   }
 
   /** A stream that left the feed is forgotten once what it still had to say has been published. */
@@ -261,6 +294,7 @@ export class StreamHub implements Feed, OnModuleInit {
     s.active = false;
     if (this.#hot(s) && s.position < s.head) return;
     for (const group of s.groups.values()) this.#finish(group.channel);
+    if (this.#groups.size > 0) this.left.set(s.id, { name: s.name, head: s.position });
     this.streams.delete(s.id);
     this.#byName.delete(s.name);
     this.#dirty.delete(s);
@@ -300,12 +334,23 @@ export class StreamHub implements Feed, OnModuleInit {
     for (const row of rows) this.#apply(row);
   }
 
+  /**
+   * An id that names the supervisor's position promises every city that joined before it: who resumes there takes the
+   * others up at their heads. So the cities that joined before these events are learned before they are published.
+   */
+  async #learnJoined(rows: readonly WireRow[]): Promise<void> {
+    const supervisor = this.#supervisor;
+    if (supervisor === undefined || !rows.some((row) => row.sid === supervisor.id)) return;
+    for (const row of await this.repository.joinedSince(supervisor.position)) this.#apply(row);
+  }
+
   async #fetch(): Promise<void> {
     const streams = [...this.#dirty].slice(0, FETCH_STREAMS);
     if (streams.length === 0) return;
     const limit = Math.max(10, Math.ceil((FETCH_EVENTS * 2) / streams.length));
     const ranges = streams.map((s) => ({ streamId: s.id, after: s.position, upto: Number.MAX_SAFE_INTEGER }));
     const rows = await this.repository.read(ranges, limit);
+    await this.#learnJoined(rows);
     let started = performance.now();
     const got = new Set<number>();
     for (const row of rows) {

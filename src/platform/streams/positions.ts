@@ -32,6 +32,8 @@ export class CompositePosition implements Position {
 export interface CheckpointBase {
   readonly id: number;
   seqOf(streamId: number): number;
+  /** False for a stream that joined after it was stored. */
+  has(streamId: number): boolean;
 }
 
 /** A position as a stored cursor and the streams that differ from it. */
@@ -53,7 +55,8 @@ export class OpaquePosition implements Position {
     const moved: [number, number][] = [];
     for (const [streamId, seq] of this.#moved) {
       const distance = seq - this.base.seqOf(streamId);
-      if (distance !== 0) moved.push([streamId, distance]);
+      // A stream at 0 has to be named too: one that is not named is taken up at its head.
+      if (distance !== 0 || !this.base.has(streamId)) moved.push([streamId, distance]);
     }
     return formatOpaque({ checkpoint: this.base.id, moved });
   }

@@ -78,9 +78,15 @@ export class StreamLogRepository {
     return this.#streams('streams-active', 'where active', []);
   }
 
-  /** Streams that moved lately, inactive ones included. */
-  async recent(): Promise<StreamRow[]> {
-    return this.#streams('streams-recent', `where last_ts > now() - interval '${RECENT}'`, []);
+  /** Streams that moved lately or joined since the supervisor's stream was at `supervisorSeq`, inactive ones included. */
+  async recent(supervisorSeq: number): Promise<StreamRow[]> {
+    const where = `where last_ts > now() - interval '${RECENT}' or joined_supervisor_seq >= $1`;
+    return this.#streams('streams-recent', where, [supervisorSeq]);
+  }
+
+  /** Streams that joined the feed after this event of the supervisor's stream. */
+  async joinedSince(supervisorSeq: number): Promise<StreamRow[]> {
+    return this.#streams('streams-joined', 'where joined_supervisor_seq >= $1', [supervisorSeq]);
   }
 
   async byName(names: readonly string[]): Promise<StreamRow[]> {

@@ -96,7 +96,7 @@ export class SupervisorSource implements ChannelSource {
 
   #composite(elsewhere: ReadonlyMap<number, number>, lag: ReadonlyMap<number, Lag> | undefined): CompositePosition {
     const streams = this.streams.map((s) => ({ id: s.id, name: s.name, seq: elsewhere.get(s.id) ?? s.position }));
-    for (const [id, l] of lag ?? []) if (l.name !== undefined) streams.push({ id, name: l.name, seq: l.pos });
+    for (const [id, l] of lag ?? []) if (l.name !== undefined && !this.feed.streams.has(id)) streams.push({ id, name: l.name, seq: l.pos });
     if (streams.length > this.streams.length) streams.sort((a, b) => byteOrder(a.name, b.name));
     return new CompositePosition(streams);
   }

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { openStream, type OpenStream } from '../../../test/support/sse.js';
+import { StreamReplica } from '../../../test/support/stream-replica.js';
+
+/** Cities that join and leave while somebody reads the feed. Each of these lost events before it was found by a chaos run. */
+describe('the feed of a changing set of cities', () => {
+  let database: TestDatabase;
+  let a: StreamReplica;
+  let b: StreamReplica;
+  const streams: OpenStream[] = [];
+  let serial = 0;
+  const fresh = (): string => `joining-${++serial}`;
+  const open = async (url: string, id?: string): Promise<OpenStream> => {
+    const stream = await openStream(url, { headers: id === undefined ? {} : { 'last-event-id': id } });
+    streams.push(stream);
+    return stream;
+  };
+  const quietly = async (work: () => Promise<void>): Promise<void> => {
+    a.failpoints.arm('notify.before', () => {
+      throw new Error('lost');
+    });
+    await work();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    a.failpoints.disarm();
+  };
+
+  beforeAll(async () => {
+    database = await cloneDatabase();
+    [a, b] = await Promise.all([StreamReplica.start(database.url), StreamReplica.start(database.url)]);
+  });
+  afterAll(async () => {
+    await Promise.all(streams.map((s) => s.close()));
+    await Promise.all([a.stop(), b.stop()]);
+    await database.drop();
+  });
+
+  it('an id that names an event of the supervisor names every city that joined before it', async () => {
+    const name = fresh();
+    const stream = await open(`${b.url}/sup`);
+    await stream.until((f) => f.event === 'heartbeat');
+    await quietly(() => a.join(name));
+    await b.emit('__supervisor__');
+    const told = await stream.until((f) => f.event === 'tagged_event' && f.data.city === '__supervisor__');
+    expect(told.id).toContain(`${name}:0`);
+    const resumed = await open(`${a.url}/sup`, told.id);
+    await resumed.until((f) => f.event === 'tagged_event' && f.data.type === 'city.created' && f.data.city === name);
+  });
+
+  it('a city that joined and left before it was noticed is told of', async () => {
+    const name = fresh();
+    const stream = await open(`${b.url}/sup`);
+    await stream.until((f) => f.event === 'heartbeat');
+    await quietly(async () => {
+      await a.join(name);
+      await a.leave(name);
+    });
+    await stream.untilAll((frames) => frames.filter((f) => f.event === 'tagged_event' && f.data.city === name).length === 2);
+  });
+
+  it('what a city said after it left is delivered, and what it says when it is back, each once', async () => {
+    const name = fresh();
+    const stream = await open(`${b.url}/sup`);
+    await stream.until((f) => f.event === 'heartbeat');
+    await a.join(name);
+    await a.leave(name);
+    await stream.until((f) => f.event === 'tagged_event' && f.data.type === 'city.unregister_requested');
+    await a.emit(name, 1, 'controller.stopped');
+    await a.join(name);
+    await a.emit(name, 2);
+    const of = (frames: OpenStream['frames']): number[] =>
+      frames.filter((f) => f.event === 'tagged_event' && f.data.city === name).map((f) => f.data.seq);
+    const frames = await stream.untilAll((all) => of(all).length >= 6);
+    expect(of(frames)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+});
