@@ -347,6 +347,27 @@ describe('a city that cannot come up', () => {
   });
 });
 
+describe('an initialization that breaks off', () => {
+  it.each(['operation.after_phase', 'operation.before_finish', 'operation.after_finish'])(
+    'at %s is repeated and ends once',
+    async (place) => {
+      const name = place.replace(/\W/g, '-');
+      let broken = 0;
+      stack.failpoints[2]!.arm(place, () => {
+        if (broken++ === 0) throw new Error('planted');
+      });
+      const reply = await a.post('/v0/city', loopback(name));
+      expect((await terminal(reply)).type).toBe('request.result.city.create');
+      await eventually(() => broken > 0);
+      stack.failpoints[2]!.disarm();
+      const count = async (sql: string): Promise<number> =>
+        (await adminAt<{ n: string }>(stack.databaseUrl, sql)).map((r) => Number(r.n))[0]!;
+      expect(await count(`select count(*) n from events where payload ->> 'request_id' = '${reply.body.request_id}'`)).toBe(1);
+      expect(await count(`select count(*) n from events e join event_streams s on s.id = e.stream_id where s.name = '${name}'`)).toBe(2);
+    },
+  );
+});
+
 describe('an abandoned create', () => {
   it('is taken back by a worker when its process died before the commit', async () => {
     stack.failpoints[0]!.arm('city.before_commit', () => new Promise(() => undefined));
