@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fastDir } from './machine.js';
 import { Child } from './child.js';
 import { BenchPostgres } from './database.js';
 import { CLIENT_CORE, freePort, SERVER_CORE } from './machine.js';
@@ -73,7 +73,7 @@ export interface Bar {
 }
 
 export async function withTempDir<T>(work: (dir: string) => Promise<T>): Promise<T> {
-  const dir = await mkdtemp(join(tmpdir(), 'svc-bench-'));
+  const dir = await mkdtemp(join(fastDir, 'svc-bench-'));
   try {
     return await work(dir);
   } finally {

@@ -1,10 +1,10 @@
-import { chmodSync, existsSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { migrateAll } from '../../src/entry/schema.js';
 import { startEmbedded, type EmbeddedPostgres } from '../../src/platform/embedded/embedded-postgres.js';
+import { fastDir } from './machine.js';
 import { FLOOR_SCHEMA } from '../floors/schema.js';
 
 /**
@@ -31,7 +31,7 @@ export class BenchPostgres {
   ) {}
 
   static async start(): Promise<BenchPostgres> {
-    const dir = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'svc-bench-'));
+    const dir = await mkdtemp(join(fastDir, 'svc-bench-'));
     chmodSync(dir, 0o755);
     try {
       const postgres = new BenchPostgres(await startEmbedded(dir, { settings: SETTINGS }), dir);

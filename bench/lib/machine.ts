@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, readdirSync } from 'node:fs';
-import { cpus } from 'node:os';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
 import { createServer, type AddressInfo } from 'node:net';
 
 /** What is known about the machine and its processes: programs, cores, CPU time, memory. Linux only where it reads /proc. */
@@ -17,6 +17,9 @@ export function findProgram(name: string): string | undefined {
   const found = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim();
   return found === '' ? undefined : found;
 }
+
+/** Memory where the machine offers it as a folder: no figure depends on a disk. */
+export const fastDir = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 const canPin = cpus().length > 1 && findProgram('taskset') !== undefined;
 

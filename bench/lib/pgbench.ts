@@ -40,6 +40,7 @@ async function runPgbench(program: string, tempDir: string, run: ScriptRun): Pro
     await writeFile(file, run.script);
     const args = ['-n', '-M', 'prepared', '-c', `${run.clients}`, '-j', '1', '-T', `${Math.ceil(run.seconds)}`, '-f', file];
     const output = await capture(program, [...args, '-l', '--log-prefix', join(dir, 'log'), run.url]);
+    if (/aborted/.test(output)) throw new Error(`pgbench gave up: ${output}`);
     const latencies: number[] = [];
     for (const name of await readdir(dir)) {
       if (!name.startsWith('log')) continue;
