@@ -45,8 +45,12 @@ export class EventLog {
     return rows[0]!.id;
   }
 
-  /** Takes `name` out of the supervisor's feed. Its events stay readable for cursors that name it. */
+  /**
+   * Takes `name` out of the supervisor's feed. Its events stay readable for cursors that name it. Holds the stream's
+   * lock, and takes it before its row, as every append does: the other way round both would wait for each other.
+   */
   async leaveStream(tx: Tx, name: string): Promise<void> {
+    await sql`select pg_advisory_xact_lock(1, id) from event_streams where name = ${name}`.execute(tx);
     await tx.updateTable('event_streams').set({ active: false }).where('name', '=', name).execute();
   }
 
