@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { migrateAll } from '../../src/entry/schema.js';
 import { adminAt, withDatabase } from './database.js';
 import { redisServerPath, startRedis } from './redis.js';
@@ -45,8 +46,30 @@ async function redis(): Promise<string | undefined> {
     stops.push(() => server.stop());
     return server.url;
   }
-  const why = 'no Redis: TEST_REDIS_URL is not set and redis-server is not on the PATH';
+  const contained = await redisContainer().catch(() => undefined);
+  if (contained !== undefined) {
+    stops.push(() => contained.stop());
+    return contained.url;
+  }
+  const why = 'no Redis: TEST_REDIS_URL is not set, redis-server is not on the PATH, and Docker cannot be used';
   if (process.env.CI === 'true') throw new Error(why);
   console.error(`\n*** ${why}. EVERYTHING ON REDIS IS SKIPPED. ***\n`);
   return undefined;
+}
+
+/** The image that the cluster uses. */
+async function redisContainer(): Promise<{ url: string; stop(): Promise<void> }> {
+  const compose = await readFile(new URL('../../docker-compose.yml', import.meta.url), 'utf8');
+  const image = /image: (redis:\S+)/.exec(compose)?.[1];
+  if (image === undefined) throw new Error('docker-compose.yml names no image of Redis');
+  process.env.TESTCONTAINERS_RYUK_DISABLED ??= 'true'; // the teardown stops what was started
+  const { GenericContainer } = await import('testcontainers');
+  const command = ['redis-server', '--bind', '0.0.0.0', '--protected-mode', 'no', '--save', ''];
+  const container = await new GenericContainer(image).withExposedPorts(6379).withCommand(command).start();
+  return {
+    url: `redis://${container.getHost()}:${container.getMappedPort(6379)}`,
+    stop: async () => {
+      await container.stop();
+    },
+  };
 }
