@@ -1,0 +1,29 @@
+import { expect } from '@jest/globals';
+import type { Reply } from './http.js';
+
+/** What a row of an error table promises. A `detail` text is exact, unless it ends with `…`: then it is a prefix. */
+export interface Refusal {
+  readonly status: number;
+  readonly detail: string | RegExp;
+  /** Locations of the failing fields, sorted; absent means that there are none. */
+  readonly fields?: readonly string[];
+}
+
+/** The rules that hold for every problem are checked by the client itself (test/support/contract.ts). */
+export function expectRefusal(reply: Reply, path: string, { status, detail, fields }: Refusal): void {
+  const wanted =
+    detail instanceof RegExp
+      ? expect.stringMatching(detail)
+      : detail.endsWith('…')
+        ? expect.stringMatching(new RegExp(`^${escaped(detail.slice(0, -1))}`))
+        : detail;
+  expect({ status: reply.status, detail: reply.body?.detail }).toEqual({ status, detail: wanted });
+  expect(reply.headers.get('content-type')).toBe('application/problem+json');
+  expect(reply.headers.get('x-svc-request-id')).toMatch(/^[0-9a-f]{16}$/);
+  expect(reply.body.code).toBe(String(reply.body.detail).split(':', 1)[0]);
+  expect(reply.body.instance).toBe(path.split('?', 1)[0]);
+  const located = (reply.body.errors as { location: string }[] | undefined)?.map((e) => e.location).sort();
+  if (fields !== undefined) expect(located).toEqual([...fields].sort());
+}
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

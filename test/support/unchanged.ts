@@ -1,0 +1,49 @@
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { expect } from '@jest/globals';
+import type { Stack } from './app.js';
+
+/** What a refused request must leave as it was. Readiness rows and queue tables change by themselves and are left out. */
+const STATE = `select json_build_object(
+  'cities', (select json_agg(c order by c.id) from (select id, name, dir, running, phase, desired, suspended from cities) c),
+  'streams', (select json_agg(s order by s.id) from (select id, name, head, floor, active from event_streams) s),
+  'operations', (select json_agg(o order by o.id) from (select id, kind, state from operations) o),
+  'reservations', (select count(*) from city_reservations),
+  'answers', (select count(*) from idempotency_keys),
+  'keys', (select json_agg(k order by k.id) from (select id, name, scope, cities, revoked_at from api_keys) k)) as state`;
+
+export interface Witness {
+  /** Runs `request` and fails when anything of the product's state or files differs afterwards. */
+  unchangedBy<T>(request: () => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export async function watchState(stack: Stack): Promise<Witness> {
+  const client = new pg.Client({ connectionString: stack.databaseUrl, application_name: 'witness' });
+  await client.connect();
+  const look = async (): Promise<unknown> => {
+    const { rows } = await client.query<{ state: unknown }>(STATE);
+    return { ...(rows[0]!.state as object), files: await files(stack.citiesRoot) };
+  };
+  return {
+    unchangedBy: async (request) => {
+      const before = await look();
+      const result = await request();
+      expect(await look()).toEqual(before);
+      return result;
+    },
+    close: () => client.end(),
+  };
+}
+
+/** Every file below the root with its size and time of change. */
+async function files(root: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const entry of await readdir(root, { recursive: true, withFileTypes: true }).catch(() => [])) {
+    const path = join(entry.parentPath, entry.name);
+    const { size, mtimeMs } = await lstat(path).catch(() => ({ size: -1, mtimeMs: 0 }));
+    found.push(entry.isDirectory() ? path : `${path} ${size} ${mtimeMs}`);
+  }
+  return found.sort();
+}
