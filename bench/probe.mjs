@@ -18,9 +18,10 @@ Client.prototype.query = function (config, ...rest) {
 
 const late = (ns) => Math.max(0, ns / 1e6 - RESOLUTION_MS);
 const handlers = {
-  reset() {
+  /** Watching the event loop wakes the process a thousand times a second: only on demand. */
+  reset({ loop }) {
     queries = new Map();
-    delay.enable();
+    if (loop) delay.enable();
     delay.reset();
   },
   read() {
@@ -29,9 +30,10 @@ const handlers = {
   },
   collect() {
     globalThis.gc?.();
+    return process.memoryUsage();
   },
 };
 
-process.on('message', async ({ id, method }) => process.send?.({ id, result: await handlers[method]() }));
+process.on('message', async ({ id, method, params }) => process.send?.({ id, result: await handlers[method](params) }));
 process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 process.channel?.unref();

@@ -93,7 +93,7 @@ export const apiBesideStreams: Bar = {
           seconds: seconds + 0.7,
         });
         await new Promise((resolve) => setTimeout(resolve, 800));
-        await service.reset();
+        await service.reset({ loop: true });
         const get = await read();
         const loop = await service.read();
         await driving;

@@ -34,4 +34,10 @@ async function listen({ port, tickMs }: { port: number; tickMs: number }): Promi
   await app.listen({ host: '127.0.0.1', port });
 }
 
-serve({ listen, collect: () => globalThis.gc?.() });
+serve({
+  listen,
+  collect: () => {
+    globalThis.gc?.();
+    return process.memoryUsage();
+  },
+});

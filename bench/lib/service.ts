@@ -66,8 +66,9 @@ export class Service {
     return this.child.pid;
   }
 
-  reset(): Promise<void> {
-    return this.child.call('reset');
+  /** Counts from now on; with `loop`, at the price of a timer a millisecond, event loop delays too. */
+  reset(options: { loop: boolean } = { loop: false }): Promise<void> {
+    return this.child.call('reset', options);
   }
 
   read(): Promise<ProbeReading> {
