@@ -18,7 +18,19 @@ export interface FleetOptions {
   readonly heartbeatMs: number;
   /** The failpoints of a process that is about to start; '' arms none. */
   readonly failpoints: (member: Member) => string;
-  readonly onExit: (member: Member, how: string) => void;
+  readonly onExit: (member: Member, exit: Exit) => void;
+}
+
+/** How a process ended. */
+export interface Exit {
+  readonly how: string;
+  /** Killed by the run, not by a failpoint of its own. */
+  readonly asked: boolean;
+  /** It had been ready: an end that nobody asked for is a crash. */
+  readonly ready: boolean;
+  /** From SIGTERM to the end. */
+  readonly stopMs?: number;
+  readonly lastLines: string;
 }
 
 /** One place in the fleet: a process of the product that is started again whenever it ends. */
@@ -31,6 +43,10 @@ export class Member {
   #wanted = false;
   #timer: NodeJS.Timeout | undefined;
   #diedAt = -Infinity;
+  #ready = false;
+  #asked = false;
+  #termAt: number | undefined;
+  #tail = '';
 
   private constructor(
     readonly name: string,
@@ -55,13 +71,21 @@ export class Member {
     this.starts++;
     const child = spawn(process.execPath, [ENTRY], { env: this.#environment(), stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
-    child.stdout.on('data', (data: Buffer) => this.log.write(data));
-    child.stderr.on('data', (data: Buffer) => this.log.write(data));
+    this.#ready = this.#asked = false;
+    this.#termAt = undefined;
+    this.#tail = '';
+    for (const output of [child.stdout, child.stderr]) output.on('data', (data: Buffer) => this.#heard(data));
     child.once('exit', (code, signal) => {
       this.#child = undefined;
       this.paused = false;
       this.#diedAt = performance.now();
-      this.options.onExit(this, signal ?? String(code));
+      this.options.onExit(this, {
+        how: signal ?? String(code),
+        asked: this.#asked,
+        ready: this.#ready,
+        lastLines: this.#tail.slice(-600),
+        ...(this.#termAt === undefined ? {} : { stopMs: performance.now() - this.#termAt }),
+      });
       if (this.#wanted) this.#timer = setTimeout(() => this.start(), RESTART_MS);
     });
   }
@@ -74,6 +98,8 @@ export class Member {
   signal(signal: NodeJS.Signals): boolean {
     if (signal === 'SIGSTOP') this.paused = this.#child !== undefined;
     if (signal === 'SIGCONT') this.paused = false;
+    if (signal === 'SIGKILL') this.#asked = true;
+    if (signal === 'SIGTERM') this.#termAt ??= performance.now();
     return this.#child?.kill(signal) ?? false;
   }
 
@@ -96,7 +122,7 @@ export class Member {
     if (child !== undefined) {
       const gone = new Promise((resolve) => child.once('exit', resolve));
       this.signal('SIGCONT');
-      child.kill('SIGTERM');
+      this.signal('SIGTERM');
       const timer = setTimeout(() => child.kill('SIGKILL'), 8_000);
       await gone;
       clearTimeout(timer);
@@ -108,6 +134,12 @@ export class Member {
     await this.stop();
     await this.proxy.stop();
     this.log.end();
+  }
+
+  #heard(data: Buffer): void {
+    this.log.write(data);
+    this.#tail = (this.#tail + data.toString()).slice(-4_000);
+    if (this.#tail.includes(' ready on ')) this.#ready = true;
   }
 
   #environment(): NodeJS.ProcessEnv {

@@ -14,6 +14,8 @@ export const PROPERTIES = [
   'no silent stream',
   'pre-header errors',
   'idempotent',
+  'stays up',
+  'orderly stop',
 ] as const;
 export type Property = (typeof PROPERTIES)[number];
 

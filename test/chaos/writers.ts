@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import type { Member } from './fleet.js';
 import type { OperationKind, Write } from './history.js';
 import { ask, type Answer } from './http.js';
@@ -17,6 +18,8 @@ export class Writers {
   readonly cities = new Map<string, 'running' | 'stopped' | 'gone'>();
   /** Positions that were handed out with 202s. */
   readonly cursors: string[] = [];
+  /** Cities whose configuration is broken at the moment, with what it was. */
+  readonly #broken = new Map<string, string>();
   #serial = 0;
   #stopped = false;
   readonly #loops: Promise<void>[] = [];
@@ -27,6 +30,7 @@ export class Writers {
     private readonly recorder: Recorder,
     /** Cities that no lifecycle operation touches. */
     private readonly stable: ReadonlySet<string>,
+    private readonly root: string,
   ) {}
 
   start(emitters: number, pauseMs: number): void {
@@ -69,10 +73,13 @@ export class Writers {
     const movable = [...this.cities].filter(([name]) => !this.stable.has(name));
     if (movable.length === 0) return;
     const [city, state] = random.pick(movable);
+    if (random.chance(0.15)) await this.#break(city);
+    else if (random.chance(0.3)) await this.repair();
     const kind: OperationKind =
       state === 'gone' ? 'city.register' : random.chance(0.3) ? 'city.unregister' : state === 'running' ? 'city.stop' : 'city.start';
     await this.#operation(kind, city, random.chance(0.5) ? `k-${++this.#serial}` : undefined, random);
-    if (random.chance(0.08)) await this.#operation('city.create', `extra-${++this.#serial}`, undefined, random);
+    if (random.chance(0.12))
+      await this.#operation('city.create', `extra-${++this.#serial}`, random.chance(0.6) ? `k-${++this.#serial}` : undefined, random);
   }
 
   async #operation(kind: OperationKind, city: string, key: string | undefined, random: Random): Promise<boolean> {
@@ -89,6 +96,22 @@ export class Writers {
     if (accepted) this.cities.set(city, kind === 'city.unregister' ? 'gone' : kind === 'city.stop' ? 'stopped' : 'running');
     else await this.#look(city, writes);
     return accepted;
+  }
+
+  /** A city that cannot come up: its next start ends in a failure, and it is tried again once the file is whole. */
+  async #break(city: string): Promise<void> {
+    const file = `${this.root}/${city}/city.toml`;
+    const text = await readFile(file, 'utf8').catch(() => undefined);
+    if (text === undefined || this.#broken.has(city)) return;
+    this.#broken.set(city, text);
+    await writeFile(file, 'this is [not toml');
+  }
+
+  async repair(): Promise<void> {
+    for (const [city, text] of [...this.#broken]) {
+      this.#broken.delete(city);
+      await writeFile(`${this.root}/${city}/city.toml`, text).catch(() => undefined);
+    }
   }
 
   /** After a refusal or a lost answer this side learns from the list what is true. */

@@ -46,6 +46,5 @@ export const FAILPOINTS = [
   'emit.after_flush',
   'stream.after_headers',
   'stream.before_first_frame',
-  'stream.before_live',
 ] as const;
 export type FailpointName = (typeof FAILPOINTS)[number];

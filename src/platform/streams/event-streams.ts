@@ -223,9 +223,12 @@ export class EventStreams {
         });
         response.flushHeaders();
         await this.failpoints.hit('stream.after_headers');
+        if (socket.destroyed) return;
         const subscriber = new Subscriber(socket, this.config.heartbeatMs, (s) => this.#closed(channel, s), keyId);
         if (keyId !== undefined) this.#keyed.set(keyId, (this.#keyed.get(keyId) ?? new Set()).add(subscriber));
         subscriber.write(retryFrame());
+        await this.failpoints.hit('stream.before_first_frame');
+        if (subscriber.state === 'closed') return;
         if (this.hub.stopped) return subscriber.end('');
         place(subscriber);
         channel.attach(subscriber);
