@@ -6,7 +6,7 @@ import { HostAllowList } from './host.js';
 import type { OperationSpec } from './operation.decorator.js';
 import { CORS_HEADERS, OriginPolicy } from './origins.js';
 import type { ProblemRenderer } from './problem.renderer.js';
-import { pathOf, REQUEST_ID_HEADER, requestId, setPrincipal } from './request.js';
+import { authority, pathOf, REQUEST_ID_HEADER, requestId, setPrincipal } from './request.js';
 import { RouteTable } from './routes.js';
 
 /**
@@ -99,7 +99,9 @@ export class Gate {
     void reply.header(REQUEST_ID_HEADER, requestId(request)).header('vary', 'Origin');
     if (this.#draining) void reply.header('connection', 'close');
     const { host, origin } = request.raw.headers;
-    if (!this.#hosts.allows(host)) return problem('host_not_allowed', 'supervisor Host header is not allowed');
+    const named = authority(request.raw.url);
+    if (!this.#hosts.allows(host) || (named !== undefined && !this.#hosts.allows(named)))
+      return problem('host_not_allowed', 'supervisor Host header is not allowed');
     if (origin === undefined) return undefined;
     if (this.#origins.allows(origin, host)) {
       void reply.header('access-control-allow-origin', origin);

@@ -86,7 +86,8 @@ function createInstance(gate: Gate, renderer: ProblemRenderer, access: AccessLog
     return503OnClosing: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    http: { maxHeaderSize: MAX_HEADERS, requireHostHeader: false },
+    // Joined, two Host or Authorization lines are no valid one; Node would otherwise take the first and drop the rest.
+    http: { maxHeaderSize: MAX_HEADERS, requireHostHeader: false, joinDuplicateHeaders: true },
     routerOptions: { maxParamLength: MAX_PARAM, caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false },
     frameworkErrors: gate.refused,
     clientErrorHandler: (error, socket) => answerClientError(error, socket, nextId()),

@@ -50,9 +50,18 @@ export function hijack(reply: FastifyReply): Record<string, string | number | st
   return headers;
 }
 
+const ABSOLUTE = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i;
+
+/** The host that a target in absolute form names, which counts beside the Host header; undefined for a path. */
+export function authority(url: string | undefined): string | undefined {
+  return url === undefined || url.startsWith('/') ? undefined : ABSOLUTE.exec(url)?.[1];
+}
+
 /** The path of the request without its query, safe to put into a URI. */
 export function pathOf(url: string): string {
-  const end = url.search(/[?#]/);
-  const path = end === -1 ? url : url.slice(0, end);
+  const local = url.startsWith('/') ? url : url.replace(ABSOLUTE, '');
+  const end = local.search(/[?#]/);
+  const path = end === -1 ? local : local.slice(0, end);
+  if (path === '') return '/';
   return /^[\w\-.~!$&'()*+,;=:@/%]*$/.test(path) ? path : encodeURI(path.toWellFormed());
 }
