@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db, PgPool } from '../database/database.js';
 import { wireCity, wireText } from '../event-log/wire.js';
+import { SharedRead } from './shared-read.js';
 
 /** What the hub has to know about a stream. */
 export interface StreamRow {
@@ -38,6 +39,7 @@ const RECENT = '60 seconds';
 export class StreamLogRepository {
   readonly #tail: string;
   readonly #ranges: string;
+  readonly #byId = new SharedRead<StreamRow>((ids) => this.#streams('streams-by-id', 'where id = any($1::int[])', [ids]));
 
   constructor(
     private readonly db: Db,
@@ -93,8 +95,9 @@ export class StreamLogRepository {
     return this.#streams('streams-by-name', 'where name = any($1::text[])', [names]);
   }
 
+  /** A thousand clients that reconnect at once ask for the floors together, not a thousand times. */
   async byId(ids: readonly number[]): Promise<StreamRow[]> {
-    return this.#streams('streams-by-id', 'where id = any($1::int[])', [ids]);
+    return this.#byId.read(ids);
   }
 
   async #streams(name: string, where: string, values: unknown[]): Promise<StreamRow[]> {
