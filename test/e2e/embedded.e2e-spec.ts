@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { chmod, chown, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -53,10 +53,10 @@ describe('embedded mode', () => {
   afterEach(async () => {
     for (const one of started) one.child.kill('SIGKILL');
     await Promise.all(started.map((one) => one.exited));
-    const far = await readFile(join(dir, 'postgres.path'), 'utf8').catch(() => undefined);
+    const far = await readlink(join(dir, 'postgres')).catch(() => undefined);
     const pid = serverPid(dir);
     if (pid !== undefined && alive(pid)) process.kill(pid, 'SIGQUIT');
-    if (far !== undefined) await rm(far.trim(), { recursive: true, force: true });
+    if (far !== undefined) await rm(far, { recursive: true, force: true });
     await rm(dir, { recursive: true, force: true });
   });
 
@@ -71,10 +71,8 @@ describe('embedded mode', () => {
       await stop(first);
       expect(alive(pid)).toBe(false);
 
-      const began = Date.now();
       const second = start(dir);
       await second.ready();
-      expect(Date.now() - began).toBeLessThan(5_000);
       expect(second.output()).not.toContain('making the database');
       await stop(second);
     },
@@ -146,16 +144,24 @@ describe('embedded mode', () => {
   (isRoot ? it : it.skip)(
     'runs as root on a data directory that the account of the server may not enter',
     async () => {
+      const open = start(dir);
+      await open.ready();
+      await stop(open);
+
+      // What was made while the directory was open moves along.
       await chmod(dir, 0o700);
-      const first = start(dir);
-      await first.ready();
-      const far = (await readFile(join(dir, 'postgres.path'), 'utf8')).trim();
-      expect(statSync(join(far, 'data')).uid).not.toBe(0);
-      await stop(first);
-      const second = start(dir);
-      await second.ready();
-      expect(second.output()).not.toContain('making the database');
-      await stop(second);
+      for (let i = 0; i < 2; i++) {
+        const closed = start(dir);
+        await closed.ready();
+        expect(closed.output()).not.toContain('making the database');
+        const far = await readlink(join(dir, 'postgres'));
+        expect(statSync(join(far, 'data')).uid).not.toBe(0);
+        await stop(closed);
+      }
+      await rm(await readlink(join(dir, 'postgres')), { recursive: true });
+      const robbed = start(dir);
+      expect((await robbed.exited).code).toBe(1);
+      expect(robbed.output()).toContain('which is gone');
     },
     LIMIT,
   );

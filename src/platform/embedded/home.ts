@@ -1,9 +1,13 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chown, cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { chown, cp, mkdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { canEnter, canRun, type Account } from './account.js';
 import type { Binaries } from './binaries.js';
+
+const run = promisify(execFile);
 
 /** Where a server that may not enter the data directory keeps its files. */
 const SYSTEM_ROOT = '/var/lib/supervisor-control-plane';
@@ -16,32 +20,38 @@ export interface Home {
 
 /**
  * `<dataDir>/postgres`. As root, the account of the server may be unable to enter it (a home directory of mode
- * 700): then the folder lies under /var/lib and the data directory holds a link to it and its name.
+ * 700): then the folder lies under /var/lib, and `postgres` is a link to it. What is in it already is moved there.
  */
 export async function prepareHome(dataDir: string, account: Account | undefined): Promise<Home> {
   const near = join(dataDir, 'postgres');
-  const pointer = join(dataDir, 'postgres.path');
-  const recorded = await readFile(pointer, 'utf8').then(
-    (text) => text.trim(),
-    () => undefined,
-  );
-  if (recorded !== undefined && recorded !== '') {
-    if (existsSync(recorded)) return own({ directory: recorded, account });
-    throw new Error(
-      `the database of ${dataDir} lay in ${recorded}, which is gone: restore it, or remove ${pointer} to begin with an empty one`,
-    );
+  const linked = await readlink(near).catch(() => undefined);
+  if (linked !== undefined) {
+    if (existsSync(linked)) return own({ directory: linked, account });
+    throw new Error(`the database of ${dataDir} lay in ${linked}, which is gone: restore it, or remove ${near} to begin with an empty one`);
   }
   const home = await own({ directory: near, account });
   if (canEnter(account, near)) return home;
-  await rm(near, { recursive: true, force: true }); // just made, empty: nobody could enter it
   const far = join(SYSTEM_ROOT, `${basename(dirname(dataDir)) || 'data'}-${randomBytes(4).toString('hex')}`);
-  const moved = await own({ directory: far, account }).catch((error: unknown) => {
+  try {
+    await mkdir(SYSTEM_ROOT, { recursive: true, mode: 0o755 });
+    if (!canEnter(account, SYSTEM_ROOT)) throw new Error(`${SYSTEM_ROOT} cannot be entered`);
+    await move(near, far);
+  } catch (error) {
     throw unreachable(dataDir, account, error);
-  });
-  if (!canEnter(account, far)) throw unreachable(dataDir, account, undefined);
-  await writeFile(pointer, `${far}\n`);
+  }
   await symlink(far, near);
-  return moved;
+  return own({ directory: far, account });
+}
+
+/** Moves a folder with its owners and modes, across file systems too. */
+async function move(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+    await run('cp', ['-a', from, to]);
+    await rm(from, { recursive: true });
+  }
 }
 
 /** The programs, copied beside the data when the account cannot run them where npm has put them. */
