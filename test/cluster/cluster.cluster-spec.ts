@@ -64,10 +64,8 @@ describe('the cluster', () => {
 
     const city = await openStream(`${cluster.url}/v0/city/tour/events/stream?after_seq=0`, { headers: authorization });
     await city.until((f) => f.data?.type === 'city.created');
-    const before = Date.now();
     await client.post('/v0/city/tour/events', { type: 'demo.said', actor: 'someone', message: 'hello' });
-    await city.until((f) => f.data?.type === 'demo.said');
-    expect(Date.now() - before).toBeLessThan(2_000); // not held back by a buffer
+    await city.until((f) => f.data?.type === 'demo.said', 10_000); // a buffer would hold it until a heartbeat, 15 s later
     await city.close();
 
     for (const step of ['stop', 'start', 'unregister']) {
