@@ -106,7 +106,7 @@ export class EventStreams {
     if (position !== undefined && !isOpaque(position.value)) parseComposite(position.value, position.what);
     await this.#ready();
     const group = await this.hub.supervisorGroup(request.cities, request.types);
-    const start = position === undefined ? new Map<number, Start>() : await this.#starts(position.value, position.what, group);
+    const start = position === undefined ? new Map<number, Start>() : await this.#starts(position.value, position.what, group, request.cities);
     for (const s of group.source.streams) if (!start.has(s.id)) start.set(s.id, { pos: this.hub.streams.get(s.id)?.head ?? s.position });
     await this.hub.caughtUp();
     return this.#opening(group.channel, request.keyId, (subscriber) => {
@@ -129,7 +129,12 @@ export class EventStreams {
   }
 
   /** Where each stream of the feed begins for a client with this cursor. */
-  async #starts(value: string, what: string, group: SupervisorGroup): Promise<Map<number, Start>> {
+  async #starts(
+    value: string,
+    what: string,
+    group: SupervisorGroup,
+    cities: readonly string[] | undefined,
+  ): Promise<Map<number, Start>> {
     const wanted = await this.#wanted(value, what);
     const supervisor = this.hub.stream(SUPERVISOR_STREAM)!;
     const since = wanted.get(supervisor.id);
@@ -145,7 +150,7 @@ export class EventStreams {
       if (named !== undefined && pos < s.head) old.push({ stream: s, pos });
       starts.set(id, { pos });
     }
-    await this.#gone(wanted, what, starts, old);
+    await this.#gone(wanted, what, cities, starts, old);
     await this.#assertKept(old, (s, floor) => `${s.name}:${floor}`);
     return starts;
   }
@@ -154,12 +159,15 @@ export class EventStreams {
   async #gone(
     wanted: ReadonlyMap<number, number>,
     what: string,
+    cities: readonly string[] | undefined,
     starts: Map<number, Start>,
     old: { stream: Pick<StreamState, 'id' | 'name'>; pos: number }[],
   ): Promise<void> {
     const ids = [...wanted.keys()].filter((id) => !this.hub.streams.has(id));
     if (ids.length === 0) return;
     for (const row of await this.hub.repository.byId(ids)) {
+      // Not even the head of a city that the client may not see, or has not asked for, shows in an id or a refusal.
+      if (cities !== undefined && !cities.includes(row.name)) continue;
       const pos = wanted.get(row.id)!;
       if (pos > row.head) throw ahead(what, `${row.name}:${pos}`, `${row.name}:${row.head}`);
       if (pos === row.head) continue;
