@@ -1,0 +1,243 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startStack, type Stack } from '../support/app.js';
+import { contract, type DocumentedOperation } from '../support/contract.js';
+import { adminAt } from '../support/database.js';
+import { api, type Api } from '../support/http.js';
+import { expectRefusal } from '../support/refusal.js';
+import { eventually, openStream } from '../support/sse.js';
+import { watchState, type Witness } from '../support/unchanged.js';
+
+/** Every operation times every kind of key: who may not comes to nothing, and no byte of a foreign city gets out. */
+const { operations } = contract();
+const isPublic = (o: DocumentedOperation): boolean => o.definition.security?.length === 0;
+const GUARDED = operations.filter((o) => !isPublic(o));
+const MUTATIONS = GUARDED.filter((o) => o.method !== 'GET');
+const target = (o: DocumentedOperation, city: string): string => o.path.replace('{cityName}', city).replace('{id}', '0123456789ab');
+const BODIES: Readonly<Record<string, object>> = {
+  'post-v0-city': { dir: 'made', provider: 'loopback' },
+  'post-v0-cities-register': { dir: 'secret' },
+  'patch-v0-city-by-city-name': { suspended: true },
+  'emit-event': { type: 'note.taken', actor: 'x' },
+  'create-key': { name: 'made' },
+};
+const SECRET = 'secret';
+
+let stack: Stack;
+let witness: Witness;
+const keys = new Map<string, string>();
+const as = (key: string, replica = 0): Api => api(stack.urls[replica]!, { Authorization: `Bearer ${keys.get(key) ?? key}` });
+
+async function key(name: string, scope: 'read' | 'write', cities?: readonly string[], revoked = false): Promise<void> {
+  const id = createHash('md5').update(name).digest('hex').slice(0, 12);
+  const token = `svc_${id}_${createHash('md5').update(`secret of ${name}`).digest('hex')}`;
+  const values = [id, name, createHash('sha256').update(token).digest(), scope, cities ?? null, revoked ? new Date() : null];
+  await adminAt(
+    stack.databaseUrl,
+    'insert into api_keys (id, name, hash, scope, cities, revoked_at) values ($1, $2, $3, $4, $5, $6)',
+    values,
+  );
+  keys.set(name, token);
+}
+
+async function done(accepted: { status: number; body: { request_id: string } }): Promise<void> {
+  expect(accepted.status).toBe(202);
+  await eventually(
+    async () => (await as('root').get(`/v0/events?payload_match=request_id%3D${accepted.body.request_id}`)).body.total > 0,
+    20_000,
+  );
+}
+
+beforeAll(async () => {
+  stack = await startStack({ config: { auth: 'keys' } });
+  await key('root', 'write');
+  await key('reader', 'read');
+  await key('mine', 'write', ['mine']);
+  await key('mine-reader', 'read', ['mine']);
+  await key('nothing', 'write', ['nowhere']);
+  await key('revoked', 'write', undefined, true);
+  for (const dir of ['mine', SECRET]) await done(await as('root').post('/v0/city', { dir, provider: 'loopback' }));
+  for (const step of ['stop', 'start']) await done(await as('root').post(`/v0/city/${SECRET}/${step}`));
+  await as('root').post(`/v0/city/${SECRET}/events`, { type: 'note.taken', actor: 'x', payload: { text: 'classified' } });
+  witness = await watchState(stack);
+}, 60_000);
+afterAll(async () => {
+  await witness.close();
+  await stack.stop();
+});
+
+describe('without a good key', () => {
+  it.each(GUARDED.map((o): [string, DocumentedOperation] => [`${o.method} ${o.path}`, o]))('%s is 401', async (_name, operation) => {
+    const path = target(operation, 'mine');
+    for (const authorization of [
+      undefined,
+      '',
+      'Bearer',
+      'Bearer x',
+      'Basic eDp5',
+      `Bearer svc_${'0'.repeat(12)}_${'0'.repeat(32)}`,
+      `Bearer ${keys.get('revoked')}`,
+      `Token ${keys.get('root')}`,
+      `${keys.get('root')}`,
+    ]) {
+      const header = { Authorization: authorization, 'X-SVC-Request': undefined };
+      const reply = await witness.unchangedBy(() => api(stack.urls[1]!).send(operation.method, path, BODIES[operation.id], header));
+      expectRefusal(reply, path, { status: 401, detail: 'unauthorized: …' });
+    }
+    const twice = await api(stack.urls[0]!).send(operation.method, `${path}?key=${keys.get('root')}&access_token=${keys.get('root')}`);
+    expect(twice.status).toBe(401);
+  });
+
+  it('only Host comes before the key; unknown paths and wrong methods tell nothing but that', async () => {
+    expect((await api(stack.urls[0]!).get('/v0/cities', { Host: 'evil.com' })).status).toBe(421);
+    expect((await api(stack.urls[0]!).get('/v0/nothing')).status).toBe(404);
+    expect((await api(stack.urls[0]!).delete('/v0/cities')).status).toBe(405);
+    expect((await as('root').post('/v0/city', '{', { 'X-SVC-Request': undefined })).body.code).toBe('csrf');
+  });
+});
+
+describe('a key of scope read', () => {
+  it.each(MUTATIONS.map((o): [string, DocumentedOperation] => [`${o.method} ${o.path}`, o]))('%s is 403', async (_name, operation) => {
+    for (const name of ['reader', 'mine-reader']) {
+      const path = target(operation, 'mine');
+      const reply = await witness.unchangedBy(() =>
+        as(name).send(operation.method, path, BODIES[operation.id], { 'X-SVC-Request': undefined }),
+      );
+      expectRefusal(reply, path, { status: 403, detail: 'forbidden: the API key may only read' });
+    }
+  });
+
+  it('reads everything but keys', async () => {
+    for (const operation of GUARDED.filter((o) => o.method === 'GET' && !o.path.endsWith('/stream'))) {
+      const reply = await as('reader', 1).get(target(operation, SECRET));
+      expect({ id: operation.id, status: reply.status }).toEqual({ id: operation.id, status: operation.id === 'list-keys' ? 403 : 200 });
+    }
+  });
+});
+
+describe('a key limited to another city', () => {
+  const cityOperations = GUARDED.filter((o) => o.path.includes('{cityName}'));
+
+  it.each(cityOperations.map((o): [string, DocumentedOperation] => [`${o.method} ${o.path}`, o]))(
+    '%s answers as if the city did not exist',
+    async (_name, operation) => {
+      for (const name of ['mine', 'nothing']) {
+        const ask = async (city: string): Promise<{ status: number; text: string }> => {
+          const path = target(operation, city);
+          const reply = await witness.unchangedBy(() => as(name).send(operation.method, path, BODIES[operation.id]));
+          return { status: reply.status, text: reply.text.replaceAll(city, 'CITY') };
+        };
+        const [hidden, absent] = [await ask(SECRET), await ask('absent')];
+        expect(hidden).toEqual(absent);
+        expect([403, 404]).toContain(hidden.status);
+      }
+    },
+  );
+
+  it('may not make cities, register directories or manage keys', async () => {
+    for (const [path, body] of [
+      ['/v0/city', { dir: 'more', provider: 'loopback' }],
+      ['/v0/city', { dir: 'more', name: SECRET, provider: 'loopback' }],
+      ['/v0/cities/register', { dir: SECRET }],
+      ['/v0/keys', { name: 'more' }],
+    ] as const) {
+      const reply = await witness.unchangedBy(() => as('mine').post(path, body));
+      expect([403, 409]).toContain(reply.status);
+      expect({ path, code: reply.body.code }).toEqual({ path, code: 'forbidden' });
+    }
+    expectRefusal(await as('mine').delete('/v0/keys/0123456789ab'), '/v0/keys/0123456789ab', { status: 403, detail: 'forbidden: …' });
+  });
+
+  it('learns nothing of other cities from lists, filters, positions and cursors', async () => {
+    const full = (await as('root').get('/v0/events?limit=1')).body.event_cursor as string;
+    const head = Number(new RegExp(`${SECRET}:(\\d+)`).exec(full)![1]);
+    const supervisor = Number(/__supervisor__:(\d+)/.exec(full)![1]);
+    const paths = [
+      '/v0/cities',
+      '/v0/events?limit=1000',
+      `/v0/events?cities=${SECRET}`,
+      `/v0/events?cities=mine,${SECRET}`,
+      '/v0/events?type=request.result.city.create',
+      `/v0/events?payload_match=name%3D${SECRET}`,
+      '/v0/events?payload_match=text%3Dclassified',
+      '/v0/events?after_cursor=__supervisor__:0',
+      `/v0/events?after_cursor=__supervisor__:0,${SECRET}:0`,
+      `/v0/events?after_cursor=__supervisor__:0,mine:0,${SECRET}:${head - 1}&limit=1`,
+    ];
+    for (const path of paths) {
+      for (const name of ['mine', 'mine-reader', 'nothing']) {
+        const reply = await as(name, 1).get(path);
+        // What the key itself named may be in the path of a problem; nothing else of the city.
+        expect({ path, name, status: reply.status, leaks: reply.status === 200 && reply.text.includes(SECRET) }).toEqual({
+          path,
+          name,
+          status: 200,
+          leaks: false,
+        });
+        expect(reply.text).not.toContain('classified');
+      }
+    }
+    // A position beyond the head of a hidden city looks like one of a city that does not exist.
+    for (const beyond of [`${SECRET}:${head + 1}`, `${SECRET}:${head}`, 'absent:5']) {
+      const reply = await as('mine').get(`/v0/events?after_cursor=__supervisor__:${supervisor},${beyond}`);
+      expect({ beyond, status: reply.status }).toEqual({ beyond, status: 200 });
+    }
+    const accepted = await as('mine').post('/v0/city/mine/stop');
+    expect(accepted.status).toBe(202);
+    expect(accepted.body.event_cursor).toMatch(/^__supervisor__:\d+,mine:\d+$/);
+    await done(accepted as never);
+    await done(await as('mine').post('/v0/city/mine/start'));
+  });
+
+  it('receives nothing of other cities on any stream, in frames, ids and refusals', async () => {
+    const full = (await as('root').get('/v0/events?limit=1')).body.event_cursor as string;
+    const head = Number(new RegExp(`${SECRET}:(\\d+)`).exec(full)![1]);
+    const queries = [
+      '',
+      '?after_cursor=__supervisor__:0',
+      `?after_cursor=__supervisor__:0,mine:0,${SECRET}:0`,
+      `?cities=${SECRET}`,
+      `?cities=mine,${SECRET}&after_cursor=__supervisor__:0,${SECRET}:0`,
+      `?after_cursor=__supervisor__:0,mine:0,${SECRET}:${head + 1000}`,
+    ];
+    const headers = { Authorization: `Bearer ${keys.get('mine')}` };
+    const streams = await Promise.all(queries.map((query, i) => openStream(`${stack.urls[i % 2]}/v0/events/stream${query}`, { headers })));
+    for (const step of ['stop', 'start']) await done(await as('root').post(`/v0/city/${SECRET}/${step}`));
+    await as('root').post(`/v0/city/${SECRET}/events`, { type: 'note.hidden', actor: 'x' });
+    await as('root').post('/v0/city/mine/events', { type: 'note.shown', actor: 'x' });
+    for (const [i, stream] of streams.entries()) {
+      if (queries[i] === `?cities=${SECRET}`) await stream.untilAll((frames) => frames.length > 2);
+      else await stream.until((f) => f.data?.type === 'note.shown' || stream.response.status !== 200).catch(() => undefined);
+      expect({ query: queries[i], status: stream.response.status }).toEqual({ query: queries[i], status: 200 });
+      expect({ query: queries[i], leak: stream.frames.find((f) => JSON.stringify(f).includes(SECRET)) }).toEqual({
+        query: queries[i],
+        leak: undefined,
+      });
+      await stream.close();
+    }
+  });
+
+  it('receives nothing of a city that has been unregistered, however old the position it names', async () => {
+    const path = `/v0/events/stream?after_cursor=__supervisor__:0,mine:0,${SECRET}:0`;
+    await done(await as('root').post(`/v0/city/${SECRET}/unregister`));
+    const headers = { Authorization: `Bearer ${keys.get('mine')}` };
+    for (const url of stack.urls) {
+      const stream = await openStream(url + path, { headers });
+      await as('root').post('/v0/city/mine/events', { type: 'note.last', actor: 'x' });
+      await stream.until((f) => f.data?.type === 'note.last');
+      expect(stream.frames.filter((f) => JSON.stringify(f).includes(SECRET))).toEqual([]);
+      await stream.close();
+      const listed = await as('mine').get(`/v0/events?after_cursor=__supervisor__:0,mine:0,${SECRET}:0`);
+      expect({ status: listed.status, leaks: listed.text.includes(SECRET) }).toEqual({ status: 200, leaks: false });
+    }
+  });
+});
+
+it('public pages tell no city and no secret', async () => {
+  for (const operation of operations.filter(isPublic)) {
+    const reply = await api(stack.urls[0]!).get(operation.path);
+    expect(reply.status).toBe(200);
+    if (operation.id !== 'get-events-line-schema')
+      expect({ id: operation.id, leaks: /\bmine\b|secret/.test(reply.text) }).toEqual({ id: operation.id, leaks: false });
+  }
+});
