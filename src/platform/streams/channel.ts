@@ -22,7 +22,8 @@ export interface ChannelSource {
 const RING_FRAMES = 4_096;
 const RING_BYTES = 8 << 20;
 const TRIM_SLACK = 512;
-const SLICE_MS = 4;
+/** A sweep lets requests through this often. They wait for a slice or two, so it is about what a request costs. */
+const SLICE_MS = 1;
 const JOIN_MS = 10;
 const CHUNK_BYTES = 128 * 1024;
 const RETRY_REPLAY_MS = 250;
