@@ -50,10 +50,11 @@ export class Checkpoints {
   }
 
   advance(streamId: number, seq: number): void {
+    if (this.#writing !== undefined) this.#movedMeanwhile.set(streamId, seq);
     if (this.#base === undefined) return;
     this.#moved.set(streamId, seq);
-    if (this.#writing !== undefined) this.#movedMeanwhile.set(streamId, seq);
-    else if (this.#moved.size > MOVED_LIMIT && performance.now() - this.#writtenAt > this.#interval()) this.#writing = this.#step();
+    if (this.#writing === undefined && this.#moved.size > MOVED_LIMIT && performance.now() - this.#writtenAt > this.#interval())
+      this.#writing = this.#step();
   }
 
   /** Makes the first base. Called before the first subscriber that needs one; ids are composite until it is there. */
@@ -127,10 +128,10 @@ export class Checkpoints {
 
   async #write(make: () => Promise<Base>): Promise<void> {
     this.#movedMeanwhile = new Map();
-    const first = this.#base === undefined;
     try {
       const base = await make();
-      this.#moved = first ? differences(base, this.vector()) : this.#movedMeanwhile;
+      // Streams that moved and left meanwhile are among them: only what was told here is complete.
+      this.#moved = this.#movedMeanwhile;
       this.#base = base;
     } catch (error) {
       this.log.debug({ err: error }, 'a stream cursor could not be stored');
@@ -139,10 +140,4 @@ export class Checkpoints {
       this.#writing = undefined;
     }
   }
-}
-
-function differences(base: Base, vector: ReadonlyMap<number, number>): Map<number, number> {
-  const moved = new Map<number, number>();
-  for (const [id, seq] of vector) if (base.seqOf(id) !== seq) moved.set(id, seq);
-  return moved;
 }

@@ -106,8 +106,9 @@ export class EventStreams {
     if (position !== undefined && !isOpaque(position.value)) parseComposite(position.value, position.what);
     await this.#ready();
     const group = await this.hub.supervisorGroup(request.cities, request.types);
-    const start = position === undefined ? new Map<number, Start>() : await this.#starts(position.value, position.what, group, request.cities);
-    for (const s of group.source.streams) if (!start.has(s.id)) start.set(s.id, { pos: this.hub.streams.get(s.id)?.head ?? s.position });
+    const start =
+      position === undefined ? new Map<number, Start>() : await this.#starts(position.value, position.what, group, request.cities);
+    if (position === undefined) for (const { id } of group.source.streams) start.set(id, { pos: this.hub.streams.get(id)!.head });
     await this.hub.caughtUp();
     return this.#opening(group.channel, request.keyId, (subscriber) => {
       subscriber.next = group.channel.end;
@@ -129,12 +130,7 @@ export class EventStreams {
   }
 
   /** Where each stream of the feed begins for a client with this cursor. */
-  async #starts(
-    value: string,
-    what: string,
-    group: SupervisorGroup,
-    cities: readonly string[] | undefined,
-  ): Promise<Map<number, Start>> {
+  async #starts(value: string, what: string, group: SupervisorGroup, cities: readonly string[] | undefined): Promise<Map<number, Start>> {
     const wanted = await this.#wanted(value, what);
     const supervisor = this.hub.stream(SUPERVISOR_STREAM)!;
     const since = wanted.get(supervisor.id);

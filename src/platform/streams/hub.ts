@@ -195,7 +195,10 @@ export class StreamHub implements Feed, OnModuleInit {
   #warmUp(): void {
     this.left.clear();
     for (const s of this.streams.values()) {
-      if (s.groups.size === 0) s.position = s.known;
+      if (s.groups.size === 0 && s.position !== s.known) {
+        s.position = s.known;
+        this.checkpoints.advance(s.id, s.position);
+      }
       if (s.head > s.position) this.#dirty.add(s);
     }
   }
@@ -294,7 +297,8 @@ export class StreamHub implements Feed, OnModuleInit {
     s.active = false;
     if (this.#hot(s) && s.position < s.head) return;
     for (const group of s.groups.values()) this.#finish(group.channel);
-    if (this.#groups.size > 0) this.left.set(s.id, { name: s.name, head: s.position });
+    if (this.#groups.size === 0) this.checkpoints.advance(s.id, s.head);
+    else this.left.set(s.id, { name: s.name, head: s.position });
     this.streams.delete(s.id);
     this.#byName.delete(s.name);
     this.#dirty.delete(s);

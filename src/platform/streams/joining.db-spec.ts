@@ -77,4 +77,26 @@ describe('the feed of a changing set of cities', () => {
     const frames = await stream.untilAll((all) => of(all).length >= 6);
     expect(of(frames)).toEqual([1, 2, 3, 4, 5, 6]);
   });
+
+  it('a city that leaves while a stream is being opened is delivered to its end, and named by the ids until then', async () => {
+    const name = fresh();
+    await a.join(name);
+    const first = await open(`${b.url}/sup`);
+    const { id } = await first.until((f) => f.event === 'heartbeat' && f.id!.includes(`${name}:1`));
+    const gone = { arrived: false };
+    b.failpoints.arm('stream.after_headers', async () => {
+      await a.emit(name, 3);
+      await a.leave(name);
+      await first.until((f) => f.event === 'tagged_event' && f.data.city === name && f.data.type === 'city.unregister_requested');
+      for (let i = 0; i < 400 && b.hub.stream(name) !== undefined; i++) await new Promise((resolve) => setTimeout(resolve, 5));
+      gone.arrived = b.hub.stream(name) === undefined;
+    });
+    const resumed = await open(`${b.url}/sup`, id);
+    const frames = await resumed.untilAll((all) => all.filter((f) => f.event === 'tagged_event' && f.data.city === name).length >= 4);
+    b.failpoints.disarm();
+    expect(gone.arrived).toBe(true);
+    const own = frames.filter((f) => f.event === 'tagged_event' && f.data.city === name);
+    expect(own.map((f) => f.data.seq)).toEqual([2, 3, 4, 5]);
+    expect(own.map((f) => new RegExp(`${name}:(\\d+)`).exec(f.id!)?.[1])).toEqual(['2', '3', '4', '5']);
+  });
 });

@@ -16,6 +16,8 @@ export interface FeedStream {
 
 export interface Feed {
   readonly streams: ReadonlyMap<number, FeedStream>;
+  /** Streams that were part of it; some subscribers may still have to get what these said. */
+  readonly left: ReadonlyMap<number, { readonly name: string }>;
   /** Changes whenever a stream joins or leaves. */
   readonly version: number;
 }
@@ -90,13 +92,17 @@ export class SupervisorSource implements ChannelSource {
   #position(elsewhere: ReadonlyMap<number, number>, lag?: ReadonlyMap<number, Lag>): Position {
     if (this.streams.length <= COMPOSITE_LIMIT) return this.#composite(elsewhere, lag);
     if (!this.checkpoints.ready) void this.checkpoints.prepare();
-    const visible = (id: number): boolean => this.inFeed(this.feed.streams.get(id)?.name ?? '');
+    const visible = (id: number): boolean => this.inFeed(this.feed.streams.get(id)?.name ?? this.feed.left.get(id)?.name ?? '');
     return this.checkpoints.position(elsewhere, visible) ?? this.#composite(elsewhere, lag);
   }
 
   #composite(elsewhere: ReadonlyMap<number, number>, lag: ReadonlyMap<number, Lag> | undefined): CompositePosition {
     const streams = this.streams.map((s) => ({ id: s.id, name: s.name, seq: elsewhere.get(s.id) ?? s.position }));
-    for (const [id, l] of lag ?? []) if (l.name !== undefined && !this.feed.streams.has(id)) streams.push({ id, name: l.name, seq: l.pos });
+    for (const [id, seq] of elsewhere) {
+      if (this.feed.streams.has(id)) continue;
+      const name = lag?.get(id)?.name ?? this.feed.left.get(id)?.name;
+      if (name !== undefined) streams.push({ id, name, seq });
+    }
     if (streams.length > this.streams.length) streams.sort((a, b) => byteOrder(a.name, b.name));
     return new CompositePosition(streams);
   }
