@@ -12,7 +12,9 @@ export function checkConnections(history: History, violations: Violations): void
     silence(connection, history, violations);
     const said = connection.frames.some((f) => f.id !== undefined);
     const { closedAt, closedBy, openedAt } = connection;
-    if (!said && closedBy === 'server' && closedAt !== undefined && closedAt - openedAt < AT_ONCE_MS) {
+    // A replica that was told to end while the stream was being opened has said `retry` and is excused.
+    const terminated = history.faults.some((f) => f.name === 'terminate' && f.replica === connection.replica && near(f.from, connection));
+    if (!said && !terminated && closedBy === 'server' && closedAt !== undefined && closedAt - openedAt < AT_ONCE_MS) {
       const message = `${connection.subscriber} on ${connection.replica}: 200, then the end after ${closedAt - openedAt} ms without a frame`;
       violations.add('pre-header errors', message, { ...connection, frames: connection.frames.slice(0, 3) });
     }
@@ -25,9 +27,13 @@ export function checkConnections(history: History, violations: Violations): void
   }
 }
 
+function near(at: number, { sentAt, closedAt }: Connection): boolean {
+  return at > sentAt - AT_ONCE_MS * 6 && at < (closedAt ?? Infinity);
+}
+
 function silence(connection: Connection, history: History, violations: Violations): void {
   const { frames, openedAt, closedAt } = connection;
-  const paused = history.faults.filter((f) => f.pause === true && f.replica === connection.replica);
+  const paused = history.faults.filter((f) => f.pause === true && (f.replica ?? connection.replica) === connection.replica);
   const limit = history.heartbeatMs + SLACK_MS;
   let last = openedAt;
   const times = [...frames.map((f) => f.at), ...(closedAt === undefined ? [] : [closedAt])];

@@ -6,7 +6,7 @@ import { Proxy } from './proxy.js';
 
 /** Built for the run alone, so that nobody's next build disturbs it. */
 const ENTRY = fileURLToPath(new URL('../../.chaos/src/entry/serve.js', import.meta.url));
-const READY_WITHIN_MS = 30_000;
+const READY_WITHIN_MS = 90_000;
 const RESTART_MS = 250;
 
 export interface FleetOptions {
@@ -18,6 +18,7 @@ export interface FleetOptions {
   readonly heartbeatMs: number;
   /** The failpoints of a process that is about to start; '' arms none. */
   readonly failpoints: (member: Member) => string;
+  readonly onTerminate: (member: Member) => void;
   readonly onExit: (member: Member, exit: Exit) => void;
 }
 
@@ -99,7 +100,10 @@ export class Member {
     if (signal === 'SIGSTOP') this.paused = this.#child !== undefined;
     if (signal === 'SIGCONT') this.paused = false;
     if (signal === 'SIGKILL') this.#asked = true;
-    if (signal === 'SIGTERM') this.#termAt ??= performance.now();
+    if (signal === 'SIGTERM' && this.#child !== undefined && this.#termAt === undefined) {
+      this.#termAt = performance.now();
+      this.options.onTerminate(this);
+    }
     return this.#child?.kill(signal) ?? false;
   }
 

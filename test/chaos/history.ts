@@ -90,7 +90,7 @@ export interface Fault {
   readonly from: number;
   to: number;
   readonly replica?: string;
-  /** The replica could not run at all: its streams may be silent for so long. */
+  /** The replica (all of them, when none is named) could not run at all: its streams may be silent for so long. */
   readonly pause?: boolean;
 }
 

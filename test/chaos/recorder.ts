@@ -1,5 +1,8 @@
 import { emptyHistory, type Connection, type Fault, type History, type Refusal } from './history.js';
 
+const TICK_MS = 50;
+const LATE_MS = 250;
+
 /** The run's one clock and the history that grows with it. */
 export class Recorder {
   readonly history: History;
@@ -21,6 +24,17 @@ export class Recorder {
 
   refused(refusal: Omit<Refusal, 'at'>): void {
     this.history.refusals.push({ at: this.now(), ...refusal });
+  }
+
+  /** Notes when this process itself does not get to run: then the others do not either. Ends with the answer. */
+  watchMachine(): () => void {
+    let last = this.now();
+    const timer = setInterval(() => {
+      const now = this.now();
+      if (now - last > TICK_MS + LATE_MS) this.history.faults.push({ name: 'slow machine', from: last, to: now, pause: true });
+      last = now;
+    }, TICK_MS);
+    return () => clearInterval(timer);
   }
 
   /** A fault that lasts until `to` is set. */

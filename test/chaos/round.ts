@@ -98,6 +98,7 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
     directory,
     heartbeatMs: HEARTBEAT_MS,
     failpoints: () => (failpoints.armed ? draw(random) : ''),
+    onTerminate: (member) => recorder.fault('terminate', member.name),
     onExit: (member, exit) => {
       recorder.fault(`exit ${exit.how}${member.armed === '' ? '' : ` (${member.armed})`}`, member.name);
       exits.push(exit.how === 'SIGKILL' && !exit.asked ? `failpoint ${/[^,=]+(?==kill)/.exec(member.armed)?.[0] ?? '?'}` : exit.how);
@@ -110,6 +111,7 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
   const workers = await Promise.all(make('worker', WORKERS));
   const members = [...apis, ...workers];
   const clients: Client[] = [];
+  const watching = recorder.watchMachine();
   try {
     for (const member of members) member.start();
     await Promise.all(members.map((m) => m.ready()));
@@ -157,6 +159,7 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
       lateness: lateness(history),
     };
   } finally {
+    watching();
     await Promise.all(clients.map((c) => c.close()));
     await Promise.all(members.map((m) => m.close()));
     await postgres.restart();
@@ -199,7 +202,7 @@ function subscribe(recorder: Recorder, apis: readonly Member[], random: Random, 
 /** What a process's end says against it. A process that was paused could not hurry. */
 function judge(member: Member, { how, ready, stopMs, lastLines }: Exit, recorder: Recorder): Violation[] {
   const at = recorder.now();
-  const paused = recorder.history.faults.some((f) => f.pause === true && f.replica === member.name && f.to > at - STOP_MS);
+  const paused = recorder.history.faults.some((f) => f.pause === true && (f.replica ?? member.name) === member.name && f.to > at - STOP_MS);
   if (stopMs !== undefined && stopMs > STOP_MS && !paused) {
     return [
       { property: 'orderly stop', message: `${member.name} took ${Math.round(stopMs)} ms from SIGTERM to its end`, entries: [lastLines] },
