@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { CityCreated } from '../../contract/events/cities.events.js';
 import { maySee, type Principal } from '../../contract/principal.js';
-import { problem } from '../../contract/problems.js';
+import { problem, ProblemError } from '../../contract/problems.js';
 import type { AsyncAcceptedResponse } from '../../contract/scalars.js';
 import { AppConfig } from '../../platform/config/config.js';
 import { Db } from '../../platform/database/database.js';
@@ -145,6 +145,7 @@ export class CityCreationService {
     try {
       const held = await this.transactions.run((tx) => this.reservations.extend(tx, requestId, owner, RESERVED_S));
       if (!held && (await this.reservations.wasCommitted(this.db, requestId))) return 'committed';
+      if (!held && !(await this.#regain(creation))) return 'left';
       await undoScaffold(scaffold.plan, written);
       await this.transactions.run(async (tx) => {
         await this.reservations.delete(tx, requestId, owner);
@@ -154,6 +155,27 @@ export class CityCreationService {
     } catch (error) {
       this.log.warn({ err: error, request_id: requestId, city: facts.name }, 'a failed create could not be taken back; the sweeper will');
       return 'left';
+    }
+  }
+
+  /**
+   * After a sweeper has taken the reservation over the directory may be somebody else's, whose files are equal to those
+   * of this scaffold. They are touched only once nobody else has it.
+   */
+  async #regain({ requestId, dir, facts, scaffold }: Creation): Promise<boolean> {
+    try {
+      await this.conflicts.explain(facts.name, dir, () =>
+        this.transactions.run(async (tx) => {
+          const reservation = { dir, name: facts.name, requestId, scaffold: scaffold.plan };
+          await this.reservations.insert(tx, reservation, this.config.processId, RESERVED_S);
+          await this.conflicts.check(tx, facts.name, dir);
+        }),
+      );
+      return true;
+    } catch (error) {
+      if (!(error instanceof ProblemError)) throw error;
+      this.log.warn({ request_id: requestId, city: facts.name, dir, why: error.detail }, 'a create came too late to take itself back');
+      return false;
     }
   }
 }
