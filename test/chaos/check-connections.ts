@@ -3,6 +3,9 @@ import type { Violations } from './violations.js';
 
 /** What a busy machine may add to the heartbeat's interval. */
 const SLACK_MS = 2_500;
+/** Who is still being fed from the log has to wait for the database; the product ends such a stream after ten seconds. */
+const POSTGRES_AWAY = 'postgres immediate stop';
+const RECOVERY_MS = 2_000;
 /** A stream that ends in order within this time, and has said nothing, was never one. */
 const AT_ONCE_MS = 1_000;
 
@@ -33,7 +36,9 @@ function near(at: number, { sentAt, closedAt }: Connection): boolean {
 
 function silence(connection: Connection, history: History, violations: Violations): void {
   const { frames, openedAt, closedAt } = connection;
-  const paused = history.faults.filter((f) => f.pause === true && (f.replica ?? connection.replica) === connection.replica);
+  const away = history.faults.filter((f) => f.name === POSTGRES_AWAY).map((f) => ({ ...f, to: f.to + RECOVERY_MS }));
+  const stopped = history.faults.filter((f) => f.pause === true && (f.replica ?? connection.replica) === connection.replica);
+  const paused = [...away, ...stopped];
   const limit = history.heartbeatMs + SLACK_MS;
   let last = openedAt;
   const times = [...frames.map((f) => f.at), ...(closedAt === undefined ? [] : [closedAt])];

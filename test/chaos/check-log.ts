@@ -24,6 +24,12 @@ export function checkLog(history: History, log: LogIndex, violations: Violations
   for (const write of history.writes) if (write.kind === 'emit') logical.set(write.marker, [...(logical.get(write.marker) ?? []), write]);
   for (const [marker, writes] of logical) emitted(marker, writes, byMarker.get(marker) ?? [], log, violations);
   answers(history.writes, violations);
+  for (const write of history.writes) {
+    const { status = 0, problem } = write;
+    if (status >= 500 && status !== 503)
+      violations.add('no internal errors', `${write.kind} of ${write.city} was answered ${status}`, write);
+    if (status >= 400 && problem !== true) violations.add('no internal errors', `an answer of ${status} that is no problem`, write);
+  }
 }
 
 function dense({ final }: History, violations: Violations): void {

@@ -14,6 +14,7 @@ export const PROPERTIES = [
   'no silent stream',
   'pre-header errors',
   'idempotent',
+  'no internal errors',
   'stays up',
   'orderly stop',
 ] as const;

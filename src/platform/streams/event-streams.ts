@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { problem } from '../../contract/problems.js';
+import { problem, ProblemError } from '../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { AppConfig } from '../config/config.js';
 import { Failpoints } from '../failpoints/failpoints.js';
@@ -78,7 +78,26 @@ export class EventStreams {
   readonly #keyed = new Map<string, Set<Subscriber>>();
 
   /** @throws 400 invalid_cursor, 410 cursor_expired, 404 when the stream does not exist, 503. */
-  async openCity(request: CityStreamRequest): Promise<Opening> {
+  openCity(request: CityStreamRequest): Promise<Opening> {
+    return this.#unlessStopping(() => this.#openCity(request));
+  }
+
+  /** @throws 400 invalid_cursor, 410 cursor_expired, 503. */
+  openSupervisor(request: SupervisorStreamRequest): Promise<Opening> {
+    return this.#unlessStopping(() => this.#openSupervisor(request));
+  }
+
+  /** Whatever fails because the process stops under the request is no mistake of anybody's. */
+  async #unlessStopping(open: () => Promise<Opening>): Promise<Opening> {
+    try {
+      return await open();
+    } catch (error) {
+      if (error instanceof ProblemError || !this.hub.stopped) throw error;
+      throw problem('unavailable', 'this replica is stopping, connect again', { cause: error });
+    }
+  }
+
+  async #openCity(request: CityStreamRequest): Promise<Opening> {
     const position = asked(request.lastEventId, request.afterSeq, 'after_seq');
     const after = position === undefined ? undefined : parseSeq(position.value, position.what);
     await this.#ready();
@@ -100,8 +119,7 @@ export class EventStreams {
     });
   }
 
-  /** @throws 400 invalid_cursor, 410 cursor_expired, 503. */
-  async openSupervisor(request: SupervisorStreamRequest): Promise<Opening> {
+  async #openSupervisor(request: SupervisorStreamRequest): Promise<Opening> {
     const position = asked(request.lastEventId, request.afterCursor, 'after_cursor');
     if (position !== undefined && !isOpaque(position.value)) parseComposite(position.value, position.what);
     await this.#ready();
