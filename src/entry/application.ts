@@ -39,7 +39,7 @@ export async function startApplication(config: AppConfig, options: ApplicationOp
     config.role === 'worker'
       ? // A worker answers probes only, and those need no key.
         await createHttpApp(root, config.with({ auth: 'off' }), logger)
-      : await createHttpApp(root, config, logger, { extend: serveDocs(root) });
+      : await createHttpApp(root, config, logger, { extend: serveDocs });
   const lifecycle = app.get(Lifecycle);
   app.get(Readiness).register('lifecycle', () => (lifecycle.stopping ? 'the process is stopping' : undefined));
   try {

@@ -26,14 +26,13 @@ export class CitiesController {
     private readonly providers: ProvidersService,
   ) {}
 
+  @Operation({ id: 'get-v0-cities', summary: 'List the registered cities', tag: 'cities', response: SupervisorCitiesOutputBody })
   @Get('cities')
   @Header('content-type', 'application/json; charset=utf-8')
-  @Operation({ id: 'get-v0-cities', summary: 'List the registered cities', tag: 'cities', response: SupervisorCitiesOutputBody })
   list(@Caller() caller: Principal): Promise<string> {
     return this.cities.list(caller);
   }
 
-  @Get('city/:cityName')
   @Operation({
     id: 'get-v0-city-by-city-name',
     summary: 'Read a running city',
@@ -41,11 +40,11 @@ export class CitiesController {
     response: CityGetResponse,
     problems: ['city_not_found'],
   })
+  @Get('city/:cityName')
   get(@Param('cityName', { schema: CityNameParam }) name: string, @Caller() caller: Principal): Promise<CityGetResponse> {
     return this.cities.get(name, caller);
   }
 
-  @Patch('city/:cityName')
   @Operation({
     id: 'patch-v0-city-by-city-name',
     summary: 'Suspend or resume a running city',
@@ -53,6 +52,7 @@ export class CitiesController {
     response: OKResponseBody,
     problems: ['invalid_request', 'city_not_found'],
   })
+  @Patch('city/:cityName')
   async patch(
     @Param('cityName', { schema: CityNameParam }) name: string,
     @Body({ schema: CityPatchInputBody }) body: CityPatchInputBody,
@@ -62,7 +62,6 @@ export class CitiesController {
     return { status: 'ok' };
   }
 
-  @Get('city/:cityName/status')
   @Operation({
     id: 'get-v0-city-by-city-name-status',
     summary: 'What is going on in a running city; with `index`, once its event log has moved on',
@@ -71,6 +70,7 @@ export class CitiesController {
     headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S'],
     problems: ['city_not_found', 'unavailable'],
   })
+  @Get('city/:cityName/status')
   async status(
     @Param('cityName', { schema: CityNameParam }) name: string,
     @Query({ schema: StatusQuery }) query: StatusQuery,
@@ -82,7 +82,6 @@ export class CitiesController {
     return body;
   }
 
-  @Get('city/:cityName/health')
   @Operation({
     id: 'get-v0-city-by-city-name-health',
     summary: 'Whether a city runs',
@@ -90,11 +89,11 @@ export class CitiesController {
     response: HealthOutputBody,
     problems: ['city_not_found'],
   })
+  @Get('city/:cityName/health')
   health(@Param('cityName', { schema: CityNameParam }) name: string, @Caller() caller: Principal): Promise<HealthOutputBody> {
     return this.cities.health(name, caller);
   }
 
-  @Get('city/:cityName/readiness')
   @Operation({
     id: 'get-v0-city-by-city-name-readiness',
     summary: 'Readiness of providers and tools for a running city',
@@ -102,6 +101,7 @@ export class CitiesController {
     response: ReadinessResponse,
     problems: ['invalid_request', 'city_not_found'],
   })
+  @Get('city/:cityName/readiness')
   async readiness(
     @Param('cityName', { schema: CityNameParam }) name: string,
     @Query({ schema: ReadinessQuery }) query: ReadinessQuery,
@@ -111,7 +111,6 @@ export class CitiesController {
     return this.providers.readiness(query);
   }
 
-  @Get('city/:cityName/provider-readiness')
   @Operation({
     id: 'get-v0-city-by-city-name-provider-readiness',
     summary: 'Readiness of providers for a running city',
@@ -119,6 +118,7 @@ export class CitiesController {
     response: ProviderReadinessResponse,
     problems: ['invalid_request', 'city_not_found'],
   })
+  @Get('city/:cityName/provider-readiness')
   async providerReadiness(
     @Param('cityName', { schema: CityNameParam }) name: string,
     @Query({ schema: ProviderReadinessQuery }) query: ProviderReadinessQuery,

@@ -21,13 +21,13 @@ export class CityLifecycleController {
     private readonly lifecycle: CityLifecycleService,
   ) {}
 
-  @Post('city')
   @Operation({
     ...accepted,
     id: 'post-v0-city',
     summary: 'Create a city: scaffold its directory, register it and bring it up',
     problems: ['wrong_state', 'validation_failed', 'provider_not_ready', 'not_implemented'],
   })
+  @Post('city')
   create(
     @Body({ schema: CityCreateRequest }) body: CityCreateRequest,
     @Caller() caller: Principal,
@@ -36,13 +36,13 @@ export class CityLifecycleController {
     return this.creation.create(body, caller, key);
   }
 
-  @Post('cities/register')
   @Operation({
     ...accepted,
     id: 'post-v0-cities-register',
     summary: 'Attach a directory that already holds a city, and bring it up',
     problems: ['wrong_state', 'validation_failed', 'dependency_missing'],
   })
+  @Post('cities/register')
   register(
     @Body({ schema: CityRegisterRequest }) body: CityRegisterRequest,
     @Caller() caller: Principal,
@@ -51,13 +51,13 @@ export class CityLifecycleController {
     return this.registration.register(body, caller, key);
   }
 
-  @Post('city/:cityName/stop')
   @Operation({
     ...accepted,
     id: 'post-v0-city-by-city-name-stop',
     summary: 'Stop a city; it stays registered',
     problems: ['city_not_found', 'operation_in_progress'],
   })
+  @Post('city/:cityName/stop')
   stop(
     @Param('cityName', NAME) name: string,
     @Caller() caller: Principal,
@@ -66,13 +66,13 @@ export class CityLifecycleController {
     return this.lifecycle.stop(name, caller, key);
   }
 
-  @Post('city/:cityName/start')
   @Operation({
     ...accepted,
     id: 'post-v0-city-by-city-name-start',
     summary: 'Start a stopped city, or try a failed one again at once',
     problems: ['city_not_found', 'operation_in_progress'],
   })
+  @Post('city/:cityName/start')
   start(
     @Param('cityName', NAME) name: string,
     @Caller() caller: Principal,
@@ -81,13 +81,13 @@ export class CityLifecycleController {
     return this.lifecycle.start(name, caller, key);
   }
 
-  @Post('city/:cityName/unregister')
   @Operation({
     ...accepted,
     id: 'post-v0-city-by-city-name-unregister',
     summary: 'Take a city out of the registry; its directory is left alone',
     problems: ['city_not_found', 'operation_in_progress'],
   })
+  @Post('city/:cityName/unregister')
   unregister(
     @Param('cityName') name: string,
     @Caller() caller: Principal,

@@ -15,7 +15,6 @@ import { EventStreamsService } from './event-streams.service.js';
 export class EventStreamsController {
   constructor(private readonly service: EventStreamsService) {}
 
-  @Get('city/:cityName/events/stream')
   @Operation({
     id: 'stream-events',
     summary: "Stream a city's events, from a position or from now on",
@@ -26,6 +25,7 @@ export class EventStreamsController {
     ],
     problems: ['invalid_cursor', 'city_not_found', 'cursor_expired', 'no_providers'],
   })
+  @Get('city/:cityName/events/stream')
   async city(
     @Param('cityName', { schema: CityNameParam }) cityName: string,
     @Caller() caller: Principal,
@@ -36,7 +36,6 @@ export class EventStreamsController {
     await begin(reply, await this.service.openCity(cityName, caller, query, lastEventId(request)));
   }
 
-  @Get('events/stream')
   @Operation({
     id: 'stream-supervisor-events',
     summary: 'Stream the events of the supervisor and of every city',
@@ -47,6 +46,7 @@ export class EventStreamsController {
     ],
     problems: ['invalid_cursor', 'cursor_expired', 'no_providers'],
   })
+  @Get('events/stream')
   async supervisor(
     @Caller() caller: Principal,
     @Query({ schema: SupervisorStreamQuery }) query: SupervisorStreamQuery,

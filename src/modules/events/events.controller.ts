@@ -30,8 +30,6 @@ export class EventsController {
     private readonly rotation: RotationService,
   ) {}
 
-  @Get('city/:cityName/events')
-  @Header('content-type', JSON_TYPE)
   @Operation({
     id: 'get-v0-city-by-city-name-events',
     summary: "List a city's events",
@@ -45,6 +43,8 @@ export class EventsController {
     headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S'],
     problems: ['invalid_request', 'invalid_cursor', 'city_not_found', 'cursor_expired'],
   })
+  @Get('city/:cityName/events')
+  @Header('content-type', JSON_TYPE)
   async list(
     @Param('cityName', { schema: CityNameParam }) cityName: string,
     @Caller() caller: Principal,
@@ -56,7 +56,6 @@ export class EventsController {
     return page.json;
   }
 
-  @Post('city/:cityName/events')
   @Operation({
     id: 'emit-event',
     summary: 'Record an event',
@@ -68,6 +67,7 @@ export class EventsController {
     response: EventEmitOutputBody,
     problems: ['city_not_found', 'idempotency_mismatch'],
   })
+  @Post('city/:cityName/events')
   emit(
     @Param('cityName', { schema: CityNameParam }) cityName: string,
     @Caller() caller: Principal,
@@ -77,7 +77,6 @@ export class EventsController {
     return this.emits.emit(cityName, body, key, caller);
   }
 
-  @Post('city/:cityName/events/rotate')
   @Operation({
     id: 'rotate-events',
     summary: "Seal a city's active log",
@@ -87,6 +86,7 @@ export class EventsController {
     response: EventRotateResponse,
     problems: ['city_not_found'],
   })
+  @Post('city/:cityName/events/rotate')
   rotate(
     @Param('cityName', { schema: CityNameParam }) cityName: string,
     @Caller() caller: Principal,
@@ -95,8 +95,6 @@ export class EventsController {
     return this.rotation.rotate(cityName, caller);
   }
 
-  @Get('events')
-  @Header('content-type', JSON_TYPE)
   @Operation({
     id: 'get-v0-events',
     summary: 'List the events of the supervisor and of every city',
@@ -107,6 +105,8 @@ export class EventsController {
     response: SupervisorEventListOutputBody,
     problems: ['invalid_request', 'invalid_cursor', 'cursor_expired'],
   })
+  @Get('events')
+  @Header('content-type', JSON_TYPE)
   listAll(@Caller() caller: Principal, @Query({ schema: SupervisorEventsQuery }) query: SupervisorEventsQuery): Promise<string> {
     return this.supervisorEvents.list(query, caller);
   }

@@ -10,25 +10,25 @@ import { KeysService } from './keys.service.js';
 export class KeysController {
   constructor(private readonly keys: KeysService) {}
 
-  @Post()
   @Operation({ id: 'create-key', summary: 'Create an API key', status: 201, response: ApiKeyCreatedResponse, problems: ['conflict'] })
+  @Post()
   create(@Caller() caller: Principal, @Body({ schema: ApiKeyCreateInputBody }) body: ApiKeyCreateInput): Promise<ApiKeyCreatedResponse> {
     return this.keys.create(caller, body);
   }
 
-  @Get()
   @Operation({
     id: 'list-keys',
     summary: 'List the API keys that are not revoked',
     response: ListBodyApiKeyResponse,
     problems: ['forbidden'],
   })
+  @Get()
   list(@Caller() caller: Principal): Promise<ListBodyApiKeyResponse> {
     return this.keys.list(caller);
   }
 
-  @Delete(':id')
   @Operation({ id: 'delete-key', summary: 'Revoke an API key', response: OKResponseBody, problems: ['not_found'] })
+  @Delete(':id')
   async revoke(@Caller() caller: Principal, @Param('id', { schema: ApiKeyId }) id: string): Promise<{ status: string }> {
     await this.keys.revoke(caller, id);
     return { status: 'ok' };

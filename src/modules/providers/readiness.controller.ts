@@ -8,7 +8,6 @@ import { ProvidersService } from './providers.service.js';
 export class ReadinessController {
   constructor(private readonly providers: ProvidersService) {}
 
-  @Get('readiness')
   @Operation({
     id: 'get-v0-readiness',
     summary: 'Readiness of providers and tools on the worker hosts',
@@ -16,11 +15,11 @@ export class ReadinessController {
     response: ReadinessResponse,
     problems: ['invalid_request'],
   })
+  @Get('readiness')
   readiness(@Query({ schema: ReadinessQuery }) query: ReadinessQuery): Promise<ReadinessResponse> {
     return this.providers.readiness(query);
   }
 
-  @Get('provider-readiness')
   @Operation({
     id: 'get-v0-provider-readiness',
     summary: 'Readiness of providers on the worker hosts',
@@ -28,6 +27,7 @@ export class ReadinessController {
     response: ProviderReadinessResponse,
     problems: ['invalid_request'],
   })
+  @Get('provider-readiness')
   providerReadiness(@Query({ schema: ProviderReadinessQuery }) query: ProviderReadinessQuery): Promise<ProviderReadinessResponse> {
     return this.providers.providerReadiness(query);
   }

@@ -10,8 +10,6 @@ const document = eventsLinesSchema('../openapi.json');
 /** The machine-readable documents beside the OpenAPI document. */
 @Controller('schemas')
 export class SchemasController {
-  @Get('events.json')
-  @Header('content-type', JSON_SCHEMA)
   @Operation({
     id: 'get-events-line-schema',
     summary: 'The line schema of svc events',
@@ -20,6 +18,8 @@ export class SchemasController {
     contentType: JSON_SCHEMA,
     public: true,
   })
+  @Get('events.json')
+  @Header('content-type', JSON_SCHEMA)
   events(): Record<string, unknown> {
     return document;
   }

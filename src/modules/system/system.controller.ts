@@ -13,13 +13,12 @@ export class SystemController {
     private readonly metrics: Metrics,
   ) {}
 
-  @Get('health')
   @Operation({ id: 'get-health', summary: 'Health of the supervisor', response: SupervisorHealthOutputBody, public: true })
+  @Get('health')
   health(): SupervisorHealth | Promise<SupervisorHealth> {
     return this.system.health();
   }
 
-  @Get('ready')
   @Operation({
     id: 'get-ready',
     summary: 'Whether this process can serve',
@@ -28,12 +27,11 @@ export class SystemController {
     problems: ['unavailable'],
     public: true,
   })
+  @Get('ready')
   ready(): Promise<SupervisorReady> {
     return this.system.ready();
   }
 
-  @Get('metrics')
-  @Header('content-type', 'text/plain; version=0.0.4; charset=utf-8')
   @Operation({
     id: 'get-metrics',
     summary: 'Metrics of this process for Prometheus',
@@ -41,6 +39,8 @@ export class SystemController {
     contentType: 'text/plain',
     public: true,
   })
+  @Get('metrics')
+  @Header('content-type', 'text/plain; version=0.0.4; charset=utf-8')
   prometheus(): Promise<string> {
     return this.metrics.registry.metrics();
   }

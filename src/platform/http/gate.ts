@@ -3,7 +3,7 @@ import { problem, type ProblemError } from '../../contract/problems.js';
 import type { AppConfig } from '../config/config.js';
 import { Authenticator } from './authenticator.js';
 import { HostAllowList } from './host.js';
-import type { OperationSpec } from './operation.decorator.js';
+import type { OperationSpec } from './operation.js';
 import { CORS_HEADERS, OriginPolicy } from './origins.js';
 import type { ProblemRenderer } from './problem.renderer.js';
 import { authority, pathOf, REQUEST_ID_HEADER, requestId, setPrincipal } from './request.js';
@@ -85,7 +85,9 @@ export class Gate {
     if (long !== undefined) return this.renderer.send(long, request, reply);
     const path = pathOf(url);
     const allow = this.#routes.allow(path);
-    const why = allow === undefined ? problem('not_found', `no such path: ${shown(path)}`) : methodNotAllowed(allow);
+    // A route may give its request back (a directory without such a file); then the method was not what was wrong.
+    const missing = allow === undefined || allow.includes(request.method);
+    const why = missing ? problem('not_found', `no such path: ${shown(path)}`) : methodNotAllowed(allow);
     this.renderer.send(why, request, reply);
   };
 

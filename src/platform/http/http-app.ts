@@ -24,8 +24,8 @@ import { ContractValidationPipe } from './validation.pipe.js';
 export type RootModule = Type | DynamicModule;
 
 export interface HttpAppOptions {
-  /** Routes outside the typed contract (the document, its pages), added before Nest's. */
-  readonly extend?: (instance: FastifyInstance) => void;
+  /** Adds routes outside the typed contract (the document, its pages), before Nest's. */
+  readonly extend?: (app: NestFastifyApplication) => void;
 }
 
 const BODY_LIMIT = 1024 * 1024;
@@ -53,7 +53,6 @@ export async function createHttpApp(
   const gate = new Gate(config, renderer);
   const access = new AccessLog(log);
   const instance = createInstance(gate, renderer, access);
-  options.extend?.(instance);
 
   const app = await NestFactory.create<NestFastifyApplication>(root, new HttpAdapter(instance), {
     logger,
@@ -71,6 +70,7 @@ export async function createHttpApp(
   else if (config.auth === 'keys' && config.role !== 'worker') throw new Error('SVC_AUTH=keys needs an Authenticator in the root module');
   bound<Lifecycle>(app, Lifecycle)?.onStop('accept', 'http listener', () => stopAccepting(gate, instance));
   bound<Lifecycle>(app, Lifecycle)?.onStop('server', 'http application', () => app.close());
+  options.extend?.(app);
   await app.init();
   return app;
 }

@@ -1,74 +1,30 @@
-import { HttpCode } from '@nestjs/common';
-import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { applyDecorators, HttpCode, RequestMethod } from '@nestjs/common';
+import { METHOD_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import type { z } from 'zod';
-import type { ProblemName } from '../../contract/problems.js';
+import { documentation } from './operation.documentation.js';
+import { routeParameters, type OperationSpec } from './operation.js';
 
-/** A frame kind of a server-sent event stream: the `event:` name and the schema of its `data`. */
-export interface FrameSpec {
-  readonly event: string;
-  readonly data: z.ZodType;
-  /** What the frame's `id` looks like; text unless said. */
-  readonly id?: 'integer' | 'string';
-}
-
-/** Response headers that an operation may document beside `X-SVC-Request-Id`. */
-export type ResponseHeader = 'X-SVC-Index' | 'X-SVC-Cache-Age-S' | 'Retry-After';
-
-/** The contract entry of a route: what the document says and what the front door has to know. */
-export interface OperationSpec {
-  /** The contract's operation id, unique. */
-  readonly id: string;
-  readonly summary: string;
-  readonly description?: string;
-  /** The status of success; 200 unless said. */
-  readonly status?: number;
-  /** The registered schema of the success body; absent means no body. */
-  readonly response?: z.ZodType;
-  /** The media type of the success body when it is not JSON. */
-  readonly contentType?: string;
-  /** A stream of server-sent events instead of a body. */
-  readonly stream?: readonly FrameSpec[];
-  /** What it can fail with beyond what every operation can. */
-  readonly problems?: readonly ProblemName[];
-  readonly headers?: readonly ResponseHeader[];
-  /** No key needed, also with `SVC_AUTH=keys`. */
-  readonly public?: boolean;
-  readonly tag?: string;
-}
-
-export const OPERATION_METADATA = 'svc:operation';
+const MUTATIONS: ReadonlySet<RequestMethod> = new Set([RequestMethod.POST, RequestMethod.PUT, RequestMethod.PATCH, RequestMethod.DELETE]);
 
 /**
- * Declares a route as an operation of the contract. Every route carries one; the document is built from it.
+ * Declares a route as an operation of the contract. Every route carries one, above its `@Get`, `@Post` and so on:
+ * what the front door asks of a request and may answer depends on the method.
  *
  * @example @Operation({ id: 'create-bead', summary: 'Create a bead', status: 201, response: Bead, problems: ['conflict'] })
+ * @throws Error when it stands below the route's decorator.
  */
 export function Operation(spec: OperationSpec): MethodDecorator {
   return (target, key, descriptor) => {
+    const method = Reflect.getMetadata(METHOD_METADATA, descriptor.value as object) as RequestMethod | undefined;
+    if (method === undefined) throw new Error(`@Operation of ${spec.id} must stand above the decorator of its route`);
     const parameters = routeParameters(target.constructor, key);
     const readsQuery = parameters.some((p) => p.kind === RouteParamtypes.QUERY || p.kind === RouteParamtypes.REQUEST);
-    HttpCode(spec.status ?? 200)(target, key, descriptor);
-    RouteConfig({ operation: spec, noQuery: !readsQuery })(target, key, descriptor);
-    Reflect.defineMetadata(OPERATION_METADATA, spec, descriptor.value as object);
+    const tag = target.constructor.name.replace(/Controller$/, '').toLowerCase();
+    applyDecorators(
+      HttpCode(spec.status ?? 200),
+      RouteConfig({ operation: spec, noQuery: !readsQuery }),
+      documentation(spec, { mutation: MUTATIONS.has(method), parameters, tag }),
+    )(target, key, descriptor);
   };
-}
-
-/** A handler's parameter as its decorators declared it. */
-export interface RouteParameter {
-  /** One of RouteParamtypes, or undefined for a custom decorator. */
-  readonly kind: number | undefined;
-  readonly data: unknown;
-  readonly schema: unknown;
-  readonly factory: unknown;
-}
-
-/** The decorated parameters of a handler, read from Nest's metadata. */
-export function routeParameters(controller: object, key: string | symbol): RouteParameter[] {
-  const found = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, key) ?? {}) as Record<string, Omit<RouteParameter, 'kind'>>;
-  return Object.entries(found).map(([id, { data, schema, factory }]) => {
-    const kind = Number(id.split(':')[0]);
-    return { kind: Number.isNaN(kind) ? undefined : kind, data, schema, factory };
-  });
 }

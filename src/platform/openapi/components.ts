@@ -22,20 +22,20 @@ export function componentSchemas(): Record<string, JsonSchema> {
   return schemas;
 }
 
-/** A reference to a registered schema, otherwise the schema itself. */
+/**
+ * A schema as a route uses it: a reference when it is registered, an object's members one by one when it describes a
+ * query, otherwise what the value means once parsed: the type behind the text.
+ */
 export function schemaOf(schema: z.ZodType): JsonSchema {
   const name = contractName(schema);
-  return name === undefined ? inline(schema, 'input') : { $ref: reference(name) };
+  if (name !== undefined) return { $ref: reference(name) };
+  if (!(schema instanceof z.ZodObject)) return inline(schema);
+  const members = Object.entries(schema.shape as Record<string, z.ZodType>);
+  return { type: 'object', properties: Object.fromEntries(members.map(([key, member]) => [key, schemaOf(member)])) };
 }
 
-/** What a query or path parameter means once parsed: the type behind the text. */
-export function parameterSchema(schema: z.ZodType): JsonSchema {
-  return inline(schema, 'output');
-}
-
-function inline(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
-  const converted = z.toJSONSchema(schema, { ...OPTIONS, io }) as JsonSchema;
-  delete converted.$schema;
+function inline(schema: z.ZodType): JsonSchema {
+  const { $schema: _dialect, description: _elsewhere, ...converted } = z.toJSONSchema(schema, { ...OPTIONS, io: 'output' }) as JsonSchema;
   return converted;
 }
 

@@ -17,7 +17,7 @@ describe('the documentation pages', () => {
   let client: Api;
   beforeAll(async () => {
     const config = loadConfig({ SVC_DATABASE_URL: 'postgres://nobody@localhost/none' }, '/tmp');
-    app = await createHttpApp(EmptyModule, config, new AppLogger(createLogger('silent')), { extend: serveDocs(EmptyModule) });
+    app = await createHttpApp(EmptyModule, config, new AppLogger(createLogger('silent')), { extend: serveDocs });
     await app.listen(0, '127.0.0.1');
     client = api(`http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`);
   });
@@ -31,9 +31,10 @@ describe('the documentation pages', () => {
 
   it.each([
     ['/docs', 'text/html'],
-    ['/docs/start.js', 'text/javascript'],
+    ['/docs/', 'text/html'],
+    ['/docs/swagger-ui-init.js', 'application/javascript'],
     ['/docs/swagger-ui.css', 'text/css'],
-    ['/docs/swagger-ui-bundle.js', 'text/javascript'],
+    ['/docs/swagger-ui-bundle.js', 'application/javascript'],
   ])('serve %s as %s behind the front door', async (path, type) => {
     const reply = await client.get(path);
     expect(reply.status).toBe(200);
@@ -43,6 +44,26 @@ describe('the documentation pages', () => {
   });
 
   it('send the anti-CSRF header with what they try out', async () => {
-    expect((await client.get('/docs/start.js')).text).toContain("headers['X-SVC-Request'] = 'docs'");
+    expect((await client.get('/docs/swagger-ui-init.js')).text).toContain("headers['X-SVC-Request'] = 'docs'");
+  });
+
+  it.each([
+    ['/docs/nothing.js', 404],
+    ['/docs/LICENSE', 404],
+    ['/docs/..%2fpackage.json', 404],
+    ['/docs/%2e%2e/package.json', 403],
+  ])('refuse %s with %i, as a problem', async (path, status) => {
+    const reply = await client.get(path);
+    expect({ status: reply.status, type: reply.headers.get('content-type') }).toEqual({ status, type: 'application/problem+json' });
+  });
+
+  it('refuse another method as any path does', async () => {
+    const reply = await client.post('/docs/swagger-ui.css', {});
+    expect({ status: reply.status, allow: reply.headers.get('allow') }).toEqual({ status: 405, allow: 'GET, HEAD, OPTIONS' });
+  });
+
+  it('may run no script but their own', async () => {
+    for (const path of ['/docs', '/docs/swagger-ui-bundle.js'])
+      expect((await client.get(path)).headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'");
   });
 });

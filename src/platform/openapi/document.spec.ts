@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
-import { Body, Controller, Delete, Get, Module, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Module, Param, Post, Query, type Type } from '@nestjs/common';
 import { z } from 'zod';
 import { queryInt, queryList } from '../../contract/query.js';
 import { contract } from '../../contract/registry.js';
@@ -8,30 +8,31 @@ import { AsyncAcceptedResponse } from '../../contract/scalars.js';
 import { IdempotencyKey } from '../http/caller.decorator.js';
 import { Operation } from '../http/operation.decorator.js';
 import { canonicalJson } from './canonical.js';
-import { buildDocument, type OpenApiDocument } from './document.js';
+import { previewDocument } from './document.js';
 
 const Small = contract('TestSmall', z.strictObject({ kind: z.literal('small'), note: z.string().nullable(), count: z.int() }));
 const Large = contract('TestLarge', z.strictObject({ kind: z.literal('large'), parts: z.array(Small).nullable(), first: Small.nullable() }));
 const Thing = contract('TestThing', z.discriminatedUnion('kind', [Small, Large]));
+const City = z.string().min(1);
 const ThingQuery = z.strictObject({ limit: queryInt({ min: 0, max: 9, default: 3 }), names: queryList() });
 
 @Controller('v0/city/:cityName')
 class ThingsController {
-  @Post('things')
   @Operation({ id: 'create-thing', summary: 'Create', status: 202, response: AsyncAcceptedResponse, problems: ['conflict', 'provider_not_ready'] })
-  create(@Body({ schema: Thing }) _body: unknown, @IdempotencyKey() _key: string | undefined): void {}
+  @Post('things')
+  create(@Param('cityName', { schema: City }) _city: string, @Body({ schema: Thing }) _body: unknown, @IdempotencyKey() _key: string | undefined): void {}
 
-  @Get('things')
   @Operation({ id: 'list-things', summary: 'List', response: Large, headers: ['X-SVC-Index'] })
-  list(@Query({ schema: ThingQuery }) _query: unknown): void {}
+  @Get('things')
+  list(@Param('cityName', { schema: City }) _city: string, @Query({ schema: ThingQuery }) _query: unknown): void {}
 
-  @Get('things/stream')
   @Operation({ id: 'stream-things', summary: 'Stream', stream: [{ event: 'thing', data: Thing }] })
-  stream(): void {}
+  @Get('things/stream')
+  stream(@Param('cityName', { schema: City }) _city: string): void {}
 
-  @Delete('things/:id')
   @Operation({ id: 'delete-thing', summary: 'Delete', status: 204 })
-  remove(@Param('id', { schema: z.string().max(9) }) _id: string): void {}
+  @Delete('things/:id')
+  remove(@Param('cityName', { schema: City }) _city: string, @Param('id', { schema: z.string().max(9) }) _id: string): void {}
 }
 
 @Module({ controllers: [ThingsController] })
@@ -42,7 +43,11 @@ class RootModule {}
 function dig(node: unknown, ...keys: string[]): unknown {
   return keys.reduce((value, key) => (value as Record<string, unknown> | undefined)?.[key], node);
 }
-const document: OpenApiDocument = buildDocument({ module: RootModule, imports: [ThingsModule] });
+interface Document {
+  readonly paths: Record<string, Record<string, unknown>>;
+  readonly components: { readonly schemas: Record<string, Record<string, unknown>> };
+}
+const document = (await previewDocument({ module: RootModule, imports: [ThingsModule] })) as unknown as Document;
 const at = (path: string, method: string): Record<string, unknown> => document.paths[path]?.[method] as Record<string, unknown>;
 const parameters = (path: string, method: string): unknown =>
   (at(path, method).parameters as { in: string; name: string; required?: boolean }[]).map((p) => [p.in, p.name, p.required === true]);
@@ -105,7 +110,16 @@ describe('buildDocument', () => {
     });
   });
 
-  it('refuses a route that is no operation and an id that is taken', () => {
+  it('creates no provider', async () => {
+    class Connection {
+      constructor() {
+        throw new Error('connected');
+      }
+    }
+    await expect(previewDocument({ module: RootModule, providers: [Connection] })).resolves.toHaveProperty('openapi', '3.1.0');
+  });
+
+  it('refuses a route that is no operation, an id that is taken and a path parameter that nobody validates', async () => {
     @Controller()
     class Bare {
       @Get('bare')
@@ -113,12 +127,32 @@ describe('buildDocument', () => {
     }
     @Controller('twice')
     class Twice {
-      @Get()
       @Operation({ id: 'list-things', summary: 'Again' })
+      @Get()
       list(): void {}
     }
-    expect(() => buildDocument({ module: RootModule, controllers: [Bare] })).toThrow('Bare.bare is a route without @Operation');
-    expect(() => buildDocument({ module: RootModule, controllers: [Twice] })).toThrow('two operations are called list-things');
+    @Controller('loose')
+    class Loose {
+      @Operation({ id: 'get-loose', summary: 'Loose' })
+      @Get(':id')
+      read(): void {}
+    }
+    const documentOf = (controller: Type): Promise<unknown> => previewDocument({ module: RootModule, controllers: [controller] });
+    await expect(documentOf(Bare)).rejects.toThrow('Bare.bare is a route without @Operation');
+    await expect(documentOf(Twice)).rejects.toThrow('two operations are called list-things');
+    await expect(documentOf(Loose)).rejects.toThrow('get-loose has no @Param for {id}');
+  });
+
+  it('refuses an @Operation that cannot see its method', () => {
+    const declare = (): unknown => {
+      class Below {
+        @Get()
+        @Operation({ id: 'below', summary: 'Below' })
+        read(): void {}
+      }
+      return Below;
+    };
+    expect(declare).toThrow('@Operation of below must stand above the decorator of its route');
   });
 });
 

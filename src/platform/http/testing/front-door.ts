@@ -30,14 +30,14 @@ const ThingQuery = z.strictObject({
 
 @Controller()
 class ThingsController {
-  @Get('health')
   @Operation({ id: 'health', summary: 'Health', public: true })
+  @Get('health')
   health(): unknown {
     return { status: 'ok' };
   }
 
-  @Get('v0/things/:id')
   @Operation({ id: 'get-thing', summary: 'Read' })
+  @Get('v0/things/:id')
   read(
     @Param('id', { schema: z.string().max(20) }) id: string,
     @Query({ schema: ThingQuery }) query: z.infer<typeof ThingQuery>,
@@ -46,8 +46,8 @@ class ThingsController {
     return { id, query, caller };
   }
 
-  @Post('v0/things')
   @Operation({ id: 'create-thing', summary: 'Create', status: 201 })
+  @Post('v0/things')
   create(@Body({ schema: ThingInput }) body: z.infer<typeof ThingInput>, @IdempotencyKey() key: string | undefined): unknown {
     if (body.name === 'bug') throw new Error('the secret reason');
     if (body.name === 'busy') throw Object.assign(new Error('from another room'), { busy: true });
@@ -55,14 +55,14 @@ class ThingsController {
     return { name: body.name, key: key ?? null };
   }
 
-  @Get('v0/text')
   @Operation({ id: 'get-text', summary: 'Prepared text' })
+  @Get('v0/text')
   text(): unknown {
     return new JsonText('{"made":"elsewhere"}');
   }
 
-  @Get('v0/stream')
   @Operation({ id: 'stream', summary: 'Stream', stream: [{ event: 'event', data: z.unknown() }] })
+  @Get('v0/stream')
   stream(@Res() reply: FastifyReply): void {
     reply.raw.writeHead(200, { ...hijack(reply), 'content-type': 'text/event-stream' });
     reply.raw.end('data: {}\n\n');

@@ -1,0 +1,137 @@
+import { STATUS_CODES } from 'node:http';
+import { applyDecorators } from '@nestjs/common';
+import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
+import {
+  ApiHeader,
+  ApiOperation,
+  ApiProduces,
+  ApiQuery,
+  ApiResponse,
+  ApiTags,
+  type ApiResponseOptions,
+  type ApiResponseSchemaHost,
+} from '@nestjs/swagger';
+import { z } from 'zod';
+import { PROBLEMS } from '../../contract/problems.js';
+import { contractName } from '../../contract/registry.js';
+import { IDEMPOTENCY_KEY_FACTORY } from './caller.decorator.js';
+import type { FrameSpec, OperationSpec, ResponseHeader, RouteParameter } from './operation.js';
+
+/**
+ * What the document says about an operation, as metadata of @nestjs/swagger. Path parameters and the body are not
+ * repeated here: the builder reads them, with their schemas, from the handler's own @Param and @Body.
+ */
+type Headers = NonNullable<ApiResponseSchemaHost['headers']>;
+type Content = NonNullable<Extract<ApiResponseOptions, { content?: unknown }>['content']>;
+type Schema = NonNullable<Content[string]['schema']>;
+
+const PROBLEM: Content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/ErrorModel' } } };
+const REQUEST_ID: Headers = { 'X-SVC-Request-Id': { $ref: '#/components/headers/X-SVC-Request-Id' } };
+const HEADERS: Readonly<Record<ResponseHeader, Headers[string]>> = {
+  'X-SVC-Index': {
+    description: "The head of the city's event log at the time of the answer.",
+    schema: { type: 'integer', format: 'int64', minimum: 0 },
+  },
+  'X-SVC-Cache-Age-S': {
+    description: 'The age of what the answer was made from, in seconds.',
+    schema: { type: 'number', format: 'double' },
+  },
+  'Retry-After': { description: 'Seconds after which the request may be repeated.', schema: { type: 'integer', minimum: 0 } },
+};
+
+/** What a route is, as far as its documentation depends on it. */
+export interface DocumentedRoute {
+  readonly mutation: boolean;
+  readonly parameters: readonly RouteParameter[];
+  readonly tag: string;
+}
+
+/** The decorators that document `spec`. */
+export function documentation(spec: OperationSpec, route: DocumentedRoute): MethodDecorator {
+  const { id: operationId, summary, description } = spec;
+  return applyDecorators(
+    ApiOperation({ operationId, summary, description, ...(spec.public === true ? { security: [] } : {}) }),
+    ApiTags(spec.tag ?? route.tag),
+    ...queryParameters(route),
+    ...headerParameters(spec, route),
+    ...responses(spec, route.mutation),
+  );
+}
+
+/** The builder takes the schemas of query parameters from @Query; it cannot know how a list is written. */
+function queryParameters({ parameters }: DocumentedRoute): MethodDecorator[] {
+  return parameters.flatMap(({ kind, data, schema }) => {
+    if (kind !== RouteParamtypes.QUERY || !(schema instanceof z.ZodType)) return [];
+    const members =
+      typeof data === 'string' ? { [data]: schema } : schema instanceof z.ZodObject ? (schema.shape as Record<string, z.ZodType>) : {};
+    return Object.entries(members).map(([name, member]) =>
+      ApiQuery({ name, explode: false, required: !member.safeParse(undefined).success, description: member.description }),
+    );
+  });
+}
+
+function headerParameters(spec: OperationSpec, { mutation, parameters }: DocumentedRoute): MethodDecorator[] {
+  const found: MethodDecorator[] = [];
+  if (mutation) {
+    const description = 'Any value; shows that the call is not a forged form.';
+    // The example is what Swagger UI fills in, so that trying an operation out needs no thought.
+    found.push(
+      ApiHeader({ name: 'X-SVC-Request', required: true, description, example: 'docs', schema: { type: 'string', minLength: 1 } }),
+    );
+  }
+  if (parameters.some((p) => p.factory === IDEMPOTENCY_KEY_FACTORY)) {
+    const description = 'Repeating the request with the same key and body gives the first answer again.';
+    found.push(ApiHeader({ name: 'Idempotency-Key', description, schema: { type: 'string', maxLength: 255 } }));
+  }
+  if (spec.stream !== undefined) {
+    const description = 'The id of the last frame received; wins over the position in the query.';
+    found.push(ApiHeader({ name: 'Last-Event-ID', description, schema: { type: 'string' } }));
+  }
+  return found;
+}
+
+/** What the front door may answer for an operation belongs to it: an unknown query parameter, a stray body, a busy database. */
+function responses(spec: OperationSpec, mutation: boolean): (MethodDecorator & ClassDecorator)[] {
+  const refusals = new Set<number>([422, 500, ...(spec.problems ?? []).map((name) => PROBLEMS[name].status)]);
+  if (spec.public !== true) for (const status of [401, 503]) refusals.add(status);
+  if (mutation) for (const status of [400, 403, 413, 415]) refusals.add(status);
+  return [...success(spec), ...[...refusals].map(refusal), refusal('default')];
+}
+
+function refusal(status: number | 'default'): MethodDecorator & ClassDecorator {
+  const headers = status === 503 ? { ...REQUEST_ID, 'Retry-After': HEADERS['Retry-After'] } : REQUEST_ID;
+  const description = status === 'default' ? 'Error' : (STATUS_CODES[status] ?? 'Error');
+  return ApiResponse({ status, description, headers, content: PROBLEM });
+}
+
+function success(spec: OperationSpec): (MethodDecorator & ClassDecorator)[] {
+  const status = spec.status ?? 200;
+  const headers: Headers = { ...REQUEST_ID };
+  for (const name of spec.headers ?? []) headers[name] = HEADERS[name];
+  const base = { status, description: STATUS_CODES[status] ?? 'Success', headers };
+  if (spec.stream !== undefined) return [ApiResponse({ ...base, content: { 'text/event-stream': { schema: frames(spec.stream) } } })];
+  if (spec.response === undefined) return [ApiResponse(base)];
+  return [
+    ...(spec.contentType === undefined ? [] : [ApiProduces(spec.contentType)]),
+    ApiResponse({ ...base, standardSchema: spec.response }),
+  ];
+}
+
+/**
+ * Frames in the order of their names, like everything in the document. Written out, and their data by reference: the
+ * builder's converter would rewrite a `const` into an `enum`. Data of no registered schema is any value.
+ */
+function frames(stream: readonly FrameSpec[]): Schema {
+  const sorted = [...stream].sort((a, b) => (a.event < b.event ? -1 : 1));
+  const oneOf = sorted.map(({ event, data, id }) => {
+    const name = contractName(data);
+    const properties: Record<string, Schema> = {
+      data: name === undefined ? {} : { $ref: `#/components/schemas/${name}` },
+      event: { type: 'string', const: event } as Schema,
+      id: { type: id ?? 'string' },
+      retry: { type: 'integer' },
+    };
+    return { type: 'object', properties, required: ['data', 'event'] };
+  });
+  return { type: 'array', items: { oneOf } };
+}

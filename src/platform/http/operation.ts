@@ -1,0 +1,54 @@
+import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import type { z } from 'zod';
+import type { ProblemName } from '../../contract/problems.js';
+
+/** A frame kind of a server-sent event stream: the `event:` name and the schema of its `data`. */
+export interface FrameSpec {
+  readonly event: string;
+  readonly data: z.ZodType;
+  /** What the frame's `id` looks like; text unless said. */
+  readonly id?: 'integer' | 'string';
+}
+
+/** Response headers that an operation may document beside `X-SVC-Request-Id`. */
+export type ResponseHeader = 'X-SVC-Index' | 'X-SVC-Cache-Age-S' | 'Retry-After';
+
+/** The contract entry of a route: what the document says and what the front door has to know. */
+export interface OperationSpec {
+  /** The contract's operation id, unique. */
+  readonly id: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** The status of success; 200 unless said. */
+  readonly status?: number;
+  /** The registered schema of the success body; absent means no body. */
+  readonly response?: z.ZodType;
+  /** The media type of the success body when it is not JSON. */
+  readonly contentType?: string;
+  /** A stream of server-sent events instead of a body. */
+  readonly stream?: readonly FrameSpec[];
+  /** What it can fail with beyond what every operation can. */
+  readonly problems?: readonly ProblemName[];
+  readonly headers?: readonly ResponseHeader[];
+  /** No key needed, also with `SVC_AUTH=keys`. */
+  readonly public?: boolean;
+  readonly tag?: string;
+}
+
+/** A handler's parameter as its decorators declared it. */
+export interface RouteParameter {
+  /** One of RouteParamtypes, or undefined for a custom decorator. */
+  readonly kind: number | undefined;
+  readonly data: unknown;
+  readonly schema: unknown;
+  readonly factory: unknown;
+}
+
+/** The decorated parameters of a handler, read from Nest's metadata. */
+export function routeParameters(controller: object, key: string | symbol): RouteParameter[] {
+  const found = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, key) ?? {}) as Record<string, Omit<RouteParameter, 'kind'>>;
+  return Object.entries(found).map(([id, { data, schema, factory }]) => {
+    const kind = Number(id.split(':')[0]);
+    return { kind: Number.isNaN(kind) ? undefined : kind, data, schema, factory };
+  });
+}
