@@ -53,6 +53,7 @@ export const memory: Bar = {
     await client.call('close', { group: 'ours' });
     await sleep(AFTER_CLOSE_MS);
     const left = (await settledRss(service.child)) - before;
+    const floorLeft = (await settledRss(floor.child)) - floorBefore;
     const heapLeft = held(await service.child.call<Heap>('collect')) - held(heapBefore);
     const ratio = each / floorEach;
     return [
@@ -70,7 +71,7 @@ export const memory: Bar = {
         bar: 'P13',
         what: `10 s after all have closed, above the start (${mb(before)})`,
         ours: mb(left),
-        floor: '',
+        floor: `${mb(floorLeft)} (after ${count(COMPARED)})`,
         reach: '≤ 5 MB',
         met: left <= 5 * 1024,
       },
