@@ -24,15 +24,18 @@ export class CitiesReconciler implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
+    const lock = (tx: Tx, name: string): Promise<void> => this.state.lock(tx, name);
     for (const definition of [CityCreate, CityRegister, CityStart] as Definition[]) {
       this.operations.registerHandler({
         definition,
+        lock,
         run: (operation, context) => this.#initialize(operation, context),
         failed: (tx, operation, code, message) => this.#initializationFailed(tx, operation, code, message),
       });
     }
     this.operations.registerHandler({
       definition: CityStop as Definition,
+      lock,
       run: (operation, context) => this.#stop(operation, context),
       failed: async (tx, operation) => {
         await this.state.revertStop(tx, operation.input.name);
@@ -41,6 +44,7 @@ export class CitiesReconciler implements OnModuleInit {
     });
     this.operations.registerHandler({
       definition: CityUnregister as Definition,
+      lock,
       run: (operation, context) => this.#unregister(operation, context),
     });
   }

@@ -47,6 +47,11 @@ export class CityStateRepository {
     return rows[0];
   }
 
+  /** Keeps requests away from the city until the transaction ends; they lock it before they look at its operations. */
+  async lock(tx: Tx, name: string): Promise<void> {
+    await tx.selectFrom('cities').select('id').where('name', '=', name).forUpdate().execute();
+  }
+
   /** Takes one failed city for a retry, unless it is locked, held, stopped or an operation works on it. */
   async takeForRetry(tx: Tx, id: number, owner: string): Promise<HeldCity | undefined> {
     const { rows } = await sql<HeldCity>`

@@ -55,7 +55,7 @@ export class OperationEndings {
       ? { state: 'succeeded', result: terminal.payload }
       : { state: 'failed', code: outcome.code, message: outcome.message };
     await this.failpoints.hit('operation.before_finish');
-    const done = await this.#commit(row, held, ending, terminal, (tx) => outcome.within?.(tx));
+    const done = await this.#commit(row, handler, held, ending, terminal, (tx) => outcome.within?.(tx));
     if (done) this.#record(row, outcome.ok ? 'succeeded' : outcome.code, began);
     await this.failpoints.hit('operation.after_finish');
     return done;
@@ -76,11 +76,11 @@ export class OperationEndings {
     await this.failpoints.hit('operation.before_fail');
     let done: boolean;
     try {
-      done = await this.#commit(row, held, ending, terminal, (tx) => operation && handler?.failed?.(tx, operation, code, message));
+      done = await this.#commit(row, handler, held, ending, terminal, (tx) => operation && handler?.failed?.(tx, operation, code, message));
     } catch (error) {
       if (operation === undefined || handler?.failed === undefined || isRetryable(error)) throw error;
       this.log.error({ err: error, request_id: row.id, kind: row.kind }, 'a failing operation could not clean up; it ends without');
-      done = await this.#commit(row, held, ending, terminal, () => undefined);
+      done = await this.#commit(row, undefined, held, ending, terminal, () => undefined);
     }
     if (done) this.#record(row, code, began);
     await this.failpoints.hit('operation.after_finish');
@@ -90,6 +90,7 @@ export class OperationEndings {
   /** Repeats the transaction while the database is away and the claim is good; what it did is found by the guard. */
   async #commit(
     row: ClaimedRow,
+    handler: OperationHandler | undefined,
     held: StillHeld,
     ending: Ending,
     terminal: NewEvent,
@@ -100,6 +101,7 @@ export class OperationEndings {
       try {
         return await this.transactions.run(
           async (tx) => {
+            await handler?.lock?.(tx, row.target);
             if (!(await this.repository.finish(tx, row.id, row.fence, ending))) return false;
             const beside = (await within(tx)) ?? [];
             await this.eventLog.append(tx, [...beside, terminal]);

@@ -71,6 +71,11 @@ export interface OperationHandler<I extends z.ZodType = z.ZodType> {
   readonly definition: OperationDefinition<I>;
   /** Throwing means "try again" until the attempts are used up, then `request.failed` with `internal_error`. */
   run(operation: ClaimedOperation<z.output<I>>, context: OperationContext): Promise<OperationOutcome>;
+  /**
+   * Takes the locks that `within` and `failed` will need. Runs first in the transaction that ends the operation,
+   * before the operation's own row is touched: requests lock the target before they accept, so this is the one order.
+   */
+  lock?(tx: Tx, target: string): Promise<void>;
   /** What else changes when the operation fails from outside (deadline, attempts used up). Runs in that transaction. */
   failed?(tx: Tx, operation: ClaimedOperation<z.output<I>>, code: string, message: string): Promise<readonly NewEvent[]>;
 }
