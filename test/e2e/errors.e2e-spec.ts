@@ -1,6 +1,7 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { startStack, type Stack } from '../support/app.js';
 import { adminAt } from '../support/database.js';
 import { api, type Api } from '../support/http.js';
@@ -230,6 +231,24 @@ describe('stop, start and unregister', () => {
     const create = await b.post('/v0/city', { dir: 'worn', provider: 'loopback' });
     expectRefusal(create, '/v0/city', { status: 409, detail: UNDER_WAY + join(root, 'worn') });
     release();
+    await settled();
+    expect((await a.post('/v0/city/worn/start')).status).toBe(202);
+    await settled();
+  });
+
+  // Fails when an ending takes the operation's row before the city's, the other way round than requests do.
+  it('409 without a deadlock while the pending operation ends', async () => {
+    const release = hold('operation.before_finish');
+    expect((await a.post('/v0/city/worn/stop')).status).toBe(202);
+    const request = new pg.Client({ connectionString: stack.databaseUrl });
+    await request.connect();
+    await request.query("begin; select from cities where name = 'worn' for update");
+    release();
+    const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    await eventually(async () => (await adminAt(stack.databaseUrl, waiting)).length > 0);
+    await request.query("select from operations where target = 'worn' and state = 'running' for update nowait");
+    await request.query('rollback');
+    await request.end();
     await settled();
     expect((await a.post('/v0/city/worn/start')).status).toBe(202);
     await settled();
