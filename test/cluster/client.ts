@@ -9,14 +9,17 @@ export interface SeenEvent {
   readonly payload: Record<string, unknown>;
 }
 
+/** Answers that ask for patience: the first try is still at work, or died and is about to be undone. */
+const PENDING = new Set(['Idempotency Key In Flight', 'Operation In Progress']);
+
 /** What a careful client does: repeats a mutation under the same Idempotency-Key until it has an answer. */
 export async function insist(url: string, key: string, path: string, body?: unknown): Promise<Reply> {
   const client = api(url, { Authorization: `Bearer ${key}`, 'Idempotency-Key': randomUUID() });
   return eventually(async () => {
     const reply = await client.post(path, body).catch(() => undefined);
-    const again = reply === undefined || reply.status >= 502 || (reply.status === 409 && reply.body?.code === 'in_flight');
+    const again = reply === undefined || reply.status >= 502 || (reply.status === 409 && PENDING.has(reply.body?.title));
     return again ? undefined : reply;
-  }, 60_000);
+  }, 90_000);
 }
 
 /** A reader of the supervisor's feed that reconnects with the last id it has, like a browser's EventSource. */

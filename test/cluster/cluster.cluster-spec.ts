@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { api, type Api, type Reply } from '../support/http.js';
 import { eventually, openStream } from '../support/sse.js';
 import { Feed, insist } from './client.js';
@@ -29,6 +29,14 @@ async function expectOneEndEach(feed: Feed, replies: readonly Reply[]): Promise<
   expect(feed.faults()).toEqual([]);
 }
 
+let feeds: Feed[] = [];
+
+function follow(cursor: string): Feed {
+  const feed = new Feed(cluster.url, key, cursor);
+  feeds.push(feed);
+  return feed;
+}
+
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 beforeAll(async () => {
@@ -37,6 +45,11 @@ beforeAll(async () => {
   authorization = { Authorization: `Bearer ${key}` };
   client = api(cluster.url, authorization);
 }, 420_000);
+
+afterEach(async () => {
+  await Promise.all(feeds.map((feed) => feed.close()));
+  feeds = [];
+});
 
 afterAll(async () => {
   await cluster?.down();
@@ -79,31 +92,29 @@ describe('the cluster', () => {
 
   it('loses nothing when an api is killed in the middle of creates and streams', async () => {
     const cursor = await cursorOfNow();
-    const feeds = [1, 2, 3, 4].map(() => new Feed(cluster.url, key, cursor));
+    const four = [1, 2, 3, 4].map(() => follow(cursor));
     const [victim] = await cluster.containers('api');
     const creates = createMany(20);
     await pause(150);
     await cluster.kill(victim!);
     const replies = [...(await creates), ...(await createMany(5))];
-    for (const feed of feeds) await expectOneEndEach(feed, replies);
-    expect(feeds.reduce((n, feed) => n + feed.reconnects, 0)).toBeGreaterThan(0);
-    await Promise.all(feeds.map((feed) => feed.close()));
+    for (const feed of four) await expectOneEndEach(feed, replies);
+    expect(four.reduce((n, feed) => n + feed.reconnects, 0)).toBeGreaterThan(0);
     await cluster.revive(victim!);
   });
 
   it('finishes what a killed worker had begun', async () => {
-    const feed = new Feed(cluster.url, key, await cursorOfNow());
+    const feed = follow(await cursorOfNow());
     const [victim] = await cluster.containers('worker');
     const creates = createMany(20);
     await pause(150);
     await cluster.kill(victim!);
     await expectOneEndEach(feed, await creates);
-    await feed.close();
     await cluster.revive(victim!);
   });
 
   it('works on without Redis, and with it again', async () => {
-    const feed = new Feed(cluster.url, key, await cursorOfNow());
+    const feed = follow(await cursorOfNow());
     const [redis] = await cluster.containers('redis');
     const creates = createMany(10);
     await pause(100);
@@ -111,7 +122,6 @@ describe('the cluster', () => {
     await expectOneEndEach(feed, [...(await creates), ...(await createMany(3))]);
     await cluster.revive(redis!);
     await expectOneEndEach(feed, await createMany(3));
-    await feed.close();
   });
 
   it('takes a third api in, and the proxy finds it', async () => {
@@ -127,14 +137,13 @@ describe('the cluster', () => {
   });
 
   it('restarts its apis one after the other without losing an event', async () => {
-    const feed = new Feed(cluster.url, key, await cursorOfNow());
+    const feed = follow(await cursorOfNow());
     for (const id of await cluster.containers('api')) {
       await docker('stop', '--time', '15', id);
       expect(await docker('inspect', '--format', '{{.State.ExitCode}}', id)).toContain('0');
       await expectOneEndEach(feed, await createMany(2));
       await cluster.revive(id);
     }
-    await feed.close();
   });
 });
 
