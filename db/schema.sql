@@ -116,8 +116,7 @@ create table events (
   session_id text,
   step_id text,
   depends_on_step_ids text[],
-  constraint events_stream_id_seq_pkey PRIMARY KEY (stream_id, seq),
-  constraint events_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
+  constraint events_stream_id_seq_pkey PRIMARY KEY (stream_id, seq)
 );
 CREATE INDEX events_ts_stream_id_seq_idx ON public.events USING btree (ts, stream_id, seq);
 CREATE INDEX events_type_stream_id_seq_idx ON public.events USING btree (type, stream_id, seq);
@@ -142,7 +141,7 @@ create table idempotency_keys (
   created_at timestamp with time zone default now() not null,
   constraint idempotency_keys_scope_operation_key_pkey PRIMARY KEY (scope, operation, key)
 );
-CREATE INDEX idempotency_keys_created_at_idx ON public.idempotency_keys USING btree (created_at);
+CREATE INDEX idempotency_keys_created_at_idx ON public.idempotency_keys USING brin (created_at);
 
 create table operations (
   id text collate "C" not null,
@@ -245,6 +244,50 @@ AS $function$
           returning 1
         )
         select names[g.at], ids[g.at], bases[g.at] + g.rn, times[g.at] from given g order by g.ord;
+    end $function$;
+
+CREATE OR REPLACE FUNCTION public.emit_event(p_city text, p_event jsonb)
+ RETURNS TABLE(ord integer, outcome text, seq bigint)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+    #variable_conflict use_column
+    declare
+      v_key text := p_event ->> 'key';
+      v_stream integer;
+      v_hash bytea;
+      v_seq bigint;
+      v_ts timestamptz;
+    begin
+      select stream_id into v_stream from cities where name = p_city and running;
+      if v_stream is null then
+        return query select 0, 'not_running', null::bigint;
+        return;
+      end if;
+      perform pg_advisory_xact_lock(1, v_stream);
+      if v_key is not null then
+        select i.body_hash, (i.body ->> 'seq')::bigint into v_hash, v_seq from idempotency_keys i
+        where i.scope = p_city and i.operation = 'emit-event' and i.key = v_key;
+        if found and exists (select from cities where name = p_city and running) then
+          return query select 0, case when v_hash = decode(p_event ->> 'hash', 'hex') then 'replayed' else 'mismatch' end, v_seq;
+          return;
+        end if;
+      end if;
+      update event_streams s set head = s.head + 1, last_ts = greatest(clock_timestamp(), s.last_ts)
+      where s.id = v_stream and exists (select from cities c where c.name = p_city and c.running)
+      returning s.head, s.last_ts into v_seq, v_ts;
+      if not found then
+        return query select 0, 'not_running', null::bigint;
+        return;
+      end if;
+      insert into events (stream_id, seq, ts, type, version, actor, subject, message, payload)
+      values (v_stream, v_seq, v_ts, p_event ->> 'type', coalesce((p_event ->> 'version')::smallint, 1), p_event ->> 'actor',
+              p_event ->> 'subject', p_event ->> 'message', coalesce(p_event -> 'payload', '{}'::jsonb));
+      if v_key is not null then
+        insert into idempotency_keys (scope, operation, key, body_hash, status, body)
+        values (p_city, 'emit-event', v_key, decode(p_event ->> 'hash', 'hex'), 201, json_build_object('status', 'recorded', 'seq', v_seq));
+      end if;
+      return query select 0, 'recorded', v_seq;
     end $function$;
 
 CREATE OR REPLACE FUNCTION public.emit_events(p_city text, p_events jsonb)

@@ -20,9 +20,11 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       created_at timestamptz not null default now(),
       constraint event_streams_head_check check (head >= 0 and floor <= head and sealed_seq <= head)
     ) with (fillfactor = 50)`.execute(db);
+  // No foreign key: only the functions below write events, of streams whose row they have just updated, and streams are
+  // never deleted. The check would cost each append a look-up of that very row.
   await sql`
     create table events (
-      stream_id integer not null constraint events_stream_id_fkey references event_streams (id),
+      stream_id integer not null,
       seq bigint not null,
       ts timestamptz not null,
       type text collate "C" not null,

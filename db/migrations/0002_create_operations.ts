@@ -46,7 +46,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       created_at timestamptz not null default now(),
       constraint idempotency_keys_scope_operation_key_pkey primary key (scope, operation, key)
     )`.execute(db);
-  await sql`create index idempotency_keys_created_at_idx on idempotency_keys (created_at)`.execute(db);
+  await sql`create index idempotency_keys_created_at_idx on idempotency_keys using brin (created_at)`.execute(db);
   await sql`
     create table idempotency_holds (
       scope text not null,

@@ -68,10 +68,13 @@ export class CitiesRepository {
 
   /** A running city with all that its own pages show. */
   async loadRunning(name: string): Promise<RunningCityRow | undefined> {
-    const { rows } = await sql<RunningCityRow>`
-      select c.*, s.head, floor(extract(epoch from now() - coalesce(c.started_at, now())))::int8 as uptime
-      from cities c join event_streams s on s.id = c.stream_id
-      where c.name = ${name} and c.running`.execute(this.db);
+    const { rows } = await this.pool.query<RunningCityRow>({
+      name: 'city-running-whole',
+      text: `select c.*, s.head, floor(extract(epoch from now() - coalesce(c.started_at, now())))::int8 as uptime
+        from cities c join event_streams s on s.id = c.stream_id
+        where c.name = $1 and c.running`,
+      values: [name],
+    });
     return rows[0];
   }
 

@@ -14,18 +14,19 @@ interface Row {
   readonly seq: number | null;
 }
 
-/** The one statement of the emit path, prepared by name on every connection. */
+/** The statement of the emit path, prepared by name on every connection: one for a single item, one for a batch. */
 @Injectable()
 export class EmitRepository {
   constructor(private readonly pool: PgPool) {}
 
   /** Appends items (each the JSON text of one) to the city's stream in one transaction; undefined when the city does not run. */
   async emit(city: string, items: readonly string[]): Promise<EmitResult[] | undefined> {
-    const { rows } = await this.pool.query<Row>({
-      name: 'emit-events',
-      text: 'select ord, outcome, seq from emit_events($1, $2::jsonb)',
-      values: [city, `[${items.join(',')}]`],
-    });
+    const [single] = items;
+    const { rows } = await this.pool.query<Row>(
+      items.length === 1
+        ? { name: 'emit-event', text: 'select ord, outcome, seq from emit_event($1, $2::jsonb)', values: [city, single] }
+        : { name: 'emit-events', text: 'select ord, outcome, seq from emit_events($1, $2::jsonb)', values: [city, `[${items.join(',')}]`] },
+    );
     const results: EmitResult[] = [];
     for (const row of rows) {
       if (row.outcome === 'not_running') return undefined;
