@@ -85,9 +85,7 @@ export class Gate {
     if (long !== undefined) return this.renderer.send(long, request, reply);
     const path = pathOf(url);
     const allow = this.#routes.allow(path);
-    // A route may give its request back (a directory without such a file); then the method was not what was wrong.
-    const missing = allow === undefined || allow.includes(request.method);
-    const why = missing ? problem('not_found', `no such path: ${shown(path)}`) : methodNotAllowed(allow);
+    const why = allow === undefined ? problem('not_found', `no such path: ${shown(path)}`) : methodNotAllowed(allow);
     this.renderer.send(why, request, reply);
   };
 

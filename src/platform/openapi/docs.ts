@@ -1,6 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { problem } from '../../contract/problems.js';
 import { canonicalJson } from './canonical.js';
 import { buildDocument } from './document.js';
 
@@ -9,6 +10,14 @@ import { buildDocument } from './document.js';
  * the anti-CSRF header with everything it tries out.
  */
 const PATH = 'docs';
+/** What the page loads. The package that brings it has more files, which are nobody's business. */
+const ASSETS: ReadonlySet<string> = new Set([
+  'favicon-16x16.png',
+  'favicon-32x32.png',
+  'swagger-ui-bundle.js',
+  'swagger-ui-standalone-preset.js',
+  'swagger-ui.css',
+]);
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'";
 
 /** Runs in the browser: it is handed over as source text and sees nothing of this file. */
@@ -25,7 +34,9 @@ export function serveDocs(app: NestFastifyApplication): void {
 
   const adapter = app.getHttpAdapter();
   adapter.getInstance().addHook('onRoute', (route) => {
-    if (route.url === `/${PATH}` || route.url.startsWith(`/${PATH}/`)) route.onSend = guardPage;
+    if (route.url !== `/${PATH}` && !route.url.startsWith(`/${PATH}/`)) return;
+    route.onSend = guardPage;
+    if (route.url === `/${PATH}/*`) route.preHandler = onlyAssets;
   });
   // The definition is not left to `raw`: that would write the document out again for every reader.
   adapter.get('/openapi.json', (_request: FastifyRequest, reply: FastifyReply) =>
@@ -44,6 +55,11 @@ export function serveDocs(app: NestFastifyApplication): void {
       requestInterceptor: sendAntiCsrfHeader,
     },
   });
+}
+
+function onlyAssets(request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
+  const name = (request.params as { '*': string })['*'];
+  done(ASSETS.has(name) ? undefined : problem('not_found', 'no such page'));
 }
 
 function guardPage(_request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: () => void): void {
