@@ -85,6 +85,14 @@ async function main(): Promise<number> {
   }
   const sum = (of: (round: Round) => number): number => rounds.reduce((total, round) => total + of(round), 0);
   await writeFile(`${DIRECTORY}/summary.json`, JSON.stringify(rounds, null, 2));
+  const ends = new Map<string, number>();
+  for (const how of rounds.flatMap((r) => r.exits)) ends.set(how, (ends.get(how) ?? 0) + 1);
+  console.log(
+    `ends of processes: ${[...ends]
+      .sort()
+      .map(([how, n]) => `${how} ${n}`)
+      .join(', ')}`,
+  );
   console.log(
     `${rounds.length} seeds, ${failed} with violations; ${sum((r) => r.deliveries)} deliveries, ${sum((r) => r.operations)} operations`,
   );

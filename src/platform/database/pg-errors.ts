@@ -36,8 +36,16 @@ export function violatedConstraint(error: unknown): string | undefined {
   return typeof constraint === 'string' ? constraint : undefined;
 }
 
+/** What the pool and the query builder say once the process has closed them; a repeat succeeds elsewhere, never here. */
+const CLOSED_MESSAGES = ['Cannot use a pool after calling end on the pool', 'driver has already been destroyed'];
+
+function isClosed(error: unknown): boolean {
+  return error instanceof Error && CLOSED_MESSAGES.includes(error.message);
+}
+
 /** A retryable database failure as a 503 problem with Retry-After; anything else is returned unchanged. */
 export function toProblem(error: unknown): unknown {
+  if (isClosed(error)) return problem('unavailable', 'this process is stopping; nothing was changed, try again', { cause: error });
   if (error instanceof ProblemError || !isRetryable(error)) return error;
   return problem('unavailable', 'the database is busy or not reachable; nothing was changed, try again', { cause: error });
 }

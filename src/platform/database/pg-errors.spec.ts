@@ -1,0 +1,32 @@
+import { describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { ProblemError } from '../../contract/problems.js';
+import { createDb, createPool } from './database.js';
+import { isRetryable, toProblem } from './pg-errors.js';
+
+describe('errors of a database that this process has closed', () => {
+  const failure = async (work: () => Promise<unknown>): Promise<unknown> =>
+    work().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+
+  it('are a 503 for a client, and nothing to try again here', async () => {
+    const pool = createPool('postgres://nobody@127.0.0.1:1/nothing');
+    const db = createDb(pool);
+    await db.destroy();
+    if (!pool.ending) await pool.end();
+    const errors = [await failure(() => pool.query('select 1')), await failure(() => db.selectFrom('cities').select('name').execute())];
+    for (const error of errors) {
+      expect(error).toBeInstanceOf(Error);
+      const problem = toProblem(error) as ProblemError;
+      expect([(error as Error).message, problem.kind?.status]).toEqual([(error as Error).message, 503]);
+      expect(isRetryable(error)).toBe(false);
+    }
+  });
+
+  it('are not confused with others', () => {
+    const other = new pg.DatabaseError('driver', 6, 'error');
+    expect(toProblem(other)).toBe(other);
+  });
+});
