@@ -141,7 +141,8 @@ function ofType(type: string, schema: Schema, components: Components): fc.Arbitr
   }
 }
 
-function text({ pattern, minLength = 0, maxLength = 40 }: Schema): fc.Arbitrary<string> {
+function text({ pattern, format, minLength = 0, maxLength = 40 }: Schema): fc.Arbitrary<string> {
+  if (format === 'date-time') return fc.constantFrom('2026-11-21T09:00:00Z', '2026-11-21T10:00:00.123456+01:00');
   const plain = fc.string({ minLength: minLength as number, maxLength: Math.min(maxLength as number, 40) });
   if (pattern === undefined) return plain;
   return pattern === '\\S' ? plain.map((s) => (s.trim() === '' ? 'x' : s)) : fc.stringMatching(new RegExp(pattern as string));
@@ -149,8 +150,15 @@ function text({ pattern, minLength = 0, maxLength = 40 }: Schema): fc.Arbitrary<
 
 function object(schema: Schema, components: Components): fc.Arbitrary<unknown> {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>);
-  if (properties.length === 0)
-    return fc.dictionary(fc.string({ maxLength: 10 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4, noNullPrototype: true });
+  if (properties.length === 0) {
+    const { additionalProperties: rest } = schema;
+    if (rest === false) return fc.constant({});
+    const member =
+      typeof rest === 'object' && Object.keys(rest as object).length > 0
+        ? fitting(rest as Schema, components)
+        : fc.jsonValue({ maxDepth: 2 });
+    return fc.dictionary(fc.string({ maxLength: 10 }), member, { maxKeys: 4, noNullPrototype: true });
+  }
   const required = new Set((schema.required ?? []) as string[]);
   const members = Object.fromEntries(properties.map(([name, member]) => [name, fitting(member, components)]));
   return fc.record(members, { requiredKeys: [...required], noNullPrototype: true } as never);

@@ -1,0 +1,317 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import '../../src/contract/events/all.js';
+import { knownEvents } from '../../src/contract/events/define.js';
+import { startStack, type Stack } from '../support/app.js';
+import { contract, Contract, documentFile, type Answer } from '../support/contract.js';
+import { api, type Api, type Reply } from '../support/http.js';
+import { fitting } from '../support/schema-arbitrary.js';
+import { openStream, type Frame, type OpenStream } from '../support/sse.js';
+
+/**
+ * The document and the service say the same. Every answer and frame of every e2e suite is checked by the clients of
+ * test/support; here is the flow that touches each operation and each event kind once, and the proof that the checker
+ * finds what it is for.
+ */
+const RESERVED = /^(request|supervisor|city|controller|events)\./;
+const KINDS = [...knownEvents().keys()].filter((type) => !RESERVED.test(type)).sort();
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+let stack: Stack;
+let a: Api;
+let b: Api;
+let city: OpenStream;
+let feed: OpenStream;
+
+beforeAll(async () => {
+  stack = await startStack();
+  [a, b] = stack.urls.map((url) => api(url)) as [Api, Api];
+  feed = await openStream(`${stack.urls[1]}/v0/events/stream`);
+  await ended(await a.post('/v0/city', { dir: 'alpha', provider: 'loopback' }), 'create');
+  city = await openStream(`${stack.urls[1]}/v0/city/alpha/events/stream?after_seq=0`);
+}, 60_000);
+afterAll(async () => {
+  await Promise.all([city.close(), feed.close()]);
+  await stack.stop();
+});
+
+async function ended(accepted: Reply, step: string): Promise<void> {
+  expect(accepted.status).toBe(202);
+  const end = await feed.until((f) => f.data?.payload?.request_id === accepted.body.request_id, 20_000);
+  expect(end.data.type).toBe(`request.result.city.${step}`);
+}
+
+describe('the document', () => {
+  it('is served by every replica as it is committed', async () => {
+    const committed = JSON.parse(await readFile(documentFile, 'utf8')) as object;
+    for (const client of [a, b]) {
+      const reply = await client.get('/openapi.json');
+      expect(reply.headers.get('content-type')).toMatch(/^application\/json/);
+      expect(reply.body).toEqual(committed);
+    }
+  });
+
+  it('is valid OpenAPI 3.1', async () => {
+    expect(contract().document.openapi).toMatch(/^3\.1\.\d$/);
+    const cli = `${root}node_modules/@redocly/cli/bin/cli.js`;
+    const env = { PATH: process.env.PATH, HOME: '/tmp', REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+    const lint = promisify(execFile)(process.execPath, [cli, 'lint', '--extends=spec', '--format=json', fileURLToPath(documentFile)], {
+      env,
+      cwd: root,
+    });
+    const { stdout } = await lint.catch((error: { stdout: string }) => error);
+    expect((JSON.parse(stdout.slice(stdout.indexOf('{'))) as { problems: unknown[] }).problems).toEqual([]);
+  }, 60_000);
+
+  it('holds valid JSON Schemas, and every reference leads somewhere', () => {
+    const { document } = contract();
+    const ajv = new Ajv2020({ strict: false });
+    for (const [name, schema] of Object.entries(document.components.schemas)) {
+      expect({ name, valid: ajv.validateSchema(schema) }).toEqual({ name, valid: true });
+    }
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(schemas|headers)\/([^"]+)"/g)];
+    for (const [, kind, name] of references) expect(document.components[kind as 'schemas']).toHaveProperty([name!]);
+  });
+
+  it('says for every operation what it answers and how it refuses', () => {
+    for (const { id, method, definition } of contract().operations) {
+      const statuses = Object.keys(definition.responses);
+      const isPublic = definition.security?.length === 0;
+      expect({ id, success: statuses.filter((s) => s.startsWith('2')).length }).toEqual({ id, success: 1 });
+      const wanted = [
+        '422',
+        '500',
+        'default',
+        ...(isPublic ? [] : ['401', '503']),
+        ...(method === 'GET' ? [] : ['400', '403', '413', '415']),
+      ];
+      expect(statuses).toEqual(expect.arrayContaining(wanted));
+      for (const status of statuses.filter((s) => !s.startsWith('2'))) {
+        expect(Object.keys(definition.responses[status]!.content ?? {})).toEqual(['application/problem+json']);
+      }
+      const parameters = definition.parameters ?? [];
+      expect(parameters.some((p) => p.in === 'header' && p.name === 'X-SVC-Request' && p.required === true)).toBe(method !== 'GET');
+    }
+  });
+
+  it('has a variant and a mapping for every known kind in both unions', () => {
+    const schemas = contract().document.components.schemas as Record<string, { discriminator?: { mapping: Record<string, string> } }>;
+    for (const union of ['TypedEventStreamEnvelope', 'TypedTaggedEventStreamEnvelope']) {
+      const mapping = schemas[union]!.discriminator!.mapping;
+      expect(Object.keys(mapping).sort()).toEqual([...knownEvents().keys()].sort());
+      for (const [type, reference] of Object.entries(mapping)) {
+        const variant = schemas[reference.split('/').pop()!] as unknown as { properties: { type: { const: string } } };
+        expect(variant.properties.type.const).toBe(type);
+      }
+    }
+  });
+
+  it('stands beside the line schema, whose references it resolves', async () => {
+    const served = (await a.get('/schemas/events.json')).body as object;
+    const committed = await readFile(`${root}openapi/events.schema.json`, 'utf8');
+    expect(JSON.parse(JSON.stringify(served).replaceAll('../openapi.json', 'openapi.json'))).toEqual(JSON.parse(committed));
+    for (const [, name] of committed.matchAll(/openapi\.json#\/components\/schemas\/(\w+)/g)) {
+      expect(contract().document.components.schemas).toHaveProperty([name!]);
+    }
+  });
+});
+
+describe('the service', () => {
+  it.each(KINDS)('records, lists and streams %s as the document describes it', async (type) => {
+    const { schemas } = contract().document.components;
+    const mapping = (schemas.TypedEventStreamEnvelope as { discriminator: { mapping: Record<string, string> } }).discriminator.mapping;
+    const variant = schemas[mapping[type]!.split('/').pop()!] as { properties: { payload: object } };
+    const payloads = fc.sample(fitting(variant.properties.payload as never, schemas), { numRuns: 3, seed: 42 });
+    for (const payload of payloads) {
+      const reply = await a.post('/v0/city/alpha/events', { type, actor: 'contract', subject: 'it', message: 'x', payload });
+      expect({ payload, status: reply.status, body: reply.body }).toMatchObject({ payload, status: 201 });
+      const { seq } = reply.body as { seq: number };
+      const frame = await city.until((f) => f.data?.seq === seq);
+      const tagged = await feed.until((f) => f.data?.city === 'alpha' && f.data?.seq === seq);
+      const listed = (await b.get(`/v0/city/alpha/events?after_seq=${seq - 1}&limit=1`)).body.items[0];
+      const everywhere = (await b.get(`/v0/events?type=${type}&limit=1`)).body.items[0];
+      same(type, frame, listed, 'TypedEventStreamEnvelope', 'EventStreamEnvelope');
+      same(type, tagged, everywhere, 'TypedTaggedEventStreamEnvelope', 'TaggedEventStreamEnvelope');
+    }
+  });
+
+  it.each([{}, { a: 1 }, { deep: [{ x: null }] }, { request_id: 'mine' }])('carries custom kinds with the payload %j', async (payload) => {
+    const reply = await b.post('/v0/city/alpha/events', { type: 'shop.sold', actor: 'contract', payload });
+    const frame = await city.until((f) => f.data?.seq === reply.body.seq);
+    expect(frame.data.payload).toEqual(payload);
+    expect(contract().componentFault('TypedEventStreamEnvelopeCustom', frame.data)).toBeUndefined();
+  });
+
+  it('answers every operation as documented', async () => {
+    await readEverything();
+    expect((await a.post('/v0/city/alpha/events/rotate')).body.rotated).toBe(true);
+    expect((await b.post('/v0/city/alpha/events/rotate?wait=true')).status).toBe(200);
+    for (const suspended of [true, false]) expect((await b.patch('/v0/city/alpha', { suspended })).status).toBe(200);
+    const created = await a.post('/v0/keys', { name: 'contract', cities: ['alpha'], scope: 'read' });
+    expect((await b.get('/v0/keys')).body.total).toBe(1);
+    expect((await b.delete(`/v0/keys/${created.body.id}`)).status).toBe(200);
+    for (const step of ['stop', 'start', 'unregister']) await ended(await b.post(`/v0/city/alpha/${step}`), step);
+    await ended(await b.post('/v0/cities/register', { dir: 'alpha' }), 'register');
+    await feed.until((f) => f.event === 'heartbeat');
+    await city.until((f) => f.event === 'heartbeat');
+    const wanted = contract().operations.map(
+      ({ id, definition }) => `${id} ${Object.keys(definition.responses).find((s) => s.startsWith('2'))}`,
+    );
+    const frames = [
+      'stream-events event',
+      'stream-events heartbeat',
+      'stream-supervisor-events tagged_event',
+      'stream-supervisor-events heartbeat',
+    ];
+    expect([...wanted, ...frames].filter((what) => !contract().seen.has(what))).toEqual([]);
+  }, 60_000);
+
+  async function readEverything(): Promise<void> {
+    for (const { method, path } of contract().operations) {
+      if (method !== 'GET' || path.endsWith('/stream')) continue;
+      const target = path.replace('{cityName}', 'alpha');
+      expect({ path, status: (await a.get(target)).status }).toEqual({ path, status: 200 });
+      expect((await b.send('HEAD', target)).status).toBe(200);
+      expect((await b.send('OPTIONS', target)).status).toBe(204);
+    }
+    for (const url of stack.workerUrls)
+      for (const path of ['/health', '/ready', '/metrics']) expect((await api(url).get(path)).status).toBe(200);
+    for (const query of ['limit=2', 'type=mail.sent&limit=2', 'since=1h', 'payload_match=rig%3Dx', 'limit=2&actor=contract']) {
+      expect((await a.get(`/v0/city/alpha/events?${query}`)).status).toBe(200);
+      expect((await a.get(`/v0/events?${query}`)).status).toBe(200);
+    }
+    expect((await a.get('/v0/city/alpha/status?lite=true&index=0&wait=1ms')).status).toBe(200);
+    expect((await a.get('/v0/readiness?items=claude,loopback')).status).toBe(200);
+  }
+
+  function same(type: string, frame: Frame, listed: unknown, typed: string, loose: string): void {
+    expect(listed).toEqual(frame.data);
+    expect(frame.data.type).toBe(type);
+    const schemas = contract().document.components.schemas as Record<string, { discriminator?: { mapping: Record<string, string> } }>;
+    const variant = schemas[typed]!.discriminator!.mapping[type]!.split('/').pop()!;
+    for (const name of [variant, typed, loose])
+      expect({ name, fault: contract().componentFault(name, frame.data) }).toEqual({ name, fault: undefined });
+  }
+});
+
+describe('the checker', () => {
+  const checker = new Contract(contract().document);
+  const headers = (more: Record<string, string> = {}): Headers =>
+    new Headers({ 'x-svc-request-id': '0123456789abcdef', 'content-type': 'application/json; charset=utf-8', ...more });
+  const good: Answer = { method: 'GET', target: '/v0/cities', status: 200, headers: headers(), text: '{"items":[],"total":0}' };
+  const problem = (more: object): string =>
+    JSON.stringify({
+      type: 'urn:supervisor:error:not_found',
+      code: 'not_found',
+      title: 'City Not Found',
+      status: 404,
+      detail: 'not_found: x',
+      instance: '/x',
+      ...more,
+    });
+  const bad: Answer = {
+    method: 'GET',
+    target: '/v0/city/x',
+    status: 404,
+    headers: headers({ 'content-type': 'application/problem+json' }),
+    text: problem({}),
+  };
+  const problemHeaders = (more: Record<string, string>): Headers => headers({ 'content-type': 'application/problem+json', ...more });
+
+  it('accepts what is right', () => {
+    expect(checker.faults(good)).toEqual([]);
+    expect(checker.faults(bad)).toEqual([]);
+  });
+
+  it.each<[string, Answer]>([
+    ['no request id', { ...good, headers: new Headers({ 'content-type': 'application/json' }) }],
+    ['an undocumented status', { ...good, status: 203 }],
+    ['an undocumented content type', { ...good, headers: headers({ 'content-type': 'text/html' }) }],
+    ['a missing member', { ...good, text: '{"items":[]}' }],
+    ['an unknown member', { ...good, text: '{"items":[],"total":0,"more":1}' }],
+    ['a member of another type', { ...good, text: '{"items":[],"total":"0"}' }],
+    ['a body that is not JSON', { ...good, text: '{' }],
+    ['a missing header', { ...good, target: '/v0/city/x/events' }],
+    ['an undocumented operation', { ...good, target: '/v0/secret' }],
+    ['a refusal that is no problem', { ...bad, text: '{"message":"no"}' }],
+    ['a refusal as plain JSON', { ...bad, headers: headers() }],
+    [
+      'a code that is not in the catalogue',
+      { ...bad, text: problem({ code: 'gone', type: 'urn:supervisor:error:gone', detail: 'gone: x' }) },
+    ],
+    ['a detail without its code', { ...bad, text: problem({ detail: 'x' }) }],
+    ['another status in the body', { ...bad, text: problem({ status: 400 }) }],
+    ['another type', { ...bad, text: problem({ type: 'about:blank' }) }],
+    ['no instance', { ...bad, text: problem({ instance: undefined }) }],
+    ['an unknown member of a problem', { ...bad, text: problem({ stack: 'x' }) }],
+    ['SQL in a detail', { ...bad, text: problem({ detail: 'not_found: relation "cities" does not exist' }) }],
+    [
+      'an undocumented refusal',
+      {
+        ...bad,
+        status: 410,
+        text: problem({
+          status: 410,
+          code: 'cursor_expired',
+          title: 'Cursor Expired',
+          type: 'urn:supervisor:error:cursor_expired',
+          detail: 'cursor_expired: x',
+        }),
+      },
+    ],
+    [
+      'a 503 without Retry-After',
+      {
+        ...bad,
+        status: 503,
+        text: problem({
+          status: 503,
+          code: 'unavailable',
+          title: 'Service Unavailable',
+          type: 'urn:supervisor:error:unavailable',
+          detail: 'unavailable: x',
+        }),
+      },
+    ],
+    [
+      'a 401 without WWW-Authenticate',
+      {
+        ...bad,
+        status: 401,
+        headers: problemHeaders({}),
+        text: problem({
+          status: 401,
+          code: 'unauthorized',
+          title: 'Unauthorized',
+          type: 'urn:supervisor:error:unauthorized',
+          detail: 'unauthorized: x',
+        }),
+      },
+    ],
+  ])('finds %s', (_what, answer) => {
+    expect(checker.faults(answer)).not.toEqual([]);
+  });
+
+  const event = { seq: 1, ts: '2026-11-21T09:00:00Z', type: 'order.fired', actor: 'x', payload: {} };
+  const frame = { event: 'event', id: '1', data: event };
+  const path = '/v0/city/x/events/stream';
+
+  it.each<[string, object]>([
+    ['no id', { ...frame, id: undefined }],
+    ['an id that is no position', { ...frame, id: 'a:1' }],
+    ['another event', { ...frame, event: 'message' }],
+    ['no event', { ...frame, event: undefined }],
+    ['a payload of another kind', { ...frame, data: { ...event, payload: { more: 1 } } }],
+    ['a time without an offset', { ...frame, data: { ...event, ts: '2026-11-21T09:00:00' } }],
+    ['a city where none belongs', { ...frame, data: { ...event, city: 'x' } }],
+    ['a custom kind without payload', { ...frame, data: { ...event, type: 'shop.sold', payload: undefined } }],
+  ])('finds a frame with %s', (_what, broken) => {
+    expect(checker.frameFaults(path, frame)).toEqual([]);
+    expect(checker.frameFaults(path, JSON.parse(JSON.stringify(broken)) as never)).not.toEqual([]);
+  });
+});
