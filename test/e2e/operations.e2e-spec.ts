@@ -83,7 +83,7 @@ describe.each(QUEUES)('accepted operations over a queue on %s', (queue) => {
     for (const id of accepted) expect(await ledger.ended(id)).toMatchObject({ type: 'request.result.city.create' });
   }, 60_000);
 
-  // Guard: the fence in the condition of the ending.
+  // Guard: state and fence in the condition of the ending.
   it('lets a worker that was frozen between act and finish find that others have ended its work', async () => {
     await ledger.succeeded(await b.post('/v0/city/three/stop'), 'request.result.city.stop');
     const gate = new HoldingGate();
@@ -141,7 +141,7 @@ describe.each(QUEUES)('accepted operations over a queue on %s', (queue) => {
     await ledger.succeeded(await b.post('/v0/city/seven/start'), 'request.result.city.start');
   }, 90_000);
 
-  // Guards: the deadline in the sweeper's condition, and the fence again for the worker that comes late.
+  // Guards: the deadline in the sweeper's condition, and again state and fence for the worker that comes late.
   it('fails at the deadline, whatever its worker still does, and an explicit start tries again', async () => {
     const gate = new HoldingGate();
     for (const worker of stack.failpoints.slice(2)) worker.arm('operation.after_phase', gate.action());

@@ -58,14 +58,14 @@ describe('the event log of two processes', () => {
     await database.drop();
   });
 
-  // Guard: the advisory lock of append_events and the counter in the transaction's last write.
+  // Guard: the counter row, which a writer holds until its commit.
   it('gives 20 writers dense seqs, and whoever reads meanwhile sees a prefix without holes', async () => {
     const name = await join();
     let writing = 20;
-    const writers = Array.from({ length: 20 }, async (_, w) => {
+    const write = async (w: number): Promise<void> => {
       for (let i = 0; i < 15; i++) await append((w + i) % 2 === 0 ? a : b, ...events(name, 1 + (i % 3)));
-      writing--;
-    });
+    };
+    const writers = Array.from({ length: 20 }, (_, w) => write(w).finally(() => writing--));
     const reader = (async () => {
       while (writing > 0) {
         const seen = await seqs(name);
