@@ -20,7 +20,14 @@ export class StreamsModule {
     return {
       module: StreamsModule,
       imports: [EventLogModule, ...imports],
-      providers: [{ provide: ListenUrl, useValue: new ListenUrl(listenUrl) }, HintListener, StreamLogRepository, StreamHub, EventStreams, HeadWaiter],
+      providers: [
+        { provide: ListenUrl, useValue: new ListenUrl(listenUrl) },
+        HintListener,
+        StreamLogRepository,
+        StreamHub,
+        EventStreams,
+        HeadWaiter,
+      ],
       exports: [StreamHub, EventStreams, HeadWaiter],
     };
   }
