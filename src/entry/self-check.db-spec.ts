@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startStack, type Stack } from '../../test/support/app.js';
+import { adminAt } from '../../test/support/database.js';
+import { knownOperations, type OperationHandler } from '../platform/operations/operation.js';
+import { OperationRegistry } from '../platform/operations/registry.js';
+
+/** What only a started product can tell of itself. */
+describe('a started product', () => {
+  let stack: Stack;
+  beforeAll(async () => {
+    stack = await startStack({ apis: 1, workers: 1, queue: 'postgres' });
+  }, 60_000);
+  afterAll(() => stack.stop());
+
+  it('has exactly one handler for every kind of operation, in the worker', () => {
+    const registry = stack.apps[1]!.app.get(OperationRegistry, { strict: false });
+    const kinds = [...knownOperations().keys()];
+    expect(kinds.length).toBeGreaterThan(0);
+    for (const kind of kinds) {
+      const handler = registry.find(kind);
+      expect({ kind, handled: handler?.definition.kind }).toEqual({ kind, handled: kind });
+      expect(() => registry.register(handler!)).toThrow(`operation has two handlers: ${kind}`);
+    }
+    const empty = new OperationRegistry();
+    empty.register({ definition: knownOperations().get(kinds[0]!)! } as OperationHandler);
+    expect(() => empty.requireComplete()).toThrow(`operations without a handler: ${kinds.slice(1).sort().join(', ')}`);
+  });
+
+  it('has no trigger on its tables and no function that notifies', async () => {
+    const triggers = await adminAt(
+      stack.databaseUrl,
+      `select c.relname, t.tgname from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
+       where not t.tgisinternal and n.nspname = 'public'`,
+    );
+    expect(triggers).toEqual([]);
+    const functions = await adminAt(
+      stack.databaseUrl,
+      `select p.proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+       where n.nspname = 'public' and p.prosrc ~* '\\m(pg_notify|notify)\\M'`,
+    );
+    expect(functions).toEqual([]);
+  });
+});
