@@ -1,7 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { createWriteStream, type WriteStream } from 'node:fs';
+import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../support/redis.js';
 import { Proxy } from './proxy.js';
 
 /** Built for the run alone, so that nobody's next build disturbs it. */
@@ -61,7 +62,7 @@ export class Member {
   }
 
   static async make(name: string, role: 'api' | 'worker', options: FleetOptions): Promise<Member> {
-    const [port, proxy] = [await freePort(), await Proxy.start(options.postgresPort)];
+    const [port, proxy] = [await lastingPort(), await Proxy.start(options.postgresPort)];
     return new Member(name, role, port, proxy, options, createWriteStream(`${options.directory}/${name}.log`));
   }
 
@@ -162,5 +163,19 @@ export class Member {
       SVC_LOG_LEVEL: process.env.CHAOS_LOG_LEVEL ?? 'warn',
       ...(this.armed === '' ? {} : { SVC_TEST_FAILPOINTS: this.armed }),
     };
+  }
+}
+
+/** A port that stays free while its process is away: outside the range from which outgoing connections take theirs. */
+async function lastingPort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 32_000);
+    const server = createServer();
+    const free = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    await new Promise((resolve) => server.close(resolve));
+    if (free) return port;
   }
 }

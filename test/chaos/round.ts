@@ -39,41 +39,52 @@ const APIS = 3;
 const WORKERS = 2;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Places at which a process kills itself now and then, and what else may go wrong at a place. */
-const KILLS = [
-  'tx.before_commit=kill:0.01',
-  'tx.after_commit=kill:0.01',
-  'notify.before=kill:0.01',
-  'notify.after=kill:0.01',
-  'emit.before_flush=kill:0.01',
-  'emit.after_flush=kill:0.01',
-  'queue.before_enqueue=kill:0.2',
-  'queue.after_enqueue=kill:0.2',
-  'operation.after_claim=kill:0.2',
-  'operation.after_phase=kill:0.06',
-  'operation.before_finish=kill:0.2',
-  'operation.after_finish=kill:0.2',
-  'operation.before_fail=kill:0.5',
-  'sweeper.before_redispatch=kill:0.2',
-  'scaffold.before_write=kill:0.3',
-  'scaffold.after_first_file=kill:0.3',
-  'scaffold.after_write=kill:0.3',
-  'city.before_commit=kill:0.3',
-  'city.after_commit=kill:0.3',
-  'stream.after_headers=kill:0.01',
-  'stream.before_first_frame=kill:0.01',
+/** Places at which a process kills itself now and then, by the role that gets there, and what else may go wrong at a place. */
+const EVERYWHERE = [
+  'tx.before_commit=kill:0.03',
+  'tx.after_commit=kill:0.03',
+  'notify.before=kill:0.03',
+  'notify.after=kill:0.03',
 ] as const;
-const NUISANCES = [
-  'notify.before=drop',
-  'notify.before=drop:0.5',
-  'notify.before=delay:300:0.5',
-  'tx.after_commit=delay:200:0.1',
-  'tx.before_commit=delay:100:0.1',
-  'emit.after_flush=delay:150:0.2',
-  'stream.after_headers=delay:100:0.3',
-  'stream.before_first_frame=delay:100:0.3',
-  'queue.before_enqueue=drop:0.7',
-] as const;
+const KILLS = {
+  api: [
+    ...EVERYWHERE,
+    'emit.before_flush=kill:0.03',
+    'emit.after_flush=kill:0.03',
+    'queue.before_enqueue=kill:0.5',
+    'queue.after_enqueue=kill:0.5',
+    'scaffold.before_write=kill',
+    'scaffold.after_first_file=kill',
+    'scaffold.after_write=kill',
+    'city.before_commit=kill',
+    'city.after_commit=kill',
+    'stream.after_headers=kill:0.05',
+    'stream.before_first_frame=kill:0.05',
+  ],
+  worker: [
+    ...EVERYWHERE,
+    'operation.after_claim=kill:0.5',
+    'operation.after_phase=kill:0.15',
+    'operation.before_finish=kill:0.5',
+    'operation.after_finish=kill:0.5',
+    'operation.before_fail=kill',
+    'sweeper.before_redispatch=kill:0.5',
+  ],
+} as const;
+const NUISANCES = {
+  api: [
+    'notify.before=drop',
+    'notify.before=drop:0.5',
+    'notify.before=delay:300:0.5',
+    'tx.after_commit=delay:200:0.1',
+    'tx.before_commit=delay:100:0.1',
+    'emit.after_flush=delay:150:0.2',
+    'stream.after_headers=delay:100:0.3',
+    'stream.before_first_frame=delay:100:0.3',
+    'queue.before_enqueue=drop:0.7',
+  ],
+  worker: ['notify.before=drop', 'notify.before=delay:300:0.5', 'tx.after_commit=delay:200:0.1', 'operation.before_finish=delay:500:0.3'],
+} as const;
 
 /** One seed: a fleet over a fresh database, harm for some seconds, healing, and the judgement. */
 export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | undefined, options: RoundOptions): Promise<Round> {
@@ -97,7 +108,7 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
     redisUrl: options.queue === 'redis' ? redis?.url : undefined,
     directory,
     heartbeatMs: HEARTBEAT_MS,
-    failpoints: () => (failpoints.armed ? draw(random) : ''),
+    failpoints: (member) => (failpoints.armed ? draw(member.role, random) : ''),
     onTerminate: (member) => recorder.fault('terminate', member.name),
     onExit: (member, exit) => {
       recorder.fault(`exit ${exit.how}${member.armed === '' ? '' : ` (${member.armed})`}`, member.name);
@@ -121,6 +132,8 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
     await settled(postgres, database);
     clients.push(...subscribe(recorder, apis, random, writers, cities));
     failpoints.armed = true;
+    // Half of the fleet comes back armed; what is killed comes back with something else.
+    for (const member of [apis[0]!, apis[1]!, workers[0]!]) member.signal('SIGTERM');
     writers.start(8, 60);
     const faults = new Faults(
       { members, postgres, redis: options.queue === 'redis' ? redis : undefined, database },
@@ -173,9 +186,9 @@ function cityNames(seed: number): string[] {
   return Array.from({ length: seed % 4 === 3 ? 18 : 8 }, (_, i) => `city-${i + 1}`);
 }
 
-function draw(random: Random): string {
-  if (random.chance(0.4)) return '';
-  const chosen = [random.pick(KILLS), ...(random.chance(0.5) ? [random.pick(NUISANCES)] : [])];
+function draw(role: 'api' | 'worker', random: Random): string {
+  if (random.chance(0.15)) return '';
+  const chosen = [random.pick<string>(KILLS[role]), ...(random.chance(0.5) ? [random.pick<string>(NUISANCES[role])] : [])];
   const byPlace = new Map(chosen.map((entry) => [entry.split('=')[0], entry]));
   return [...byPlace.values()].join(',');
 }
