@@ -1,8 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Kysely } from 'kysely';
-import { problem } from '../../contract/problems.js';
+import { ProblemError, problem } from '../../contract/problems.js';
+import type { AsyncAcceptedResponse } from '../../contract/scalars.js';
 import { Db, type Database } from '../../platform/database/database.js';
 import { violatedConstraint } from '../../platform/database/pg-errors.js';
+import { Transactions } from '../../platform/database/transactions.js';
+import { Idempotency, type IdempotencyRef } from '../../platform/idempotency/idempotency.js';
 import { Operations } from '../../platform/operations/operations.js';
 import { CitiesRepository } from './cities.repository.js';
 import { ReservationsRepository } from './reservations.repository.js';
@@ -16,6 +19,8 @@ export class CityConflicts {
     private readonly cities: CitiesRepository,
     private readonly reservations: ReservationsRepository,
     private readonly operations: Operations,
+    private readonly idempotency: Idempotency,
+    private readonly transactions: Transactions,
     private readonly db: Db,
   ) {}
 
@@ -35,6 +40,17 @@ export class CityConflicts {
   async checkReservations(db: Kysely<Database>, name: string, dir: string): Promise<void> {
     if (await this.reservations.exists(db, dir)) throw inProgress('city.create', dir);
     if (await this.reservations.nameTaken(db, name)) throw problem('conflict', `city name already taken: ${name}`);
+  }
+
+  /**
+   * What a request with a key hears instead of a conflict with its own first try: the stored answer, or that the
+   * first try is still at work. Every other refusal is thrown again.
+   */
+  async ownAnswer(refusal: unknown, ref: IdempotencyRef | undefined): Promise<AsyncAcceptedResponse> {
+    if (ref === undefined || !(refusal instanceof ProblemError) || refusal.kind.status !== 409) throw refusal;
+    const stored = await this.transactions.run((tx) => this.idempotency.guard(tx, ref));
+    if (stored === undefined) throw refusal;
+    return stored.body as AsyncAcceptedResponse;
   }
 
   /** Runs `work`; when it loses a race for the name or the directory, says so as a request would have heard it a moment later. */

@@ -67,6 +67,10 @@ export class CityCreationService {
     const ref = idempotencyRef(caller, '', 'post-v0-city', key, body);
     const stored = ref && (await this.idempotency.lookup(this.db, ref));
     if (stored !== undefined) return stored.body as AsyncAcceptedResponse;
+    return this.#create(body, caller, ref).catch((refusal: unknown) => this.conflicts.ownAnswer(refusal, ref));
+  }
+
+  async #create(body: CityCreateRequest, caller: Principal, ref: IdempotencyRef | undefined): Promise<AsyncAcceptedResponse> {
     const given = factsOf(body);
     const dir = await this.directories.resolve(body.dir);
     const facts = { ...given, name: cityName(body.name, dir) };

@@ -7,7 +7,7 @@ import type { AsyncAcceptedResponse } from '../../contract/scalars.js';
 import { Db } from '../../platform/database/database.js';
 import { Transactions } from '../../platform/database/transactions.js';
 import { EventLog } from '../../platform/event-log/event-log.js';
-import { Idempotency } from '../../platform/idempotency/idempotency.js';
+import { Idempotency, type IdempotencyRef } from '../../platform/idempotency/idempotency.js';
 import { Operations } from '../../platform/operations/operations.js';
 import { CityRegister } from './cities.operations.js';
 import { CitiesRepository } from './cities.repository.js';
@@ -35,6 +35,10 @@ export class CityRegistrationService {
     const ref = idempotencyRef(caller, '', 'post-v0-cities-register', key, body);
     const stored = ref && (await this.idempotency.lookup(this.db, ref));
     if (stored !== undefined) return stored.body as AsyncAcceptedResponse;
+    return this.#register(body, caller, ref).catch((refusal: unknown) => this.conflicts.ownAnswer(refusal, ref));
+  }
+
+  async #register(body: CityRegisterRequest, caller: Principal, ref: IdempotencyRef | undefined): Promise<AsyncAcceptedResponse> {
     const dir = await this.directories.resolve(body.dir);
     const name = cityName(body.name ?? (await siteName(dir)), dir);
     if (!maySee(caller, name)) throw problem('forbidden', 'this key may not register other cities');
