@@ -57,6 +57,12 @@ export class LogIndex {
     return this.#joins.get(stream) ?? [];
   }
 
+  /** True for what a stream says while it is no part of the feed. */
+  outside(stream: string, seq: number): boolean {
+    const row = this.row(stream, seq);
+    return row !== undefined && this.#outside.has(row);
+  }
+
   left(stream: string): boolean {
     return this.stream(stream).some((row) => row?.type === LEFT);
   }
