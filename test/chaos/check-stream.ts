@@ -175,7 +175,7 @@ export class ConnectionCheck {
     if (this.#ids > 0 && (this.connection.resume.how === 'head' || !log.left(stream))) {
       const joins = log.joins(stream);
       const join = joins.includes(mentioned + 1) ? mentioned + 1 : joins.filter((seq) => seq <= mentioned).at(-1);
-      if (join !== undefined && !log.outside(stream, mentioned)) return void this.#at.set(stream, join - 1);
+      if (join !== undefined && !log.gone(stream, mentioned)) return void this.#at.set(stream, join - 1);
     }
     this.#at.set(stream, start);
     if (this.#ids > 0) return;

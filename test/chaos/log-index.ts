@@ -57,10 +57,10 @@ export class LogIndex {
     return this.#joins.get(stream) ?? [];
   }
 
-  /** True for what a stream says while it is no part of the feed. */
-  outside(stream: string, seq: number): boolean {
+  /** True when the stream is no part of the feed after this event. */
+  gone(stream: string, seq: number): boolean {
     const row = this.row(stream, seq);
-    return row !== undefined && this.#outside.has(row);
+    return row !== undefined && (row.type === LEFT || this.#outside.has(row));
   }
 
   left(stream: string): boolean {
