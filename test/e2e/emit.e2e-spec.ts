@@ -128,8 +128,12 @@ describe('a city whose log is locked', () => {
     await holder.connect();
     try {
       await holder.query("select pg_advisory_lock(1, stream_id) from cities where name = 'hot'");
-      const suspensions = Array.from({ length: 64 }, (_, i) => a.patch('/v0/city/hot', { suspended: i % 2 === 0 }));
+      // Many more than the pool has connections: without the bound they would keep everybody waiting for longer than a connection is waited for.
+      const suspensions = Array.from({ length: 120 }, (_, i) => a.patch('/v0/city/hot', { suspended: i % 2 === 0 }));
       const emits = Array.from({ length: 3 }, (_, n) => emit(a, 'hot', n));
+      const queued = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+      await eventually(async () => (await holder.query(queued)).rowCount! >= 4);
+      await new Promise((resolve) => setTimeout(resolve, 300));
       const others = await Promise.all([
         ...Array.from({ length: 10 }, (_, n) => emit(a, 'calm', n, { type: 'test.other' })),
         ...Array.from({ length: 5 }, (_, i) => a.patch('/v0/city/calm', { suspended: i % 2 === 0 })),

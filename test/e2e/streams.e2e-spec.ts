@@ -213,7 +213,7 @@ describe('between replicas', () => {
     }
   });
 
-  // Guard: a heartbeat carries the position of its own stream, and only when that stream has everything before it.
+  // Guard: a heartbeat carries the position of its own stream. That nobody who is behind gets one is proved with the client that does not read.
   it('no frame, heartbeats included, moves the position backwards', async () => {
     const city = await open(`${stack.urls[1]}${cityPath('wire')}?after_seq=0`);
     const some = await open(`${stack.urls[1]}${SUPERVISOR}?cities=wire,other`);
@@ -378,6 +378,7 @@ describe('a replica in trouble', () => {
     const streams: OpenStream[] = [];
     for (let i = 0; i < 15; i++)
       streams.push(await open(`${c.url}${cityPath('sturdy')}`), await open(`${c.url}${SUPERVISOR}?cities=sturdy`));
+    const farewell = fetch(`${c.url}${SUPERVISOR}?cities=nobody`).then((response) => response.text());
     let emitting = true;
     let last = start;
     const emitter = (async () => {
@@ -388,6 +389,7 @@ describe('a replica in trouble', () => {
     await c.stop();
     expect(performance.now() - before).toBeLessThan(5_000);
     await Promise.all(streams.map((stream) => stream.untilEnd(2_000)));
+    expect(await farewell).toMatch(/event: heartbeat\n[^]*retry: \d+\n\n$/);
     emitting = false;
     await emitter;
     await expect(fetch(`${c.url}/health`)).rejects.toThrow();
@@ -400,7 +402,7 @@ describe('a replica in trouble', () => {
     }
   }, 60_000);
 
-  // Guards: the bound on what a stream may have unsent, and the exact position that its client resumes from.
+  // Guards: the bound on what a stream may have unsent, the limit on standing still, and no heartbeat for who is behind.
   it('passes over a client that does not read, closes it, and the client resumes without a gap', async () => {
     const start = await head('sturdy');
     const target = new URL(stack.urls[1]!);
@@ -426,6 +428,7 @@ describe('a replica in trouble', () => {
     const ids = frames.flatMap((frame) => /^id: (\d+)/m.exec(frame)?.[1] ?? []);
     const got = frames.filter((frame) => frame.includes('event: event')).map((frame) => Number(/^id: (\d+)/m.exec(frame)![1]));
     expect(got.length).toBeLessThan(COUNT);
+    expect(ids.map(Number)).toEqual(ids.map(Number).sort((x, y) => x - y));
     const resumed = await open(`${stack.urls[0]}${cityPath('sturdy')}`, { 'last-event-id': ids.at(-1)! });
     await resumed.untilAll(() => got.length + events(resumed).length >= COUNT, LIMIT_MS);
     expect([...got, ...seqs(resumed)]).toEqual(from(start + 1, COUNT));
