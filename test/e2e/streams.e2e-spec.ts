@@ -1,10 +1,10 @@
-import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
 import { adminAt } from '../support/database.js';
 import { DatabaseProxy } from '../support/database-proxy.js';
 import { api, type Api, type Reply } from '../support/http.js';
 import { expectRefusal } from '../support/refusal.js';
+import { SlowClient } from '../support/slow-client.js';
 import { eventually, openStream, type Frame, type OpenStream } from '../support/sse.js';
 
 const LIMIT_MS = 30_000;
@@ -213,7 +213,7 @@ describe('between replicas', () => {
     }
   });
 
-  // Guard: a heartbeat carries the position of its own stream. That nobody who is behind gets one is proved with the client that does not read.
+  // Guard: a heartbeat carries the position of its own stream. That nobody who is behind gets one is proved with the client that reads late.
   it('no frame, heartbeats included, moves the position backwards', async () => {
     const city = await open(`${stack.urls[1]}${cityPath('wire')}?after_seq=0`);
     const some = await open(`${stack.urls[1]}${SUPERVISOR}?cities=wire,other`);
@@ -402,34 +402,42 @@ describe('a replica in trouble', () => {
     }
   }, 60_000);
 
-  // Guards: the bound on what a stream may have unsent, the limit on standing still, and no heartbeat for who is behind.
+  const COUNT = 60;
+  const flood = async (): Promise<void> => {
+    const pad = 'x'.repeat(400_000);
+    for (let i = 0; i < COUNT; i += 4) await Promise.all([0, 1, 2, 3].map(() => emit(a, 'sturdy', { pad })));
+  };
+  const ascending = (ids: number[]): void => expect(ids).toEqual([...ids].sort((x, y) => x - y));
+
+  // Guard: no heartbeat for who is behind: its position would skip what the client has not got.
+  it('parks a client that reads late, and it gets everything in order with positions that only grow', async () => {
+    const start = await head('sturdy');
+    const slow = await SlowClient.open(`${stack.urls[1]}${cityPath('sturdy')}`);
+    await flood();
+    await pause(700);
+    slow.resume();
+    await eventually(() => slow.read().seqs.length >= COUNT, LIMIT_MS);
+    expect(slow.read().seqs).toEqual(from(start + 1, COUNT));
+    ascending(slow.read().ids);
+    slow.close();
+  }, 60_000);
+
+  // Guards: the bound on what a stream may have unsent, and the limit on standing still.
   it('passes over a client that does not read, closes it, and the client resumes without a gap', async () => {
     const start = await head('sturdy');
-    const target = new URL(stack.urls[1]!);
-    const socket = connect({ host: target.hostname, port: Number(target.port) });
-    const chunks: Buffer[] = [];
-    let closed = false;
-    socket.on('close', () => (closed = true)).on('error', () => undefined);
-    socket.write(`GET ${cityPath('sturdy')} HTTP/1.1\r\nHost: ${target.host}\r\n\r\n`);
-    await new Promise<void>((resolve) => socket.once('data', (chunk) => resolve(void chunks.push(chunk))));
-    socket.pause();
+    const slow = await SlowClient.open(`${stack.urls[1]}${cityPath('sturdy')}`);
     const brisk = await open(`${stack.urls[1]}${cityPath('sturdy')}`);
-    const pad = 'x'.repeat(400_000);
-    const COUNT = 60;
-    for (let i = 0; i < COUNT; i += 4) await Promise.all([0, 1, 2, 3].map(() => emit(a, 'sturdy', { pad })));
+    await flood();
     await brisk.untilAll(() => events(brisk).length === COUNT, LIMIT_MS);
     const streamsOpen = async (): Promise<number> =>
       Number(/^svc_streams_open(?:\{.*\})? (\d+)/m.exec((await b.get('/metrics')).text)?.[1]);
     await eventually(async () => (await streamsOpen()) === 1, LIMIT_MS);
-    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-    socket.resume();
-    await eventually(() => closed);
-    const frames = Buffer.concat(chunks).toString('latin1').split('\n\n').slice(0, -1);
-    const ids = frames.flatMap((frame) => /^id: (\d+)/m.exec(frame)?.[1] ?? []);
-    const got = frames.filter((frame) => frame.includes('event: event')).map((frame) => Number(/^id: (\d+)/m.exec(frame)![1]));
+    slow.resume();
+    await eventually(() => slow.closed);
+    const { ids, seqs: got } = slow.read();
     expect(got.length).toBeLessThan(COUNT);
-    expect(ids.map(Number)).toEqual(ids.map(Number).sort((x, y) => x - y));
-    const resumed = await open(`${stack.urls[0]}${cityPath('sturdy')}`, { 'last-event-id': ids.at(-1)! });
+    ascending(ids);
+    const resumed = await open(`${stack.urls[0]}${cityPath('sturdy')}`, { 'last-event-id': String(ids.at(-1)) });
     await resumed.untilAll(() => got.length + events(resumed).length >= COUNT, LIMIT_MS);
     expect([...got, ...seqs(resumed)]).toEqual(from(start + 1, COUNT));
   }, 90_000);

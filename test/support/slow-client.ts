@@ -1,0 +1,42 @@
+import { connect, type Socket } from 'node:net';
+
+/** A client of an event stream that decides itself when it reads. It does not read until `resume`. */
+export class SlowClient {
+  readonly #chunks: Buffer[] = [];
+  #closed = false;
+
+  private constructor(private readonly socket: Socket) {
+    socket.on('close', () => (this.#closed = true)).on('error', () => undefined);
+  }
+
+  /** Resolves once the answer has begun. */
+  static async open(url: string): Promise<SlowClient> {
+    const target = new URL(url);
+    const socket = connect({ host: target.hostname, port: Number(target.port) });
+    const client = new SlowClient(socket);
+    socket.write(`GET ${target.pathname}${target.search} HTTP/1.1\r\nHost: ${target.host}\r\n\r\n`);
+    await new Promise<void>((resolve) => socket.once('data', (chunk) => resolve(void client.#chunks.push(chunk))));
+    socket.pause();
+    return client;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  resume(): void {
+    this.socket.on('data', (chunk: Buffer) => this.#chunks.push(chunk));
+    this.socket.resume();
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  /** Ids of all complete frames, heartbeats included, and seqs of the events, of a city's stream. */
+  read(): { ids: number[]; seqs: number[] } {
+    const frames = Buffer.concat(this.#chunks).toString('latin1').split('\n\n').slice(0, -1);
+    const id = (frame: string): number[] => (/^id: (\d+)/m.exec(frame)?.slice(1) ?? []).map(Number);
+    return { ids: frames.flatMap(id), seqs: frames.filter((frame) => frame.includes('\nevent: event\n')).flatMap(id) };
+  }
+}
