@@ -2,7 +2,18 @@ import { Injectable } from '@nestjs/common';
 import { AppLogger } from '../logging/logger.js';
 
 /** The order of an orderly stop. Each phase finishes, or runs into its limit, before the next one begins. */
-export const SHUTDOWN_PHASES = ['unready', 'accept', 'streams', 'worker', 'queue', 'background', 'listener', 'pool', 'server'] as const;
+export const SHUTDOWN_PHASES = [
+  'unready',
+  'accept',
+  'streams',
+  'requests',
+  'worker',
+  'queue',
+  'background',
+  'listener',
+  'pool',
+  'server',
+] as const;
 export type ShutdownPhase = (typeof SHUTDOWN_PHASES)[number];
 
 const PHASE_LIMIT_MS = 3_000;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { api, type Api, type Reply } from '../../../test/support/http.js';
 import { Lifecycle } from '../health/lifecycle.js';
@@ -274,6 +274,20 @@ describe('an orderly stop', () => {
     await lifecycle.stop();
     expect(heldUp).toBe(false);
     expect((door.app.getHttpServer() as Server).listening).toBe(false);
+  });
+
+  it('takes away what a request needs only after the request has been answered', async () => {
+    const door = await openDoor();
+    const order: string[] = [];
+    const arrived = new Promise<ServerResponse>((resolve) =>
+      (door.app.getHttpServer() as Server).once('request', (_request, response) => resolve(response)),
+    );
+    const answered = api(door.url).post('/v0/things', { name: 'slow' });
+    (await arrived).once('finish', () => order.push('answered'));
+    door.app.get(Lifecycle).onStop('worker', 'the test', () => void order.push('worker stopped'));
+    await door.app.get(Lifecycle).stop();
+    expect(order).toEqual(['answered', 'worker stopped']);
+    expect((await answered).status).toBe(201);
   });
 
   it('is not kept waiting by a connection that stays open', async () => {

@@ -6,6 +6,7 @@ import type { AppConfig } from '../config/config.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
 import type { AppLogger } from '../logging/logger.js';
+import { sleep } from '../time/clock.js';
 import { AccessLog } from './access-log.js';
 import { HttpAdapter } from './adapter.js';
 import { Authenticator } from './authenticator.js';
@@ -35,6 +36,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than the idle limit of a proxy in front, so that the proxy closes first and never writes into a closed socket. */
 const KEEP_ALIVE_MS = 75_000;
 const MAX_PARAM = 1024;
+const DRAIN_LIMIT_MS = 2_000;
 
 /**
  * Builds and initialises the application; the caller listens. It stops through `Lifecycle`: phase `accept`
@@ -69,6 +71,7 @@ export async function createHttpApp(
   if (authenticator !== undefined) gate.use(authenticator);
   else if (config.auth === 'keys' && config.role !== 'worker') throw new Error('SVC_AUTH=keys needs an Authenticator in the root module');
   bound<Lifecycle>(app, Lifecycle)?.onStop('accept', 'http listener', () => stopAccepting(gate, instance));
+  bound<Lifecycle>(app, Lifecycle)?.onStop('requests', 'requests in flight', () => requestsEnded(instance));
   bound<Lifecycle>(app, Lifecycle)?.onStop('server', 'http application', () => app.close());
   options.extend?.(app);
   await app.init();
@@ -136,6 +139,22 @@ function logWhenClosed(ended: (request: FastifyRequest, reply: FastifyReply) => 
 function stopAccepting(gate: Gate, instance: FastifyInstance): void {
   gate.drain();
   if (instance.server.listening) instance.server.close();
+}
+
+/**
+ * Waits for the requests that are being answered: what they need (the pool above all) goes away after them. Streams
+ * have ended by then. Who is slower than that finds a closed pool and is told to try again.
+ */
+async function requestsEnded(instance: FastifyInstance): Promise<void> {
+  const deadline = performance.now() + DRAIN_LIMIT_MS;
+  while (performance.now() < deadline) {
+    instance.server.closeIdleConnections();
+    const open = await new Promise<number>((resolve) =>
+      instance.server.getConnections((error, count) => resolve(error === null ? count : 0)),
+    );
+    if (open === 0) return;
+    await sleep(20);
+  }
 }
 
 /** A provider that some module of the application may or may not have. */

@@ -13,6 +13,7 @@ import { AppLogger, createLogger } from '../../logging/logger.js';
 import { LoggingModule } from '../../logging/logging.module.js';
 import { Authenticator } from '../authenticator.js';
 import { Caller, IdempotencyKey } from '../caller.decorator.js';
+import { sleep } from '../../time/clock.js';
 import { createHttpApp } from '../http-app.js';
 import { JsonText } from '../json-text.js';
 import { Operation } from '../operation.decorator.js';
@@ -51,6 +52,7 @@ class ThingsController {
   create(@Body({ schema: ThingInput }) body: z.infer<typeof ThingInput>, @IdempotencyKey() key: string | undefined): unknown {
     if (body.name === 'bug') throw new Error('the secret reason');
     if (body.name === 'busy') throw Object.assign(new Error('from another room'), { busy: true });
+    if (body.name === 'slow') return sleep(400).then(() => ({ name: body.name }));
     if (body.name === 'taken') throw problem('conflict', `taken: ${body.name}`);
     return { name: body.name, key: key ?? null };
   }
