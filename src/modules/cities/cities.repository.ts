@@ -29,8 +29,14 @@ export interface CityListRow {
   } | null;
 }
 
-/** A running city's own row, the head of its stream with it. */
-export type RunningCityRow = CityRow & { readonly head: number; readonly uptime: number };
+/** What a running city's own pages show. */
+export type RunningCityRow = Pick<
+  CityRow,
+  'name' | 'dir' | 'provider' | 'suspended' | 'suspended_on_start' | 'session_template' | 'agent_count' | 'rig_count'
+> & { readonly uptime: number };
+
+const RUNNING_COLUMNS = `c.name, c.dir, c.provider, c.suspended, c.suspended_on_start, c.session_template, c.agent_count, c.rig_count,
+  floor(date_part('epoch', now() - coalesce(c.started_at, now()))) as uptime`;
 
 /** All SQL about registered cities that answers requests. The reconciler's is in `city-state.repository.ts`. */
 @Injectable()
@@ -66,13 +72,20 @@ export class CitiesRepository {
     return rows;
   }
 
-  /** A running city with all that its own pages show. */
   async loadRunning(name: string): Promise<RunningCityRow | undefined> {
     const { rows } = await this.pool.query<RunningCityRow>({
       name: 'city-running-whole',
-      text: `select c.*, s.head, floor(extract(epoch from now() - coalesce(c.started_at, now())))::int8 as uptime
-        from cities c join event_streams s on s.id = c.stream_id
-        where c.name = $1 and c.running`,
+      text: `select ${RUNNING_COLUMNS} from cities c where c.name = $1 and c.running`,
+      values: [name],
+    });
+    return rows[0];
+  }
+
+  /** The same with the head of its stream, in one snapshot. */
+  async loadRunningAtHead(name: string): Promise<(RunningCityRow & { readonly head: number }) | undefined> {
+    const { rows } = await this.pool.query<RunningCityRow & { readonly head: number }>({
+      name: 'city-running-at-head',
+      text: `select ${RUNNING_COLUMNS}, s.head from cities c join event_streams s on s.id = c.stream_id where c.name = $1 and c.running`,
       values: [name],
     });
     return rows[0];

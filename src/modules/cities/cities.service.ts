@@ -8,7 +8,7 @@ import { EventLog } from '../../platform/event-log/event-log.js';
 import { event } from '../../platform/event-log/event.js';
 import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import { toCity, toCityInfo, toHealth, toStatus } from './cities.mapper.js';
-import { CitiesRepository, type RunningCityRow } from './cities.repository.js';
+import { CitiesRepository } from './cities.repository.js';
 import type { CityGetResponse, CityPatchInputBody, HealthOutputBody, StatusBody, StatusQuery } from './cities.schemas.js';
 import type { CityScope } from './city-scope.js';
 
@@ -43,20 +43,21 @@ export class CitiesService {
   }
 
   async get(name: string, caller: Principal): Promise<CityGetResponse> {
-    return toCity(await this.#load(name, caller));
+    return toCity(await this.#load(name, caller, (n) => this.repository.loadRunning(n)));
   }
 
   async health(name: string, caller: Principal): Promise<HealthOutputBody> {
-    return toHealth(await this.#load(name, caller));
+    return toHealth(await this.#load(name, caller, (n) => this.repository.loadRunning(n)));
   }
 
   /** The status now, or once the city's stream has moved beyond `index`. */
   async status(name: string, query: StatusQuery, caller: Principal, gone: AbortSignal): Promise<{ head: number; body: StatusBody }> {
-    let row = await this.#load(name, caller);
+    const load = (n: string): ReturnType<CitiesRepository['loadRunningAtHead']> => this.repository.loadRunningAtHead(n);
+    let row = await this.#load(name, caller, load);
     const index = query.index === undefined ? undefined : Number(query.index);
     if (index !== undefined && row.head <= index) {
       await this.heads.above(name, index, waitMs(query.wait), gone);
-      row = await this.#load(name, caller);
+      row = await this.#load(name, caller, load);
     }
     return { head: row.head, body: toStatus(row, query.lite) };
   }
@@ -75,8 +76,8 @@ export class CitiesService {
     );
   }
 
-  async #load(name: string, caller: Principal): Promise<RunningCityRow> {
-    const row = maySee(caller, name) ? await this.repository.loadRunning(name) : undefined;
+  async #load<Row>(name: string, caller: Principal, read: (name: string) => Promise<Row | undefined>): Promise<Row> {
+    const row = maySee(caller, name) ? await read(name) : undefined;
     if (row === undefined) throw notRunning(name);
     return row;
   }
