@@ -351,7 +351,7 @@ it('the scanner for leaks finds what it is for', () => {
     'duplicate key value violates unique constraint',
     'relation "cities" does not exist',
     'TypeError: x is not a function',
-    'at Object.run (/work/x.ts:1:2)',
+    'at Object.run (/srv/app/x.ts:1:2)',
     'connect ECONNREFUSED 127.0.0.1:5432',
     'cannot open /var/lib/svc/x',
     'redis is down',

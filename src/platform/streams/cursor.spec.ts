@@ -66,7 +66,7 @@ describe('opaque id', () => {
     expect(formatOpaque({ checkpoint: 123_456, moved }).length).toBeLessThan(70);
   });
 
-  it.each(['~', '~1', '~1.!', '~.AA', '~ZZ.AA', '~1.AA=', '~1.gA'])('refuses %p', (value) => {
+  it.each(['~', '~1', '~1.!', '~.AA', '~ZZ.AA', '~1.AA=', '~1.gA', '~1.AAA', '~1.gICAgAgA'])('refuses %p', (value) => {
     expect(() => parseOpaque(value, 'Last-Event-ID')).toThrow(/^invalid_cursor: /);
   });
 });

@@ -8,6 +8,8 @@ const SEQ = /^(0|[1-9]\d{0,15})$/;
 const OPAQUE = /^~([0-9a-z]{1,12})\.([A-Za-z0-9_-]*)$/;
 /** 10,000 cities with long names make about 700 KB; anything longer is not a cursor. */
 const MAX_LENGTH = 1 << 20;
+/** Stream ids are Postgres integers; a larger one was never handed out. */
+const MAX_STREAM_ID = 2 ** 31 - 1;
 
 const malformed = (what: string, value: string): Error =>
   problem('invalid_cursor', `${what} is not a position: "${value.length > 60 ? `${value.slice(0, 60)}…` : value}"`);
@@ -62,7 +64,10 @@ export function parseOpaque(value: string, what: string): OpaqueCursor {
   const numbers = decodeVarints(Buffer.from(match[2]!, 'base64url'));
   if (numbers === undefined || numbers.length % 2 !== 0) throw malformed(what, value);
   const moved: [number, number][] = [];
-  for (let i = 0; i < numbers.length; i += 2) moved.push([numbers[i]!, unzigzag(numbers[i + 1]!)]);
+  for (let i = 0; i < numbers.length; i += 2) {
+    if (numbers[i]! < 1 || numbers[i]! > MAX_STREAM_ID) throw malformed(what, value);
+    moved.push([numbers[i]!, unzigzag(numbers[i + 1]!)]);
+  }
   return { checkpoint, moved };
 }
 

@@ -243,6 +243,20 @@ describe('event streams of two replicas', () => {
       expect((await fetch(`${a.url}/nowhere`)).status).toBe(404);
     });
 
+    it('refuses an opaque id whose stored cursor has been dropped, and drops only old ones', async () => {
+      await Promise.all(Array.from({ length: 17 }, city));
+      const stream = await open(`${a.url}/sup`);
+      await stream.until((f) => f.id?.startsWith('~') === true);
+      const id = lastId(stream)!;
+      await a.hub.repository.purgeCursors();
+      expect((await open(`${a.url}/sup`, { 'last-event-id': id })).response.status).toBe(200);
+      await sql`update event_cursors set created_at = now() - interval '26 hours'`.execute(a.db);
+      await a.hub.repository.purgeCursors();
+      const response = await fetch(`${b.url}/sup`, { headers: { 'last-event-id': id } });
+      expect(response.status).toBe(410);
+      expect(await response.text()).toMatch(/^cursor_expired: /);
+    });
+
     it('a name that never was a stream here has no effect', async () => {
       const name = await city();
       const stream = await open(`${a.url}/sup?after=${encodeURIComponent(`${await cursor()},zzz-unknown:5`)}`);

@@ -19,6 +19,8 @@ import { SupervisorSource, type Feed } from './supervisor-source.js';
 import { COMPOSITE_LIMIT } from './positions.js';
 
 const POLL_MS = 1_000;
+/** How often stored cursors that nobody may resume from any more are dropped. */
+const PURGE_MS = 10 * 60_000;
 /** While LISTEN is down the poll is all there is. */
 const POLL_UNHEALTHY_MS = 50;
 const FULL_READ_MS = 60_000;
@@ -232,9 +234,14 @@ export class StreamHub implements Feed, OnModuleInit {
   }
 
   async #poll(): Promise<void> {
+    let purgedAt = performance.now();
     while (!this.#stopped) {
       try {
         await this.refresh();
+        if (performance.now() - purgedAt > PURGE_MS) {
+          purgedAt = performance.now();
+          await this.repository.purgeCursors();
+        }
       } catch (error) {
         this.log.debug({ err: error }, 'heads could not be read');
       }
