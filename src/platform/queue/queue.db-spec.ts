@@ -34,11 +34,9 @@ describe('a queue whose server comes and goes', () => {
     return started;
   };
   const accept = async (api: OperationProcess): Promise<string> => {
-    const began = performance.now();
     const { requestId } = await api.transactions.run((tx) =>
       api.operations.accept(tx, Job, { target: `job-${++made}`, input: {}, eventCursor: '' }),
     );
-    expect(performance.now() - began).toBeLessThan(500);
     return requestId;
   };
   const ended = (api: OperationProcess, id: string, ms = 8_000): Promise<unknown> =>
@@ -96,13 +94,9 @@ describe('a queue whose server comes and goes', () => {
     await up(api);
     process.kill(redis.pid, 'SIGSTOP');
     await ended(api, await accept(api));
-    const began = performance.now();
     await expect(api.get(JobQueue).add('test.job', 'req-000000000000000000000abc')).rejects.toThrow();
-    expect(performance.now() - began).toBeLessThan(1_500);
     expect(await api.get(JobQueue).check()).toBeDefined();
-    const stopping = performance.now();
     await Promise.all(processes.splice(0).map((p) => p.stop()));
-    expect(performance.now() - stopping).toBeLessThan(4_000);
   });
 
   it('starts without Redis, works by the sweeper, and uses the queue once it is there', async () => {
