@@ -3,6 +3,7 @@ import { ControllerStarted } from '../../contract/events/cities.events.js';
 import type { Tx } from '../../platform/database/transactions.js';
 import { Transactions } from '../../platform/database/transactions.js';
 import { event, type NewEvent } from '../../platform/event-log/event.js';
+import { RosterService } from '../roster/roster.service.js';
 import { CityInitializer, type Initialized } from './city-initializer.js';
 import type { Phase } from './city-phases.js';
 import { CityStateRepository, type Failure, type HeldCity } from './city-state.repository.js';
@@ -28,6 +29,7 @@ export class CityBringUp {
     private readonly initializer: CityInitializer,
     private readonly state: CityStateRepository,
     private readonly transactions: Transactions,
+    private readonly roster: RosterService,
   ) {}
 
   /** Runs the initialization and publishes its phases. @throws CityLost, or whatever is not the city's fault */
@@ -47,7 +49,9 @@ export class CityBringUp {
 
   /** The city serves from this transaction on. Answers the events that belong to it. @throws CityLost */
   async succeed(tx: Tx, held: HeldCity, found: Initialized): Promise<NewEvent[]> {
-    if (!(await this.state.succeed(tx, held, found))) throw new CityLost(held.name);
+    const streamId = await this.state.succeed(tx, held, found);
+    if (streamId === undefined) throw new CityLost(held.name);
+    await this.roster.record(tx, streamId, found.roster);
     return [event(ControllerStarted, { stream: held.name, actor: ACTOR, subject: held.name, payload: {} })];
   }
 

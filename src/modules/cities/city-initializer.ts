@@ -7,6 +7,8 @@ import { InitFailure } from './config/failure.js';
 import { resolveFormulas } from './config/formulas.js';
 import { materialize } from './config/materialize.js';
 import type { Phase } from './city-phases.js';
+import type { Roster } from '../roster/roster.js';
+import { rosterOf } from './config/roster-of.js';
 
 /** What the registry keeps of an initialized city. */
 export interface Initialized {
@@ -17,6 +19,7 @@ export interface Initialized {
   readonly agentCount: number;
   readonly rigCount: number;
   readonly configHash: string;
+  readonly roster: Roster;
 }
 
 /** Brings a city up from its files, phase by phase. Can be repeated: it checks, then acts. */
@@ -34,7 +37,7 @@ export class CityInitializer {
     await publish('resolving_formulas');
     await resolveFormulas(dir);
     await publish('validating_agents');
-    const agentCount = await validateAgents(dir, city, pack);
+    const agents = await validateAgents(dir, city, pack);
     await publish('adopting_sessions');
     await publish('starting_agents');
     const { workspace } = city;
@@ -43,9 +46,10 @@ export class CityInitializer {
       startCommand: workspace.start_command,
       sessionTemplate: workspace.session_template,
       suspendedOnStart: workspace.suspended_on_start ?? workspace.suspended ?? false,
-      agentCount,
+      agentCount: agents.length,
       rigCount: city.rigs.length,
       configHash: hash,
+      roster: await rosterOf(dir, city, pack, agents),
     };
   }
 }

@@ -31,6 +31,15 @@ export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 
 export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
+export interface Agents {
+  base: string;
+  kind: string;
+  name: string;
+  present: Generated<boolean>;
+  rig: Generated<string>;
+  stream_id: number;
+}
+
 export interface ApiKeys {
   cities: string[] | null;
   created_at: Generated<Timestamp>;
@@ -40,6 +49,52 @@ export interface ApiKeys {
   name: string;
   revoked_at: Timestamp | null;
   scope: string;
+}
+
+export interface BeadCounters {
+  last: number;
+  prefix: string;
+  stream_id: number;
+}
+
+export interface BeadDependencies {
+  blocking: Generated<boolean>;
+  created_at: Generated<Timestamp>;
+  depends_on_id: string;
+  issue_id: string;
+  stream_id: number;
+  type: string;
+}
+
+export interface Beads {
+  assignee: string | null;
+  author: string | null;
+  claim_fence: Generated<number>;
+  closed_at: Timestamp | null;
+  created_at: Generated<Timestamp>;
+  defer_until: Timestamp | null;
+  description: string | null;
+  ephemeral: Generated<boolean>;
+  id: string;
+  issue_type: Generated<string>;
+  labels: Generated<string[]>;
+  lease_ms: number | null;
+  lease_until: Timestamp | null;
+  metadata: Generated<Json>;
+  no_history: Generated<boolean>;
+  open_blockers: Generated<number>;
+  parent: string | null;
+  priority: number | null;
+  ref: string | null;
+  revision: Generated<number>;
+  rig: Generated<string>;
+  routed_to: Generated<string | null>;
+  sling_source: string | null;
+  status: Generated<string>;
+  stream_id: number;
+  title: string;
+  updated_at: Timestamp | null;
+  workable: Generated<boolean>;
 }
 
 export interface Cities {
@@ -187,8 +242,20 @@ export interface ProviderReadiness {
   status: string;
 }
 
+export interface Rigs {
+  name: string;
+  position: Generated<number>;
+  prefix: string;
+  present: Generated<boolean>;
+  stream_id: number;
+}
+
 export interface DB {
+  agents: Agents;
   api_keys: ApiKeys;
+  bead_counters: BeadCounters;
+  bead_dependencies: BeadDependencies;
+  beads: Beads;
   cities: Cities;
   city_reservations: CityReservations;
   event_cursors: EventCursors;
@@ -200,4 +267,5 @@ export interface DB {
   operations: Operations;
   processes: Processes;
   provider_readiness: ProviderReadiness;
+  rigs: Rigs;
 }

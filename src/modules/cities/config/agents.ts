@@ -6,8 +6,15 @@ const CODE = 'city_init_failed';
 const AGENT_NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]*$/;
 const PROMPTS = ['prompt.template.md', 'prompt.md.tmpl', 'prompt.md'] as const;
 
-/** Finds the city's agents and checks them: names unique and well formed, each with a prompt. Returns how many. */
-export async function validateAgents(dir: string, city: CityFile, pack: PackFile): Promise<number> {
+export interface AgentFacts {
+  /** Qualified by the rig, if it has one. */
+  readonly name: string;
+  readonly base: string;
+  readonly rig: string;
+}
+
+/** Finds the city's agents and checks them: names unique and well formed, each with a prompt. */
+export async function validateAgents(dir: string, city: CityFile, pack: PackFile): Promise<AgentFacts[]> {
   if (pack.pack.schema >= 2 && city.agent.length > 0) {
     throw new InitFailure('city_config_failed', 'city.toml: agents belong into agents/ or pack.toml when the pack has schema 2');
   }
@@ -21,9 +28,13 @@ export async function validateAgents(dir: string, city: CityFile, pack: PackFile
     requireName(folder);
     await requireFolderPrompt(dir, folder);
   }
-  const twice = repeated([...tables.map((table) => (table.dir === undefined ? table.name : `${table.dir}/${table.name}`)), ...folders]);
+  const agents = [
+    ...tables.map((table) => ({ base: table.name, rig: table.dir ?? '' })),
+    ...folders.map((folder) => ({ base: folder, rig: '' })),
+  ].map((agent) => ({ ...agent, name: agent.rig === '' ? agent.base : `${agent.rig}/${agent.base}` }));
+  const twice = repeated(agents.map((agent) => agent.name));
   if (twice !== undefined) throw new InitFailure(CODE, `two agents are named "${twice}"`);
-  return tables.length + folders.length;
+  return agents;
 }
 
 function requireName(name: string): void {

@@ -13,6 +13,7 @@ const Workspace = z.looseObject({
   provider: Name.optional(),
   start_command: Name.optional(),
   session_template: z.string().optional(),
+  prefix: Name.optional(),
   suspended_on_start: z.boolean().optional(),
   suspended: z.boolean().optional(),
   max_active_sessions: z.int().min(-1).optional(),
@@ -29,7 +30,7 @@ const CityFile = z.looseObject({
   providers: z.record(z.string(), Provider).default({}),
   agent: z.array(AgentTable).default([]),
   named_session: z.array(NamedSession).default([]),
-  rigs: z.array(z.looseObject({ name: Name, path: z.string().optional() })).default([]),
+  rigs: z.array(z.looseObject({ name: Name, path: z.string().optional(), prefix: Name.optional() })).default([]),
   api: z
     .looseObject({
       port: z.int().min(0).max(65_535).optional(),
@@ -70,7 +71,19 @@ export async function loadCityFile(dir: string): Promise<CityFile> {
   const twice = repeated(city.rigs.map((rig) => rig.name));
   if (twice !== undefined) throw new InitFailure(code, `city.toml: two rigs are named "${twice}"`);
   if (city.rigs.some((rig) => rig.name === '*')) throw new InitFailure(code, 'city.toml: a rig cannot be named "*"');
+  requirePrefixes(city);
   return city;
+}
+
+const PREFIX = /^[a-z][a-z0-9]{0,11}$/;
+
+/** Prefixes make ids, so two rigs with the same one would share theirs. Letter case does not tell them apart. */
+function requirePrefixes({ workspace, rigs }: CityFile): void {
+  const declared = [workspace.prefix, ...rigs.map((rig) => rig.prefix)].flatMap((prefix) => prefix?.toLowerCase() ?? []);
+  for (const prefix of declared)
+    if (!PREFIX.test(prefix)) throw new InitFailure('city_config_failed', `city.toml: prefix "${prefix}" must match ${PREFIX.source}`);
+  const twice = repeated(declared);
+  if (twice !== undefined) throw new InitFailure('city_config_failed', `city.toml: the prefix "${twice}" is used twice`);
 }
 
 /** Reads and checks `pack.toml`. @throws InitFailure `pack_cache_failed` */

@@ -1,0 +1,64 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type Kysely } from 'kysely';
+import { Db, type Database } from '../../platform/database/database.js';
+import type { Tx } from '../../platform/database/transactions.js';
+import type { RosterAgent } from './roster.js';
+
+export interface RigRow {
+  readonly name: string;
+  readonly prefix: string;
+  readonly present: boolean;
+}
+
+/** All SQL about `rigs` and `agents`. */
+@Injectable()
+export class RosterRepository {
+  constructor(private readonly db: Db) {}
+
+  /** Every rig that was ever there, the city itself (`''`) first. */
+  async rigs(streamId: number, db: Kysely<Database> = this.db): Promise<RigRow[]> {
+    return db
+      .selectFrom('rigs')
+      .select(['name', 'prefix', 'present'])
+      .where('stream_id', '=', streamId)
+      .orderBy('position')
+      .orderBy('name')
+      .execute();
+  }
+
+  /** Every agent and named session that is there, by name. */
+  async agents(streamId: number, db: Kysely<Database> = this.db): Promise<RosterAgent[]> {
+    const rows = await db
+      .selectFrom('agents')
+      .select(['name', 'base', 'rig', 'kind'])
+      .where('stream_id', '=', streamId)
+      .where('present', '=', true)
+      .orderBy('name')
+      .execute();
+    return rows.map((row) => ({ ...row, kind: row.kind as RosterAgent['kind'] }));
+  }
+
+  async address(streamId: number, text: string, rig: string, db: Kysely<Database> = this.db): Promise<string | undefined> {
+    const { rows } = await sql<{ name: string | null }>`select agent_address(${streamId}, ${text}, ${rig}) as name`.execute(db);
+    return rows[0]?.name ?? undefined;
+  }
+
+  async replaceRigs(tx: Tx, streamId: number, rigs: readonly { name: string; prefix: string }[]): Promise<void> {
+    await tx.updateTable('rigs').set({ present: false }).where('stream_id', '=', streamId).execute();
+    for (const [position, { name, prefix }] of rigs.entries())
+      await sql`
+        insert into rigs (stream_id, name, prefix, position) values (${streamId}, ${name}, ${prefix}, ${position})
+        on conflict (stream_id, name) do update set prefix = excluded.prefix, position = excluded.position, present = true`.execute(tx);
+  }
+
+  async replaceAgents(tx: Tx, streamId: number, agents: readonly RosterAgent[]): Promise<void> {
+    await tx.updateTable('agents').set({ present: false }).where('stream_id', '=', streamId).execute();
+    await sql`
+      insert into agents (stream_id, name, base, rig, kind)
+      select ${streamId}, a.name, a.base, a.rig, a.kind
+      from jsonb_to_recordset(${JSON.stringify(agents)}::jsonb) as a (name text, base text, rig text, kind text)
+      on conflict (stream_id, name) do update set base = excluded.base, rig = excluded.rig, kind = excluded.kind, present = true`.execute(
+      tx,
+    );
+  }
+}

@@ -1,0 +1,21 @@
+/** What a city's files say about whom and what it consists of; recorded when the city comes up. */
+export interface Roster {
+  readonly rigs: readonly RosterRig[];
+  readonly agents: readonly RosterAgent[];
+}
+
+export interface RosterRig {
+  /** Empty for the city itself. */
+  readonly name: string;
+  /** The id prefix that the files ask for; without one it is derived from `derivedPrefix`. */
+  readonly prefix: string | undefined;
+  readonly derivedPrefix: string;
+}
+
+export interface RosterAgent {
+  /** Qualified: `rig/base`, or the bare name for an agent of the city. */
+  readonly name: string;
+  readonly base: string;
+  readonly rig: string;
+  readonly kind: 'agent' | 'named_session';
+}
