@@ -12,6 +12,7 @@ export const Bead = contract(
     status: z.string(),
     title: z.string(),
     assignee: z.string().optional(),
+    closed_at: dateTime.optional(),
     defer_until: dateTime.optional(),
     dependencies: z.array(Dep).nullable().optional(),
     description: z.string().optional(),
@@ -25,6 +26,10 @@ export const Bead = contract(
     parent: z.string().optional(),
     priority: int64.optional(),
     ref: z.string().optional(),
+    /** Raised by every change; the ETag. */
+    revision: int64.optional(),
+    /** Absent for the city's own. */
+    rig: z.string().optional(),
     updated_at: dateTime.optional(),
   }),
 );

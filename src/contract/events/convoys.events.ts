@@ -1,4 +1,13 @@
+import { z } from 'zod';
+import { contract } from '../registry.js';
+import { int64 } from '../scalars.js';
 import { defineEvent, NoPayload } from './define.js';
 
+export const ConvoyClosedPayload = contract(
+  'ConvoyClosedPayload',
+  z.strictObject({ closed: int64.optional(), reason: z.string().optional(), total: int64.optional() }),
+  'How many members the convoy had when it closed, how many of them were closed, and why it closed.',
+);
+
 export const ConvoyCreated = defineEvent('convoy.created', 1, NoPayload);
-export const ConvoyClosed = defineEvent('convoy.closed', 1, NoPayload);
+export const ConvoyClosed = defineEvent('convoy.closed', 1, ConvoyClosedPayload);

@@ -1,0 +1,163 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { Tx } from '../../platform/database/transactions.js';
+import type { BeadRecord, Edge, NewBead } from './bead-record.js';
+
+const RECORD = sql`b.id, b.rig, b.title, b.status, b.issue_type, b.priority, b.assignee, b.parent, b.description, b.labels, b.metadata,
+  b.defer_until, b.open_blockers, b.revision, b.claim_fence, b.lease_ms, b.lease_until, b.sling_source, b.created_at,
+  bead_is_ready(b) as ready, bead_json(b) as snapshot`;
+
+/** The new values of a row's columns; absent ones stay. */
+export interface RowChange {
+  readonly title?: string;
+  readonly description?: string | null;
+  readonly issue_type?: string;
+  readonly status?: string;
+  readonly priority?: number | null;
+  readonly assignee?: string | null;
+  readonly parent?: string | null;
+  readonly labels?: readonly string[];
+  readonly defer_until?: Date | null;
+}
+
+export interface Merge {
+  readonly set: Readonly<Record<string, string>>;
+  readonly unset: readonly string[];
+}
+
+/** SQL of writers, which hold the city's work lock. Reads that answer requests are the families' own. */
+@Injectable()
+export class WorkRepository {
+  /** Takes the city's work lock until the end of the transaction. False when the city does not run. */
+  async begin(tx: Tx, streamId: number): Promise<boolean> {
+    const { rows } = await sql<{ running: boolean }>`select begin_work(${streamId}) as running`.execute(tx);
+    return rows[0]!.running;
+  }
+
+  async head(tx: Tx, streamId: number): Promise<number> {
+    const { head } = await tx.selectFrom('event_streams').select('head').where('id', '=', streamId).executeTakeFirstOrThrow();
+    return head;
+  }
+
+  async find(tx: Tx, streamId: number, ids: readonly string[]): Promise<BeadRecord[]> {
+    const { rows } = await sql<BeadRecord>`
+      select ${RECORD} from beads b where b.stream_id = ${streamId} and b.id = any(${[...ids]}::text[])`.execute(tx);
+    return rows;
+  }
+
+  /** Undefined when the rig is not there. */
+  async nextId(tx: Tx, streamId: number, rig: string): Promise<string | undefined> {
+    const { rows } = await sql<{ id: string | null }>`select next_bead_id(${streamId}, ${rig}) as id`.execute(tx);
+    return rows[0]?.id ?? undefined;
+  }
+
+  async insert(tx: Tx, streamId: number, id: string, bead: NewBead): Promise<BeadRecord> {
+    const { rows } = await sql<BeadRecord>`
+      insert into beads as b (stream_id, id, rig, title, issue_type, priority, assignee, author, parent, description, labels, metadata,
+        defer_until, ephemeral, no_history, sling_source)
+      values (${streamId}, ${id}, ${bead.rig}, ${bead.title}, ${bead.type ?? 'task'}, ${bead.priority ?? null}, ${bead.assignee ?? null},
+        ${bead.author ?? null}, ${bead.parent ?? null}, ${bead.description ?? null}, ${[...(bead.labels ?? [])]}::text[],
+        ${JSON.stringify(bead.metadata ?? {})}::jsonb, ${bead.deferUntil ?? null}, ${bead.ephemeral ?? false}, ${bead.noHistory ?? false},
+        ${bead.slingSource ?? null})
+      returning ${RECORD}`.execute(tx);
+    return rows[0]!;
+  }
+
+  /**
+   * Writes a change and raises the revision; `handover` raises the claim fence too. A lease ends with the claim that it
+   * belongs to, `leaseMs` begins one.
+   */
+  async update(
+    tx: Tx,
+    streamId: number,
+    id: string,
+    change: RowChange,
+    metadata: Merge,
+    { handover, leaseMs }: { handover: boolean; leaseMs: number | undefined },
+  ): Promise<BeadRecord> {
+    const set = Object.entries(change).map(([column, value]) => sql`${sql.ref(column)} = ${value}`);
+    if (change.status !== undefined) set.push(sql`closed_at = ${change.status === 'closed' ? sql`clock_timestamp()` : null}`);
+    if (Object.keys(metadata.set).length > 0 || metadata.unset.length > 0)
+      set.push(sql`metadata = (b.metadata || ${JSON.stringify(metadata.set)}::jsonb) - ${[...metadata.unset]}::text[]`);
+    if (leaseMs !== undefined)
+      set.push(sql`lease_ms = ${leaseMs}, lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'`);
+    else if (handover || (change.status !== undefined && change.status !== 'in_progress'))
+      set.push(sql`lease_ms = null, lease_until = null`);
+    if (handover) set.push(sql`claim_fence = b.claim_fence + 1`);
+    const { rows } = await sql<BeadRecord>`
+      update beads b set ${sql.join([...set, sql`revision = b.revision + 1, updated_at = clock_timestamp()`])}
+      where b.stream_id = ${streamId} and b.id = ${id} returning ${RECORD}`.execute(tx);
+    return rows[0]!;
+  }
+
+  /** Dependents whose blockage changes when `id` starts (`by` = 1) or stops (-1) blocking them. */
+  async flipped(tx: Tx, streamId: number, id: string, by: 1 | -1): Promise<BeadRecord[]> {
+    const { rows } = await sql<BeadRecord>`
+      select ${RECORD} from bead_dependencies d join beads b on b.stream_id = d.stream_id and b.id = d.issue_id
+      where d.stream_id = ${streamId} and d.depends_on_id = ${id} and d.blocking and b.open_blockers = ${by === 1 ? 0 : 1}`.execute(tx);
+    return rows;
+  }
+
+  /** Recounts the dependents of `id`; answers those whose blockage changed. */
+  async shiftBlockers(tx: Tx, streamId: number, id: string, by: 1 | -1): Promise<BeadRecord[]> {
+    const { rows } = await sql<BeadRecord & { was: number }>`
+      update beads b set open_blockers = b.open_blockers + ${by},
+        revision = b.revision + (b.open_blockers = ${by === 1 ? 0 : 1})::int,
+        updated_at = case when b.open_blockers = ${by === 1 ? 0 : 1} then clock_timestamp() else b.updated_at end
+      from bead_dependencies d
+      where d.stream_id = ${streamId} and d.depends_on_id = ${id} and d.blocking and b.stream_id = d.stream_id and b.id = d.issue_id
+      returning ${RECORD}`.execute(tx);
+    return rows.filter((row) => row.open_blockers === (by === 1 ? 1 : 0));
+  }
+
+  async edge(tx: Tx, streamId: number, issue: string, dependsOn: string): Promise<Edge | undefined> {
+    return tx
+      .selectFrom('bead_dependencies')
+      .select(['issue_id', 'depends_on_id', 'type'])
+      .where('stream_id', '=', streamId)
+      .where('issue_id', '=', issue)
+      .where('depends_on_id', '=', dependsOn)
+      .executeTakeFirst();
+  }
+
+  /** Edges from (`down`) or to (`up`) a bead. */
+  async edges(tx: Tx, streamId: number, id: string, direction: 'down' | 'up'): Promise<Edge[]> {
+    return tx
+      .selectFrom('bead_dependencies')
+      .select(['issue_id', 'depends_on_id', 'type'])
+      .where('stream_id', '=', streamId)
+      .where(direction === 'down' ? 'issue_id' : 'depends_on_id', '=', id)
+      .orderBy('issue_id')
+      .orderBy('depends_on_id')
+      .execute();
+  }
+
+  async putEdge(tx: Tx, streamId: number, edge: Edge): Promise<void> {
+    await sql`
+      insert into bead_dependencies (stream_id, issue_id, depends_on_id, type) values (${streamId}, ${edge.issue_id}, ${edge.depends_on_id}, ${edge.type})
+      on conflict (stream_id, issue_id, depends_on_id) do update set type = excluded.type`.execute(tx);
+  }
+
+  async deleteEdge(tx: Tx, streamId: number, issue: string, dependsOn: string): Promise<void> {
+    await tx
+      .deleteFrom('bead_dependencies')
+      .where('stream_id', '=', streamId)
+      .where('issue_id', '=', issue)
+      .where('depends_on_id', '=', dependsOn)
+      .execute();
+  }
+
+  /** Counts the open blockers of `id` anew and raises its revision: its dependencies have changed. */
+  async recount(tx: Tx, streamId: number, id: string): Promise<BeadRecord> {
+    const { rows } = await sql<BeadRecord>`
+      update beads b set revision = b.revision + 1, updated_at = clock_timestamp(), open_blockers = (
+        select count(*) from bead_dependencies d join beads t on t.stream_id = d.stream_id and t.id = d.depends_on_id
+        where d.stream_id = b.stream_id and d.issue_id = b.id and d.blocking and t.status <> 'closed')
+      where b.stream_id = ${streamId} and b.id = ${id} returning ${RECORD}`.execute(tx);
+    return rows[0]!;
+  }
+
+  async delete(tx: Tx, streamId: number, id: string): Promise<void> {
+    await tx.deleteFrom('beads').where('stream_id', '=', streamId).where('id', '=', id).execute();
+  }
+}

@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common';
+import { problem } from '../../contract/problems.js';
+import { Transactions } from '../../platform/database/transactions.js';
+import { EventLog } from '../../platform/event-log/event-log.js';
+import type { CityScope } from '../cities/city-scope.js';
+import { closeConvoys } from './convoy-closing.js';
+import { satisfyWaits } from './wait-satisfaction.js';
+import { Work } from './work.js';
+import { WorkRepository } from './work.repository.js';
+
+export interface Done<T> {
+  readonly value: T;
+  /** The position of the last event of the transaction, or the head that it saw: `X-SVC-Index`. */
+  readonly index: number;
+}
+
+/** Opens transactions on a city's work: one writer at a time a city, events last. */
+@Injectable()
+export class WorkService {
+  constructor(
+    private readonly transactions: Transactions,
+    private readonly eventLog: EventLog,
+    private readonly repository: WorkRepository,
+  ) {}
+
+  /**
+   * Runs `body` alone in the city, then appends the events of what it changed. A refusal undoes everything.
+   *
+   * @throws ProblemError city_not_found when the city has stopped meanwhile; unavailable after 2 s behind other writers.
+   */
+  async run<T>(city: CityScope, actor: string, body: (work: Work) => Promise<T>): Promise<Done<T>> {
+    return this.transactions.run(
+      async (tx) => {
+        if (!(await this.repository.begin(tx, city.streamId)))
+          throw problem('city_not_found', `city not found or not running: ${city.name}`);
+        const work = new Work(tx, city, actor, this.repository, [closeConvoys, satisfyWaits]);
+        const value = await body(work);
+        const appended = await this.eventLog.append(tx, work.events());
+        const index = appended.at(-1)?.seq ?? (await this.repository.head(tx, city.streamId));
+        return { value, index };
+      },
+      { key: city.name },
+    );
+  }
+}

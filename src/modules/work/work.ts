@@ -1,0 +1,209 @@
+import { BeadClosed, BeadCreated, BeadDeleted, BeadUpdated } from '../../contract/events/beads.events.js';
+import { problem } from '../../contract/problems.js';
+import type { Tx } from '../../platform/database/transactions.js';
+import { event, type NewEvent } from '../../platform/event-log/event.js';
+import type { CityScope } from '../cities/city-scope.js';
+import type { BeadChange, BeadRecord, Edge, NewBead } from './bead-record.js';
+import { diffOf } from './diff.js';
+import type { WorkRepository } from './work.repository.js';
+
+/** Runs in the transaction in which a bead became closed, right after it: convoys close themselves, waits become ready. */
+export type ClosedReaction = (work: Work, closed: BeadRecord) => Promise<void>;
+
+/**
+ * One transaction on a city's work, opened by `WorkService.run`: nobody else writes the city's work meanwhile, so what is
+ * read here still holds when it is written. It keeps account of every bead it changes and makes exactly one event for
+ * each whose row has really changed, in the order in which they first changed.
+ */
+export class Work {
+  readonly #before = new Map<string, BeadRecord | undefined>();
+  readonly #now = new Map<string, BeadRecord | undefined>();
+  /** Ids of changed beads, and events of other kinds, in causal order. */
+  readonly #order: (string | NewEvent)[] = [];
+
+  constructor(
+    readonly tx: Tx,
+    readonly city: CityScope,
+    /** The actor of every event of this transaction. */
+    readonly actor: string,
+    private readonly repository: WorkRepository,
+    private readonly reactions: readonly ClosedReaction[],
+  ) {}
+
+  async find(id: string): Promise<BeadRecord | undefined> {
+    if (!this.#now.has(id)) await this.findAll([id]);
+    return this.#now.get(id);
+  }
+
+  /** Those of `ids` that exist, in the given order, each once. */
+  async findAll(ids: readonly string[]): Promise<BeadRecord[]> {
+    const unknown = [...new Set(ids)].filter((id) => !this.#now.has(id));
+    if (unknown.length > 0) {
+      const rows = new Map((await this.repository.find(this.tx, this.city.streamId, unknown)).map((row) => [row.id, row]));
+      for (const id of unknown) this.#now.set(id, rows.get(id));
+    }
+    return [...new Set(ids)].flatMap((id) => this.#now.get(id) ?? []);
+  }
+
+  /** @throws ProblemError bead_not_found */
+  async require(id: string): Promise<BeadRecord> {
+    const bead = await this.find(id);
+    if (bead === undefined) throw problem('bead_not_found', `bead ${id} not found`);
+    return bead;
+  }
+
+  /** A new id of a rig; messages take theirs from here too. @throws ProblemError rig_not_found */
+  async nextId(rig: string): Promise<string> {
+    const id = await this.repository.nextId(this.tx, this.city.streamId, rig);
+    if (id === undefined) throw problem('rig_not_found', `rig ${rig} not found`);
+    return id;
+  }
+
+  /** @throws ProblemError rig_not_found */
+  async create(bead: NewBead): Promise<BeadRecord> {
+    const id = await this.nextId(bead.rig);
+    const row = await this.repository.insert(this.tx, this.city.streamId, id, { ...bead, labels: [...new Set(bead.labels)] });
+    this.#changed(undefined, row);
+    return row;
+  }
+
+  /**
+   * Changes a bead; a change that alters nothing writes nothing. A status that becomes `closed` does all that closing does.
+   *
+   * @throws ProblemError bead_not_found; wrong_state for a move from closed to in_progress.
+   */
+  async update(id: string, change: BeadChange): Promise<BeadRecord> {
+    const before = await this.require(id);
+    if (before.status === 'closed' && change.status === 'in_progress')
+      throw problem('wrong_state', `bead ${id} is closed; reopen it first`);
+    const diff = diffOf(before, change);
+    if (diff === undefined) return before;
+    const row = await this.repository.update(this.tx, this.city.streamId, id, diff.columns, diff.metadata, diff);
+    this.#changed(before, row);
+    if (before.status !== 'closed' && row.status === 'closed') await this.#onClosed(row);
+    if (before.status === 'closed' && row.status !== 'closed') await this.#shift(id, 1);
+    return this.#now.get(id)!;
+  }
+
+  /** Closes a bead that is not closed; with a reason it is kept as `close_reason`. */
+  async close(id: string, reason?: string): Promise<BeadRecord> {
+    const before = await this.require(id);
+    if (before.status === 'closed') return before;
+    return this.update(id, { status: 'closed', ...(reason === undefined ? {} : { metadata: { close_reason: reason } }) });
+  }
+
+  /** @throws ProblemError wrong_state when it is not closed. */
+  async reopen(id: string): Promise<BeadRecord> {
+    const before = await this.require(id);
+    if (before.status !== 'closed') throw problem('wrong_state', `bead ${id} is not closed (status: ${before.status})`);
+    return this.update(id, { status: 'open' });
+  }
+
+  /** Removes a bead and its edges in both directions; children stay. */
+  async remove(id: string): Promise<void> {
+    const before = await this.require(id);
+    const up = await this.edges(id, 'up');
+    await this.findAll(up.map((edge) => edge.issue_id));
+    for (const edge of await this.edges(id, 'down'))
+      await this.repository.deleteEdge(this.tx, this.city.streamId, edge.issue_id, edge.depends_on_id);
+    for (const { issue_id } of up) {
+      await this.repository.deleteEdge(this.tx, this.city.streamId, issue_id, id);
+      this.#changed(await this.require(issue_id), await this.repository.recount(this.tx, this.city.streamId, issue_id));
+    }
+    await this.repository.delete(this.tx, this.city.streamId, id);
+    this.#changed(before, undefined);
+  }
+
+  /** Edges from (`down`: what it depends on) or to (`up`: what depends on it) a bead. */
+  edges(id: string, direction: 'down' | 'up'): Promise<Edge[]> {
+    return this.repository.edges(this.tx, this.city.streamId, id, direction);
+  }
+
+  /** Adds an edge or changes its type; false when it is there already. Rules (cycles, who may) are the caller's. */
+  async putEdge(edge: Edge): Promise<boolean> {
+    const before = await this.require(edge.issue_id);
+    const old = await this.repository.edge(this.tx, this.city.streamId, edge.issue_id, edge.depends_on_id);
+    if (old?.type === edge.type) return false;
+    await this.repository.putEdge(this.tx, this.city.streamId, edge);
+    this.#changed(before, await this.repository.recount(this.tx, this.city.streamId, edge.issue_id));
+    return true;
+  }
+
+  /** False when there is no such edge. */
+  async deleteEdge(issue: string, dependsOn: string): Promise<boolean> {
+    const before = await this.require(issue);
+    if ((await this.repository.edge(this.tx, this.city.streamId, issue, dependsOn)) === undefined) return false;
+    await this.repository.deleteEdge(this.tx, this.city.streamId, issue, dependsOn);
+    this.#changed(before, await this.repository.recount(this.tx, this.city.streamId, issue));
+    return true;
+  }
+
+  /** Adds an event of another kind after everything that has changed so far. */
+  emit(...events: readonly NewEvent[]): void {
+    this.#order.push(...events);
+  }
+
+  /** The events of this transaction: one for each bead that is not what it was. */
+  events(): NewEvent[] {
+    return this.#order.flatMap((entry) => (typeof entry === 'string' ? (this.#eventOf(entry) ?? []) : entry));
+  }
+
+  async #onClosed(row: BeadRecord): Promise<void> {
+    await this.#shift(row.id, -1);
+    for (const react of this.reactions) await react(this, row);
+  }
+
+  /** Tells the dependents of `id` that it blocks them now, or no longer does. */
+  async #shift(id: string, by: 1 | -1): Promise<void> {
+    const before = await this.repository.flipped(this.tx, this.city.streamId, id, by);
+    const after = new Map((await this.repository.shiftBlockers(this.tx, this.city.streamId, id, by)).map((row) => [row.id, row]));
+    for (const row of before) this.#changed(row, after.get(row.id)!);
+  }
+
+  #changed(before: BeadRecord | undefined, after: BeadRecord | undefined): void {
+    const id = (before ?? after)!.id;
+    if (!this.#before.has(id)) {
+      this.#before.set(id, before);
+      this.#order.push(id);
+    }
+    this.#now.set(id, after);
+  }
+
+  #eventOf(id: string): NewEvent | undefined {
+    const before = this.#before.get(id);
+    const after = this.#now.get(id);
+    const bead = after ?? before;
+    if (bead === undefined || (before === undefined && after === undefined)) return undefined;
+    if (before !== undefined && after !== undefined && before.revision === after.revision) return undefined;
+    const kind =
+      after === undefined
+        ? BeadDeleted
+        : before === undefined
+          ? BeadCreated
+          : before.status !== 'closed' && after.status === 'closed'
+            ? BeadClosed
+            : BeadUpdated;
+    return event(kind, { ...this.facts(bead), payload: { bead: bead.snapshot } });
+  }
+
+  /** The envelope of an event about a bead. */
+  facts({ id, metadata }: BeadRecord): {
+    stream: string;
+    actor: string;
+    subject: string;
+    run_id: string;
+    session_id?: string;
+    step_id?: string;
+  } {
+    const session = metadata['gc.session_id'];
+    const step = metadata['gc.step_id'];
+    return {
+      stream: this.city.stream,
+      actor: this.actor,
+      subject: id,
+      run_id: metadata.workflow_id || metadata.molecule_id || metadata['gc.root_bead_id'] || id,
+      ...(session ? { session_id: session } : {}),
+      ...(step ? { step_id: step } : {}),
+    };
+  }
+}

@@ -1,0 +1,94 @@
+import { sql } from 'kysely';
+import type { CityScope } from '../../src/modules/cities/city-scope.js';
+import { WorkRepository } from '../../src/modules/work/work.repository.js';
+import { WorkService } from '../../src/modules/work/work.service.js';
+import { createDb, createPool, type Db, type PgPool } from '../../src/platform/database/database.js';
+import { Transactions } from '../../src/platform/database/transactions.js';
+import { EventLog } from '../../src/platform/event-log/event-log.js';
+import { MovedStreams } from '../../src/platform/event-log/moved.js';
+import { Failpoints } from '../../src/platform/failpoints/failpoints.js';
+import { cloneDatabase } from './database.js';
+
+export interface LoggedEvent {
+  readonly seq: number;
+  readonly type: string;
+  readonly actor: string;
+  readonly subject: string | null;
+  readonly message: string | null;
+  readonly payload: Record<string, unknown>;
+}
+
+export interface WorkRealm {
+  readonly db: Db;
+  readonly pool: PgPool;
+  readonly transactions: Transactions;
+  readonly eventLog: EventLog;
+  readonly moved: MovedStreams;
+  readonly failpoints: Failpoints;
+  /** A running city `alpha` (prefix `al`) with the rigs `web` (`web`) and `core` (`co`). */
+  readonly city: CityScope;
+  readonly work: WorkService;
+  /** Another process's service on the same database, with a pool of its own. */
+  another(): WorkService;
+  /** The city's events above `seq`. */
+  events(above?: number): Promise<LoggedEvent[]>;
+  close(): Promise<void>;
+}
+
+/** Agents of the realm's city: `mayor`, `human`-free, a pool agent `web/polecat` and a second rig's `core/polecat`. */
+const AGENTS = [
+  ['mayor', 'mayor', '', 'agent'],
+  ['deacon', 'deacon', '', 'named_session'],
+  ['web/polecat', 'polecat', 'web', 'agent'],
+  ['web/witness', 'witness', 'web', 'agent'],
+  ['core/polecat', 'polecat', 'core', 'agent'],
+] as const;
+
+/** A cloned database with one running city, for tests below HTTP. */
+export async function workRealm(): Promise<WorkRealm> {
+  const database = await cloneDatabase();
+  const pool = createPool(database.url);
+  const db = createDb(pool);
+  const extra: PgPool[] = [];
+  const build = (p: PgPool, d: Db) => {
+    const failpoints = new Failpoints();
+    const moved = new MovedStreams();
+    const transactions = new Transactions(d, failpoints);
+    const eventLog = new EventLog(moved);
+    return { pool: p, failpoints, moved, transactions, eventLog, work: new WorkService(transactions, eventLog, new WorkRepository()) };
+  };
+  const { rows } = await sql<{ id: number; stream_id: number }>`
+    with s as (insert into event_streams (name) values ('alpha') returning id)
+    insert into cities (name, dir, stream_id, running, phase) select 'alpha', '/alpha', id, true, 'running' from s returning id, stream_id`.execute(
+    db,
+  );
+  const { id, stream_id: streamId } = rows[0]!;
+  await sql`insert into rigs (stream_id, name, prefix, position) values (${streamId}, '', 'al', 0), (${streamId}, 'web', 'web', 1), (${streamId}, 'core', 'co', 2)`.execute(
+    db,
+  );
+  for (const [name, base, rig, kind] of AGENTS)
+    await sql`insert into agents (stream_id, name, base, rig, kind) values (${streamId}, ${name}, ${base}, ${rig}, ${kind})`.execute(db);
+  return {
+    db,
+    ...build(pool, db),
+    city: { id, name: 'alpha', path: '/alpha', stream: 'alpha', streamId },
+    another: () => {
+      const p = createPool(database.url);
+      extra.push(p);
+      return build(p, createDb(p)).work;
+    },
+    events: async (above = 0) =>
+      (await db
+        .selectFrom('events')
+        .select(['seq', 'type', 'actor', 'subject', 'message', 'payload'])
+        .where('stream_id', '=', streamId)
+        .where('seq', '>', above)
+        .orderBy('seq')
+        .execute()) as unknown as LoggedEvent[],
+    close: async () => {
+      for (const p of extra) await p.end();
+      await db.destroy();
+      await database.drop();
+    },
+  };
+}
