@@ -11,7 +11,7 @@ import { HintListener, ListenUrl } from '../../src/platform/streams/listener.js'
 import { Notifier } from '../../src/platform/streams/notifier.js';
 import { StreamLogRepository } from '../../src/platform/streams/stream-log.repository.js';
 import { EmitRepository } from '../../src/modules/events/emit.repository.js';
-import { GroupCommitter } from '../../src/modules/events/group-committer.js';
+import { EmitCommitter } from '../../src/modules/events/emit-committer.js';
 import { driveScript } from '../lib/driver.js';
 import { sleep } from '../lib/machine.js';
 import { serve } from '../lib/rpc.js';
@@ -22,7 +22,7 @@ import { quantile } from '../lib/stats.js';
 const logger = new AppLogger(createLogger('silent'));
 
 interface Rooms {
-  readonly committer: GroupCommitter;
+  readonly committer: EmitCommitter;
   readonly cities: readonly string[];
   /** When each event came into the other replica's hands, by `city:seq`. */
   readonly arrived: Map<string, number>;
@@ -51,7 +51,7 @@ async function start({
   const arrived = new Map<string, number>();
   const other = reader ? await read(url, cities, arrived) : undefined;
   rooms = {
-    committer: new GroupCommitter(new EmitRepository(pool), moved, failpoints, metrics),
+    committer: new EmitCommitter(new EmitRepository(pool), moved, failpoints, metrics),
     cities,
     arrived,
     stop: async () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseDuration } from './duration.js';
 
 /**
  * Schemas of query parameters. A query arrives as text; these turn it into values and still document the value's
@@ -63,4 +64,14 @@ export function queryText(options: { max?: number; pattern?: RegExp } = {}): z.Z
 /** One of the given words. */
 export function queryEnum<const T extends readonly [string, ...string[]]>(values: T): z.ZodOptional<z.ZodEnum<{ [K in T[number]]: K }>> {
   return z.enum(values).optional() as z.ZodOptional<z.ZodEnum<{ [K in T[number]]: K }>>;
+}
+
+/** Parameters of a read that can wait: `index` until the city's log is above this position, `wait` at most this long (30s, up to 5m). */
+export const blockingRead = {
+  index: queryText({ pattern: /^\d{1,15}$/ }),
+  wait: queryText().refine((v) => v === undefined || (parseDuration(v) ?? 0) > 0, 'must be a positive duration such as 30s'),
+};
+export interface BlockingRead {
+  readonly index?: string | undefined;
+  readonly wait?: string | undefined;
 }

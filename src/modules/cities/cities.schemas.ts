@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { parseDuration } from '../../contract/duration.js';
 import { contract } from '../../contract/registry.js';
 import { dateTime, int64 } from '../../contract/scalars.js';
-import { queryBool, queryText } from '../../contract/query.js';
+import { blockingRead, queryBool } from '../../contract/query.js';
 
 export const CityInfo = contract(
   'CityInfo',
@@ -100,8 +99,7 @@ export const StatusBody = contract(
 export type StatusBody = z.infer<typeof StatusBody>;
 
 export const StatusQuery = z.strictObject({
-  index: queryText({ pattern: /^\d{1,15}$/ }),
-  wait: queryText().refine((v) => v === undefined || (parseDuration(v) ?? 0) > 0, 'must be a positive duration such as 30s'),
+  ...blockingRead,
   lite: queryBool(),
 });
 export type StatusQuery = z.infer<typeof StatusQuery>;

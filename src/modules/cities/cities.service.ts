@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { CityResumed, CitySuspended } from '../../contract/events/cities.events.js';
-import { parseDuration } from '../../contract/duration.js';
 import { maySee, type Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
 import { Transactions } from '../../platform/database/transactions.js';
@@ -11,9 +10,6 @@ import { toCity, toCityInfo, toHealth, toStatus } from './cities.mapper.js';
 import { CitiesRepository } from './cities.repository.js';
 import type { CityGetResponse, CityPatchInputBody, HealthOutputBody, StatusBody, StatusQuery } from './cities.schemas.js';
 import type { CityScope } from './city-scope.js';
-
-const DEFAULT_WAIT_MS = 30_000;
-const MAX_WAIT_MS = 5 * 60_000;
 
 /** The registry as requests see it, and the door of every other family to a running city. */
 @Injectable()
@@ -54,11 +50,7 @@ export class CitiesService {
   async status(name: string, query: StatusQuery, caller: Principal, gone: AbortSignal): Promise<{ head: number; body: StatusBody }> {
     const load = (n: string): ReturnType<CitiesRepository['loadRunningAtHead']> => this.repository.loadRunningAtHead(n);
     let row = await this.#load(name, caller, load);
-    const index = query.index === undefined ? undefined : Number(query.index);
-    if (index !== undefined && row.head <= index) {
-      await this.heads.above(name, index, waitMs(query.wait), gone);
-      row = await this.#load(name, caller, load);
-    }
+    if (await this.heads.readAgain(name, row.head, query, gone)) row = await this.#load(name, caller, load);
     return { head: row.head, body: toStatus(row, query.lite) };
   }
 
@@ -85,9 +77,4 @@ export class CitiesService {
 
 export function notRunning(name: string): Error {
   return problem('city_not_found', `city not found or not running: ${name}`);
-}
-
-function waitMs(wait: string | undefined): number {
-  const ms = Math.min(wait === undefined ? DEFAULT_WAIT_MS : (parseDuration(wait) ?? DEFAULT_WAIT_MS), MAX_WAIT_MS);
-  return ms + Math.random() * (ms / 16);
 }

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { parseDuration } from '../../contract/duration.js';
 import { maySee, type Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
 import { parseSeq } from '../../platform/streams/cursor.js';
@@ -10,9 +9,6 @@ import type { CityEventsQuery } from './events.schemas.js';
 import { ListLimits } from './list-limits.js';
 import { formatToken, parseToken } from './page-token.js';
 import { cityNotRunning } from './problems.js';
-
-const DEFAULT_WAIT_MS = 30_000;
-const MAX_WAIT_MS = 5 * 60_000;
 
 /** A list ready to be sent: the body is text because Postgres has already made the items' JSON. */
 export interface EventPage {
@@ -60,8 +56,7 @@ export class CityEventsService {
   async #stream(city: string, query: CityEventsQuery, caller: Principal, gone: AbortSignal): Promise<CityStream> {
     const stream = maySee(caller, city) ? await this.repository.runningStream(city) : undefined;
     if (stream === undefined) throw cityNotRunning(city);
-    if (query.index === undefined || stream.head > Number(query.index)) return stream;
-    await this.heads.above(city, Number(query.index), waitMs(query.wait), gone);
+    if (!(await this.heads.readAgain(city, stream.head, query, gone))) return stream;
     const moved = await this.repository.runningStream(city);
     if (moved === undefined) throw cityNotRunning(city);
     return moved;
@@ -111,11 +106,6 @@ export class CityEventsService {
     const total = await this.repository.count(streamId, range, filter, this.limits.stretch + 1);
     return { total, estimated: total > this.limits.stretch };
   }
-}
-
-function waitMs(wait: string | undefined): number {
-  const ms = Math.min(wait === undefined ? DEFAULT_WAIT_MS : parseDuration(wait)!, MAX_WAIT_MS);
-  return ms + Math.random() * (ms / 16);
 }
 
 function assertKept(what: string, position: number, stream: CityStream): void {

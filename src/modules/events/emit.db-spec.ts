@@ -8,14 +8,14 @@ import { Metrics } from '../../platform/health/metrics.js';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { EmitRepository } from './emit.repository.js';
 import { EmitService } from './emit.service.js';
-import { GroupCommitter } from './group-committer.js';
+import { EmitCommitter } from './emit-committer.js';
 
 let database: TestDatabase;
 let pool: PgPool;
 let db: Db;
 
 /** One process's emit path. */
-function aProcess(): { emits: EmitService; committer: GroupCommitter; moved: Moved[]; failpoints: Failpoints; flushes: () => number } {
+function aProcess(): { emits: EmitService; committer: EmitCommitter; moved: Moved[]; failpoints: Failpoints; flushes: () => number } {
   const streams = new MovedStreams();
   const moved: Moved[] = [];
   streams.listen((m) => moved.push(...m));
@@ -27,7 +27,7 @@ function aProcess(): { emits: EmitService; committer: GroupCommitter; moved: Mov
     flushes++;
     return emit(city, items);
   };
-  const committer = new GroupCommitter(repository, streams, failpoints, new Metrics());
+  const committer = new EmitCommitter(repository, streams, failpoints, new Metrics());
   return { emits: new EmitService(committer), committer, moved, failpoints, flushes: () => flushes };
 }
 

@@ -6,7 +6,7 @@ import { problem, type ProblemField } from '../../contract/problems.js';
 import { invalid } from '../../platform/http/validation.pipe.js';
 import { bodyHash } from '../../platform/idempotency/canonical-json.js';
 import type { EventEmitOutputBody, EventEmitRequest } from './events.schemas.js';
-import { GroupCommitter } from './group-committer.js';
+import { EmitCommitter } from './emit-committer.js';
 import { cityNotRunning } from './problems.js';
 
 /** Kinds that only this product itself may record. */
@@ -17,7 +17,7 @@ const UNSTORABLE = /^(22|54)/;
 
 @Injectable()
 export class EmitService {
-  constructor(private readonly committer: GroupCommitter) {}
+  constructor(private readonly committer: EmitCommitter) {}
 
   async emit(city: string, body: EventEmitRequest, key: string | undefined, caller: Principal): Promise<EventEmitOutputBody> {
     if (!maySee(caller, city)) throw cityNotRunning(city);

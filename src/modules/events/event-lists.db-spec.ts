@@ -64,7 +64,7 @@ function services(limits: ListLimits): { city: CityEventsService; supervisor: Su
   const hub = { checkpoints: new Checkpoints(repository, log, () => new Map()) } as unknown as StreamHub;
   const feed = new FeedEventsService(new FeedEventsRepository(db), hub, limits);
   return {
-    city: new CityEventsService(new CityEventsRepository(db), {} as HeadWaiter, limits),
+    city: new CityEventsService(new CityEventsRepository(db), { readAgain: () => Promise.resolve(false) } as unknown as HeadWaiter, limits),
     supervisor: new SupervisorEventsService(new SupervisorEventsRepository(db), feed, new EventLog(new MovedStreams()), db, limits),
   };
 }

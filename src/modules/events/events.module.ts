@@ -10,7 +10,7 @@ import { EventStreamsService } from './event-streams.service.js';
 import { EventsController } from './events.controller.js';
 import { FeedEventsRepository } from './feed-events.repository.js';
 import { FeedEventsService } from './feed-events.service.js';
-import { GroupCommitter } from './group-committer.js';
+import { EmitCommitter } from './emit-committer.js';
 import { ListLimits } from './list-limits.js';
 import { RotationService } from './rotation.service.js';
 import { SupervisorEventsRepository } from './supervisor-events.repository.js';
@@ -28,7 +28,7 @@ import { SupervisorEventsService } from './supervisor-events.service.js';
     EventStreamsService,
     FeedEventsRepository,
     FeedEventsService,
-    GroupCommitter,
+    EmitCommitter,
     ListLimits,
     RotationService,
     SupervisorEventsRepository,

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { parseDuration } from '../../contract/duration.js';
 import { contract } from '../../contract/registry.js';
 import { dateTime, seq } from '../../contract/scalars.js';
-import { queryBool, queryInt, queryList, queryText } from '../../contract/query.js';
+import { blockingRead, queryBool, queryInt, queryList, queryText } from '../../contract/query.js';
 
 export const EventEmitRequest = contract(
   'EventEmitRequest',
@@ -55,8 +54,7 @@ const filters = {
 export const CityEventsQuery = z.strictObject({
   ...filters,
   after_seq: queryText(),
-  index: queryText({ pattern: /^\d{1,15}$/ }),
-  wait: queryText().refine((v) => v === undefined || (parseDuration(v) ?? 0) > 0, 'must be a positive duration such as 30s'),
+  ...blockingRead,
 });
 export type CityEventsQuery = z.infer<typeof CityEventsQuery>;
 

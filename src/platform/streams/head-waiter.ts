@@ -1,9 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
+import { parseDuration } from '../../contract/duration.js';
+import type { BlockingRead } from '../../contract/query.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { StreamHub } from './hub.js';
 
 const LOOK_EVERY_MS = 20;
+const DEFAULT_WAIT_MS = 30_000;
+const MAX_WAIT_MS = 5 * 60_000;
 
 interface Waiter {
   readonly stream: string;
@@ -48,6 +52,17 @@ export class HeadWaiter {
       this.#waiters.add(waiter);
       this.#timer ??= setInterval(() => this.#look(), LOOK_EVERY_MS);
     });
+  }
+
+  /**
+   * What a blocking read does after its first look: waits when it was asked to and the head it saw is not above `index`.
+   * True when it has waited and should look again.
+   */
+  async readAgain(stream: string, head: number, { index, wait }: BlockingRead, gone: AbortSignal): Promise<boolean> {
+    if (index === undefined || head > Number(index)) return false;
+    const ms = Math.min(wait === undefined ? DEFAULT_WAIT_MS : (parseDuration(wait) ?? DEFAULT_WAIT_MS), MAX_WAIT_MS);
+    await this.above(stream, Number(index), ms + Math.random() * (ms / 16), gone);
+    return true;
   }
 
   #isAbove(stream: string, seq: number): boolean {
