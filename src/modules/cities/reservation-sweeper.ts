@@ -2,8 +2,8 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/config.js';
 import { Transactions } from '../../platform/database/transactions.js';
 import { Lifecycle } from '../../platform/health/lifecycle.js';
+import { repeat } from '../../platform/health/repeat.js';
 import { AppLogger } from '../../platform/logging/logger.js';
-import { sleep } from '../../platform/time/clock.js';
 import { ReservationsRepository, type Reservation } from './reservations.repository.js';
 import { ScaffoldPlan } from './scaffold/plan.js';
 import { undoScaffold } from './scaffold/scaffold.js';
@@ -15,9 +15,6 @@ const BATCH = 10;
 /** Takes back the scaffolds of creators that died before their commit. */
 @Injectable()
 export class ReservationSweeper implements OnApplicationBootstrap {
-  readonly #stop = new AbortController();
-  #loop: Promise<void> = Promise.resolve();
-
   constructor(
     private readonly config: AppConfig,
     private readonly reservations: ReservationsRepository,
@@ -27,23 +24,7 @@ export class ReservationSweeper implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.#loop = this.#run();
-    this.lifecycle.onStop('worker', 'reservation sweeper', () => {
-      this.#stop.abort();
-      return this.#loop;
-    });
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stop;
-    while (!signal.aborted) {
-      try {
-        await this.sweep();
-      } catch (error) {
-        this.log.warn({ err: error }, 'expired reservations could not be swept');
-      }
-      await sleep(TICK_MS, signal);
-    }
+    repeat(this.lifecycle, this.log, { name: 'abandoned creates', everyMs: TICK_MS, work: () => this.sweep() });
   }
 
   /** Takes over what has expired, undoes it on disk, then forgets it. What cannot be undone now is tried again later. */
