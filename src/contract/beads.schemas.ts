@@ -34,5 +34,17 @@ export const Bead = contract(
   }),
 );
 
+/** A page of beads; `total` counts all that match, `next_cursor` is there exactly when there are more. */
+export const ListBodyBead = contract(
+  'ListBodyBead',
+  z.strictObject({
+    items: z.array(Bead).nullable(),
+    total: int64,
+    next_cursor: z.string().optional(),
+    partial: z.boolean().optional(),
+    partial_errors: z.array(z.string()).nullable().optional(),
+  }),
+);
+
 export type Dep = z.infer<typeof Dep>;
 export type Bead = z.infer<typeof Bead>;
