@@ -36,6 +36,7 @@ const HEADERS: Readonly<Record<ResponseHeader, Headers[string]>> = {
     description: 'The age of what the answer was made from, in seconds.',
     schema: { type: 'number', format: 'double' },
   },
+  Location: { description: 'The path of what the answer is about.', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds after which the request may be repeated.', schema: { type: 'integer', minimum: 0 } },
 };
 
