@@ -1,8 +1,9 @@
 import Fastify from 'fastify';
 import pg from 'pg';
 import { serve } from '../lib/rpc.js';
+import { READY_FLOORS } from './ready.js';
 
-/** Bare Fastify: a constant, one row by its key, and one row with its event. Response schemas, prepared statements, no more. */
+/** Bare Fastify: a constant, one row by its key, one row with its event, and ready lists written by hand. Prepared statements, no more. */
 async function listen({ port, url }: { port: number; url: string }): Promise<void> {
   const pool = new pg.Pool({ connectionString: url, max: 8 });
   const app = Fastify();
@@ -20,6 +21,22 @@ async function listen({ port, url }: { port: number; url: string }): Promise<voi
     const { rows } = await pool.query({ name: 'append', text: 'select floor_append($1, $2::jsonb) as seq', values });
     return reply.code(201).send(rows[0]);
   });
+  app.post('/create', async (request, reply) => {
+    n = (n % 32) + 1;
+    const { rows } = await pool.query({
+      name: 'append',
+      text: 'select floor_append($1, $2::jsonb) as seq',
+      values: [n, JSON.stringify(request.body)],
+    });
+    return reply.code(201).send(rows[0]);
+  });
+  app.get('/bead', async (_request, reply) => {
+    const values = [`b-${(n = (n % 1000) + 1)}`];
+    const text = 'select id, title, description, status, issue_type, priority, created_at from beads where stream_id = 2 and id = $1';
+    return reply.send((await pool.query({ name: 'bead', text, values })).rows[0]);
+  });
+  for (const [name, text] of Object.entries(READY_FLOORS))
+    app.get(`/ready/${name}`, async (_request, reply) => reply.send((await pool.query({ name, text, values: ['city-00001'] })).rows[0]));
   await app.listen({ host: '127.0.0.1', port });
 }
 

@@ -54,7 +54,7 @@ export class BenchPostgres {
       await client.query(SEED_CITIES, [cities]);
       await client.query('insert into floor_city (id) select generate_series(1, $1::int)', [Math.max(cities, 32)]);
     });
-    await withClient(url, (client) => client.query('vacuum analyze event_streams, cities, floor_city'));
+    await withClient(url, (client) => client.query('vacuum analyze event_streams, cities, rigs, agents, floor_city'));
     return url;
   }
 
@@ -76,6 +76,8 @@ const SEED_CITIES = `
   with streams as (
     insert into event_streams (name) select 'city-' || lpad(g::text, 5, '0') from generate_series(1, $1::int) g returning id, name
   )
+  , homes as (insert into rigs (stream_id, name, prefix) select id, '', 'b' from streams)
+  , workers as (insert into agents (stream_id, name, base, kind) select id, 'polecat', 'polecat', 'agent' from streams)
   insert into cities (name, dir, stream_id, provider, desired, running, phase, started_at)
   select name, '/nowhere/' || name, id, 'loopback', 'running', true, 'running', now() from streams`;
 
