@@ -7,6 +7,9 @@ export const seq = z.int().min(0);
 /** RFC 3339 with offset; kept as text end to end. */
 export const dateTime = z.iso.datetime({ offset: true });
 
+/** Any text that can be stored: no NUL, no half of a surrogate pair. */
+export const text = z.string().refine((value) => value.isWellFormed() && !value.includes('\0'), 'holds characters that cannot be stored');
+
 /** Registered city names; never `__supervisor__`, never with `,` or `:` (cursor syntax). */
 export const CITY_NAME_PATTERN = /^[a-zA-Z0-9][a-zA-Z0-9._-]*$/;
 export const CITY_NAME_MAX = 63;
