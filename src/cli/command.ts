@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { connect, type Api } from './api.js';
+import { connect, MUTATION, type Api } from './api.js';
+import { CliError } from './errors.js';
 import type { Io } from './io.js';
 import { resolveScope, type Scope, type ScopeOptions } from './scope.js';
 import { resolveTarget, type TargetOptions } from './target.js';
@@ -47,6 +48,36 @@ export function contextOf(command: Command, io: Io): Context {
   const flags = flagsOf<TargetOptions & ScopeOptions>(command);
   const api = connect(resolveTarget(flags, io), io.signal);
   return { io, api, scope: () => resolveScope(flags, io, api) };
+}
+
+/** What the action of a command on one city works with. */
+export interface CityContext<T extends object> extends Context {
+  readonly city: string;
+  readonly flags: T;
+  /** How the command is called: `svc bead close`. */
+  readonly path: string;
+}
+
+/** @throws CliError when no city is named. */
+export async function cityContextOf<T extends object>(command: Command, io: Io): Promise<CityContext<T>> {
+  const context = contextOf(command, io);
+  const { city } = await context.scope();
+  if (city === undefined) throw new CliError('which city? name it with --city or SVC_CITY');
+  return { ...context, city, flags: flagsOf<T>(command), path: pathOf(command) };
+}
+
+/** A command of a family that works in one city. */
+export function cityCommand(parent: Command, name: string, about: string): Command {
+  return withCity(withTarget(parent.command(name).description(about)));
+}
+
+export function withKey(command: Command): Command {
+  return command.option('--idempotency-key <key>', 'a repeated call with the same key makes nothing new');
+}
+
+/** Headers of a mutation that takes an idempotency key. */
+export function keyHeader(flags: { readonly idempotencyKey?: string }): typeof MUTATION & { 'Idempotency-Key'?: string } {
+  return flags.idempotencyKey === undefined ? MUTATION : { ...MUTATION, 'Idempotency-Key': flags.idempotencyKey };
 }
 
 /** How the command is called: `svc city create`. */

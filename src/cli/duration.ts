@@ -10,3 +10,17 @@ export function showDuration(ms: number): string {
   const hours = Math.floor(minutes / 60);
   return `${Math.floor(hours / 24)}d${hours % 24}h`;
 }
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+] as const;
+
+/** How long ago, in one unit: `40s`, `12m`, `5h`, `30d`. */
+export function age(instant: string, now = Date.now()): string {
+  const ms = Math.max(0, now - Date.parse(instant));
+  const [unit, size] = UNITS.find(([, each]) => ms >= each * (each === 86_400_000 ? 2 : 1)) ?? UNITS[3];
+  return Number.isNaN(ms) ? '' : `${Math.floor(ms / size)}${unit}`;
+}

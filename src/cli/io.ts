@@ -1,3 +1,5 @@
+import { text } from 'node:stream/consumers';
+
 /** What a command may touch of the process: nothing else of the outside world is reached for, so tests hand in their own. */
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -10,6 +12,10 @@ export interface Io {
   readonly interactive: boolean;
   readonly colour: boolean;
   readonly columns: number;
+  /** Columns of the terminal that stdout is; undefined when it is a file or a pipe, where nothing is cut. */
+  readonly width: number | undefined;
+  /** All of stdin as text. */
+  input(): Promise<string>;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
 }
@@ -21,15 +27,17 @@ export function processIo(signal: AbortSignal): Io {
   return {
     env,
     cwd: process.cwd(),
-    out: (text) =>
+    out: (data) =>
       new Promise((resolve) => {
-        if (stdout.write(text)) resolve();
+        if (stdout.write(data)) resolve();
         else stdout.once('drain', resolve);
       }),
-    err: (text) => void stderr.write(text),
+    err: (data) => void stderr.write(data),
     interactive,
     colour: (env.NO_COLOR ?? '') === '' && stdout.isTTY === true && env.TERM !== 'dumb',
     columns: (interactive ? stderr.columns : stdout.columns) || 80,
+    width: stdout.isTTY === true ? stdout.columns || 80 : undefined,
+    input: () => text(process.stdin),
     signal,
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { showDuration } from './duration.js';
-import { facts, plain, table } from './table.js';
+import { block, cut, facts, plain, table, widthOf } from './table.js';
 
 describe('table', () => {
   it('aligns columns, drops empty ones and leaves no blanks at the ends', () => {
@@ -17,6 +17,42 @@ describe('table', () => {
 
   it('lets no control character through', () => {
     expect(plain('a\u001b[31mred\u001b[0m\nb\u0007')).toBe('ared b ');
+  });
+});
+
+describe('a table on a terminal', () => {
+  const rows = [
+    ['al-1', 'A title that goes on and on'],
+    ['al-22', 'short'],
+  ];
+
+  it('cuts the last column to the width, and nothing where there is no terminal', () => {
+    expect(table(['ID', 'TITLE'], rows, 24)).toBe('ID     TITLE\nal-1   A title that goe…\nal-22  short\n');
+    expect(table(['ID', 'TITLE'], rows)).toContain('A title that goes on and on\n');
+  });
+
+  it('keeps something of the last column on a terminal that is too narrow', () => {
+    expect(table(['ID', 'TITLE'], rows, 5)).toContain('al-1   A title tha…\n');
+  });
+
+  it('counts what takes two columns twice, and cuts between characters', () => {
+    expect([widthOf('日本'), widthOf('👩‍🚀x'), widthOf('é')]).toEqual([4, 3, 1]);
+    expect([cut('日本語', 5), cut('👩‍🚀👩‍🚀', 3), cut('abc', 3)]).toEqual(['日本…', '👩‍🚀…', 'abc']);
+    expect(
+      table(
+        ['A', 'B'],
+        [
+          ['日本', 'x'],
+          ['abcd', 'y'],
+        ],
+      ),
+    ).toBe('A     B\n日本  x\nabcd  y\n');
+  });
+});
+
+describe('block', () => {
+  it('keeps lines, without control characters and blank ends', () => {
+    expect(block('one\r\n\n\u001b[31mtwo\u001b[0m\n\n')).toBe('  one\n\n  two\n');
   });
 });
 

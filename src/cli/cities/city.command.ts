@@ -1,11 +1,11 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { ask, MUTATION } from '../api.js';
-import { contextOf, flagsOf, withCity, withExamples, withTarget } from '../command.js';
+import { contextOf, flagsOf, keyHeader, withCity, withExamples, withTarget } from '../command.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
 import { cityName } from './city-name.js';
-import { operationHeader, runOperation, withOperation } from './lifecycle.js';
+import { runOperation, withOperation } from './lifecycle.js';
 import { addReads } from './reads.command.js';
 
 interface CreateFlags {
@@ -61,7 +61,7 @@ function addCreate(city: Command, io: Io): void {
       title: `creating ${name}`,
       success: (path) => `${name} is running: ${path}`,
       begin: async ({ api }, options) =>
-        (await ask(api, (signal) => api.http.POST('/v0/city', { params: { header: operationHeader(options) }, body, signal }))).data,
+        (await ask(api, (signal) => api.http.POST('/v0/city', { params: { header: keyHeader(options) }, body, signal }))).data,
     });
   });
 }
@@ -84,8 +84,7 @@ function addRegister(city: Command, io: Io): void {
       title: `registering ${name}`,
       success: (path) => `${name} is running: ${path}`,
       begin: async ({ api }, options) =>
-        (await ask(api, (signal) => api.http.POST('/v0/cities/register', { params: { header: operationHeader(options) }, body, signal })))
-          .data,
+        (await ask(api, (signal) => api.http.POST('/v0/cities/register', { params: { header: keyHeader(options) }, body, signal }))).data,
     });
   });
 }
@@ -109,7 +108,7 @@ function addByName(city: Command, io: Io, verb: Verb, doing: string, success: (n
       title: `${doing} ${name}`,
       success: (path) => success(name, path),
       begin: async ({ api }, options) => {
-        const params = { path: { cityName: name }, header: operationHeader(options) };
+        const params = { path: { cityName: name }, header: keyHeader(options) };
         return (await ask(api, (signal) => api.http.POST(`/v0/city/{cityName}/${verb}`, { params, signal }))).data;
       },
     });

@@ -3,7 +3,6 @@ import { contextOf, flagsOf, printJson, type Context } from '../command.js';
 import { CliError } from '../errors.js';
 import { durationOf } from '../events/options.js';
 import type { Io } from '../io.js';
-import { MUTATION } from '../api.js';
 import { plain } from '../table.js';
 import { awaitEnding, type Accepted } from './operation.js';
 import { Progress } from './progress.js';
@@ -22,11 +21,6 @@ export function withOperation(command: Command): Command {
     .option('--timeout <duration>', 'stop waiting after this time; the operation goes on (default: wait for its end)')
     .option('--idempotency-key <key>', 'a repeated call with the same key begins nothing new')
     .option('--json', 'print one JSON line: the terminal event, or the accepted request with --no-wait');
-}
-
-/** Headers of a mutation that begins an operation. */
-export function operationHeader(flags: OperationFlags): typeof MUTATION & { 'Idempotency-Key'?: string } {
-  return flags.idempotencyKey === undefined ? MUTATION : { ...MUTATION, 'Idempotency-Key': flags.idempotencyKey };
 }
 
 export interface OperationRun {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { ask, MUTATION } from '../api.js';
-import { contextOf, flagsOf, printJson, withCity, withExamples, withTarget } from '../command.js';
+import { ask } from '../api.js';
+import { cityContextOf, flagsOf, keyHeader, printJson, withCity, withExamples, withTarget } from '../command.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
 
@@ -33,11 +33,8 @@ export function addEvent(program: Command, io: Io): void {
     `svc event emit build.done --city alpha --payload '{"commit":"4f2a","ok":true}'`,
   );
   emit.action(async (type: string, _options, command: Command) => {
-    const flags = flagsOf<EmitFlags>(command);
-    const payload = flags.payload === undefined ? undefined : payloadOf(flags.payload);
-    const context = contextOf(command, io);
-    const { city } = await context.scope();
-    if (city === undefined) throw new CliError('which city? name it with --city or SVC_CITY');
+    const payload = payloadOf(flagsOf<EmitFlags>(command).payload);
+    const { api, city, flags } = await cityContextOf<EmitFlags>(command, io);
     const actor = flags.actor ?? (io.env.SVC_AGENT || io.env.SVC_SESSION_ID || 'human');
     const body = {
       type,
@@ -46,15 +43,14 @@ export function addEvent(program: Command, io: Io): void {
       ...(flags.message === undefined ? {} : { message: flags.message }),
       ...(payload === undefined ? {} : { payload }),
     };
-    const header = flags.idempotencyKey === undefined ? MUTATION : { ...MUTATION, 'Idempotency-Key': flags.idempotencyKey };
-    const { data } = await ask(context.api, (signal) =>
-      context.api.http.POST('/v0/city/{cityName}/events', { params: { path: { cityName: city }, header }, body, signal }),
-    );
+    const params = { path: { cityName: city }, header: keyHeader(flags) };
+    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/events', { params, body, signal }));
     if (flags.json === true) await printJson(io, data);
   });
 }
 
-function payloadOf(text: string): Record<string, unknown> {
+function payloadOf(text: string | undefined): Record<string, unknown> | undefined {
+  if (text === undefined) return undefined;
   try {
     const value = JSON.parse(text) as unknown;
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;

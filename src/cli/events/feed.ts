@@ -1,6 +1,7 @@
 import { ask, openStream, type Api } from '../api.js';
 import { CliError } from '../errors.js';
 import type { Scope } from '../scope.js';
+import { defined } from '../values.js';
 import type { Envelope, Filter } from './filter.js';
 
 export interface PageRequest {
@@ -40,8 +41,6 @@ export function feedOf(scope: Scope, api: Api): Feed {
 
 const header = (position: Position): { 'Last-Event-ID'?: string } =>
   position.lastEventId === undefined ? {} : { 'Last-Event-ID': position.lastEventId };
-const defined = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> };
 
 /** How many payload matches the list operations take; what is above is left to this side. */
 const MAX_MATCHES = 20;

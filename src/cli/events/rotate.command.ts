@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { ask, MUTATION } from '../api.js';
-import { contextOf, flagsOf, printJson, withCity, withExamples, withTarget } from '../command.js';
+import { cityContextOf, printJson, withCity, withExamples, withTarget } from '../command.js';
 import { ApiError, CliError } from '../errors.js';
 import type { Io } from '../io.js';
 
@@ -14,19 +14,15 @@ export function addRotate(events: Command, io: Io): void {
   withCity(withTarget(rotate));
   withExamples(rotate, 'svc events rotate --city alpha', 'svc events rotate --city alpha --wait');
   rotate.action(async (_options, command: Command) => {
-    const { wait } = flagsOf<{ wait?: boolean }>(command);
-    const context = contextOf(command, io);
-    const { city } = await context.scope();
-    if (city === undefined) throw new CliError('which city? name it with --city or SVC_CITY');
+    const { api, city, flags } = await cityContextOf<{ wait?: boolean }>(command, io);
+    const { wait } = flags;
     const params = { path: { cityName: city }, header: MUTATION, query: wait === true ? { wait } : {} };
-    const { data } = await ask(
-      context.api,
-      (signal) => context.api.http.POST('/v0/city/{cityName}/events/rotate', { params, signal }),
-      WAIT_MS,
-    ).catch((error: unknown) => {
-      if (error instanceof ApiError && error.status === 404) throw new CliError(`city ${city} was not found or is not running`);
-      throw error;
-    });
+    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/events/rotate', { params, signal }), WAIT_MS).catch(
+      (error: unknown) => {
+        if (error instanceof ApiError && error.status === 404) throw new CliError(`city ${city} was not found or is not running`);
+        throw error;
+      },
+    );
     await printJson(io, data);
     if (wait === true && data.archive?.compression_status === 'pending') throw new CliError('the archive was not complete within 30 s');
   });

@@ -9,7 +9,7 @@ export interface FakeIo extends Io {
 }
 
 /** A process with nothing around it: no environment, no terminal, an empty directory. */
-export function fakeIo(given: Partial<Pick<Io, 'env' | 'cwd' | 'interactive' | 'columns'>> = {}): FakeIo {
+export function fakeIo(given: Partial<Pick<Io, 'env' | 'cwd' | 'interactive' | 'columns' | 'width'>> & { stdin?: string } = {}): FakeIo {
   const abort = new AbortController();
   const watchers = new Set<() => void>();
   const io = {
@@ -18,6 +18,8 @@ export function fakeIo(given: Partial<Pick<Io, 'env' | 'cwd' | 'interactive' | '
     interactive: false,
     colour: false,
     columns: 80,
+    width: undefined,
+    input: () => Promise.resolve(given.stdin ?? ''),
     ...given,
     signal: abort.signal,
     stdout: '',

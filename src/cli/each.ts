@@ -1,0 +1,25 @@
+import { CliError, InterruptedError, oneLine, UnreachableError } from './errors.js';
+import type { CityContext } from './command.js';
+import { plain } from './table.js';
+
+/**
+ * Does the same with several things one after another. What fails is told at once and the rest is still done; with
+ * one thing its failure is the command's.
+ *
+ * @throws CliError at the end when any failed; InterruptedError and UnreachableError at once.
+ */
+export async function each(context: CityContext<object>, names: readonly string[], act: (name: string) => Promise<void>): Promise<void> {
+  const unique = [...new Set(names)];
+  let failed = 0;
+  for (const name of unique) {
+    try {
+      await act(name);
+    } catch (error) {
+      const known = error instanceof CliError && !(error instanceof InterruptedError) && !(error instanceof UnreachableError);
+      if (!known || unique.length === 1) throw error;
+      failed += 1;
+      context.io.err(`${context.path}: ${plain(name)}: ${plain(oneLine(error.message))}\n`);
+    }
+  }
+  if (failed > 0) throw new CliError(`${failed} of ${unique.length} failed${failed === unique.length ? '' : ', the rest is done'}`);
+}

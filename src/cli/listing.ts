@@ -1,0 +1,55 @@
+import type { Command } from 'commander';
+import type { CityContext } from './command.js';
+import { numberOf } from './values.js';
+
+/** The flags of every command that lists. */
+export interface ListFlags {
+  readonly limit: string;
+  readonly json?: boolean;
+}
+
+/** A page as the list operations answer it. */
+export interface ListPage<T> {
+  readonly items?: readonly T[] | null;
+  readonly total?: number;
+  readonly next_cursor?: string;
+}
+
+export interface Listing<T> {
+  /** `bead`, `convoy`: what one of them is called. */
+  readonly noun: string;
+  readonly page: (query: { limit: number; cursor?: string }) => Promise<ListPage<T>>;
+  readonly show: (items: readonly T[]) => string;
+  /** Said on stderr when there is nothing. */
+  readonly empty: string;
+}
+
+const PAGE_SIZE = 500;
+
+export function withLimit(command: Command): Command {
+  return command.option('--limit <n>', 'at most this many; 0 for all', '50').option('--json', 'print one JSON line for each');
+}
+
+/** Reads as many pages as the limit asks for; JSON Lines are written page by page, a table at the end. */
+export async function list<T>(context: CityContext<ListFlags>, listing: Listing<T>): Promise<void> {
+  const { io, flags, path } = context;
+  const limit = numberOf('--limit', flags.limit) || Infinity;
+  const rows: T[] = [];
+  let count = 0;
+  let total: number | undefined;
+  let cursor: string | undefined;
+  do {
+    const page = await listing.page({ limit: Math.min(limit - count, PAGE_SIZE), ...(cursor === undefined ? {} : { cursor }) });
+    const items = page.items ?? [];
+    count += items.length;
+    total ??= page.total;
+    cursor = page.next_cursor;
+    if (flags.json === true) await io.out(items.map((item) => `${JSON.stringify(item)}\n`).join(''));
+    else rows.push(...items);
+  } while (cursor !== undefined && count < limit);
+  if (rows.length > 0) await io.out(listing.show(rows));
+  if (count === 0 && flags.json !== true) io.err(`${listing.empty}\n`);
+  if (cursor !== undefined) {
+    io.err(`${path}: ${count}${total === undefined ? '' : ` of ${total}`} ${listing.noun}s shown; --limit 0 shows all\n`);
+  }
+}

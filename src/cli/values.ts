@@ -1,0 +1,72 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { parseDuration } from '../contract/duration.js';
+import { CliError } from './errors.js';
+import type { Io } from './io.js';
+
+/** The members that were given. */
+export const defined = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> };
+
+/** A whole number that is not negative. @throws CliError */
+export function numberOf(flag: string, text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new CliError(`${flag}: not a whole number: ${text}`);
+  return Number(text);
+}
+
+/** `key=value` pairs; an empty value is one. @throws CliError */
+export function pairsOf(flag: string, texts: readonly string[] | undefined): Record<string, string> | undefined {
+  if (texts === undefined) return undefined;
+  return Object.fromEntries(
+    texts.map((text) => {
+      const at = text.indexOf('=');
+      if (at <= 0) throw new CliError(`${flag}: expected <key>=<value>: ${text}`);
+      return [text.slice(0, at), text.slice(at + 1)];
+    }),
+  );
+}
+
+const DAYS = /^(\d{1,5})d$/;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** Milliseconds of `90s`, `1h30m` or `7d`; undefined when it is no duration. */
+function span(text: string): number | undefined {
+  const days = DAYS.exec(text)?.[1];
+  return days === undefined ? parseDuration(text) : Number(days) * 86_400_000;
+}
+
+/** A duration as the API reads it, days in hours. @throws CliError */
+export function durationText(flag: string, text: string): string {
+  const ms = span(text);
+  if (ms === undefined || ms <= 0) throw new CliError(`${flag}: not a duration above zero: ${text} (write it like 30m, 12h or 7d)`);
+  const days = DAYS.exec(text)?.[1];
+  return days === undefined ? text : `${Number(days) * 24}h`;
+}
+
+/**
+ * An instant: RFC 3339, a date (its beginning, UTC), or a duration counted from now, `ahead` or back.
+ *
+ * @throws CliError
+ */
+export function instantOf(flag: string, text: string, ahead: boolean, now = Date.now()): string {
+  const ms = span(text);
+  if (ms !== undefined) return instant(flag, text, now + (ahead ? ms : -ms));
+  if (DATE.test(text) || /^\d{4}-\d{2}-\d{2}T.+(Z|[+-]\d{2}:\d{2})$/i.test(text)) return instant(flag, text, Date.parse(text));
+  return instant(flag, text, NaN);
+}
+
+function instant(flag: string, text: string, ms: number): string {
+  const date = new Date(ms);
+  if (Number.isNaN(date.getTime())) throw new CliError(`${flag}: not a time: ${text} (write 2026-03-01, 2026-03-01T09:00:00Z, 2h or 7d)`);
+  return date.toISOString();
+}
+
+/** A text that was typed, or read from a file (`-` is stdin). @throws CliError */
+export async function textOf(name: string, typed: string | undefined, file: string | undefined, io: Io): Promise<string | undefined> {
+  if (file === undefined) return typed;
+  if (typed !== undefined) throw new CliError(`--${name} and --${name}-file are mutually exclusive`);
+  if (file === '-') return io.input();
+  return readFile(resolve(io.cwd, file), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new CliError(`--${name}-file: cannot read ${file} (${error.code ?? error.message})`);
+  });
+}
