@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { workRealm, type WorkRealm } from '../../../test/support/work.js';
+import type { NewBead } from './bead-record.js';
+import type { Work } from './work.js';
+
+let realm: WorkRealm;
+beforeEach(async () => {
+  realm = await workRealm();
+});
+afterEach(() => realm.close());
+
+const run = <T>(body: (work: Work) => Promise<T>): Promise<T> => realm.work.run(realm.city, 'tester', body).then((done) => done.value);
+const bead = (more: Partial<NewBead> = {}): Promise<string> => run((w) => w.create({ rig: '', title: 'x', ...more })).then((b) => b.id);
+const convoy = (items: readonly string[], more: Partial<NewBead> = {}): Promise<string> =>
+  run(async (w) => {
+    const { id } = await w.create({ rig: '', title: 'batch', type: 'convoy', ...more });
+    for (const item of items) await w.putEdge({ issue_id: id, depends_on_id: item, type: 'tracks' });
+    return id;
+  });
+const eventsOf = async (body: (work: Work) => Promise<unknown>): Promise<string[]> => {
+  const at = (await realm.events()).length;
+  await run(body);
+  return (await realm.events(at)).map((e) => `${e.type} ${e.subject}`);
+};
+
+describe('a convoy', () => {
+  it('closes with its last open member, told once, after its own bead event', async () => {
+    const [a, b] = [await bead(), await bead({ rig: 'web' })];
+    const c = await convoy([a, b]);
+    expect(await eventsOf((w) => w.close(a))).toEqual([`bead.closed ${a}`]);
+    expect(await eventsOf((w) => w.close(b))).toEqual([`bead.closed ${b}`, `bead.closed ${c}`, `convoy.closed ${c}`]);
+    const last = (await realm.events()).at(-1)!;
+    const reason = 'convoy autoclose: all children closed';
+    expect(last).toMatchObject({ actor: 'tester', message: 'batch', payload: { total: 2, closed: 2, reason } });
+    expect(await run((w) => w.require(c))).toMatchObject({ status: 'closed', metadata: { close_reason: reason } });
+  });
+
+  it('counts its children, and what it tracks and is its child only once', async () => {
+    const c = await convoy([]);
+    const child = await bead({ parent: c });
+    const both = await bead({ parent: c });
+    await run((w) => w.putEdge({ issue_id: c, depends_on_id: both, type: 'tracks' }));
+    expect(await eventsOf((w) => w.close(both))).toEqual([`bead.closed ${both}`]);
+    await run((w) => w.close(child));
+    expect((await realm.events()).at(-1)).toMatchObject({ type: 'convoy.closed', payload: { total: 2, closed: 2 } });
+  });
+
+  it('closes the convoys that it is in, and they theirs', async () => {
+    const a = await bead();
+    const inner = await convoy([a]);
+    const middle = await convoy([inner, a]);
+    const outer = await convoy([middle]);
+    expect(await eventsOf((w) => w.close(a))).toEqual([
+      `bead.closed ${a}`,
+      ...[inner, middle, outer].flatMap((c) => [`bead.closed ${c}`, `convoy.closed ${c}`]),
+    ]);
+  });
+
+  it('waits for its owner when it has one, and for nothing that does not count', async () => {
+    const [a, b] = [await bead(), await bead()];
+    await convoy([a], { labels: ['owned'] });
+    const informed = await bead();
+    await run(async (w) => {
+      await w.putEdge({ issue_id: informed, depends_on_id: a, type: 'tracks' });
+      const { id } = await w.create({ rig: '', title: 'related', type: 'convoy' });
+      await w.putEdge({ issue_id: id, depends_on_id: b, type: 'related' });
+    });
+    expect(await eventsOf((w) => w.close(a))).toEqual([`bead.closed ${a}`]);
+    expect(await eventsOf((w) => w.close(b))).toEqual([`bead.closed ${b}`]);
+  });
+
+  it('that is closed by hand says so once, with what is open counted; reopened it may close again', async () => {
+    const [a, b] = [await bead(), await bead()];
+    const c = await convoy([a, b]);
+    await run((w) => w.close(a));
+    expect(await eventsOf((w) => w.update(c, { status: 'closed' }))).toEqual([`bead.closed ${c}`, `convoy.closed ${c}`]);
+    expect((await realm.events()).at(-1)!.payload).toEqual({ total: 2, closed: 1 });
+    expect(await eventsOf((w) => w.close(c, 'again'))).toEqual([]);
+    expect(await eventsOf((w) => w.close(b))).toEqual([`bead.closed ${b}`]);
+    await run((w) => w.reopen(c));
+    await run((w) => w.reopen(b));
+    expect(await eventsOf((w) => w.close(b))).toEqual([`bead.closed ${b}`, `bead.closed ${c}`, `convoy.closed ${c}`]);
+  });
+});
