@@ -34,6 +34,11 @@ export class WorkRepository {
     return rows[0]!.running;
   }
 
+  async now(tx: Tx): Promise<Date> {
+    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(tx);
+    return rows[0]!.now;
+  }
+
   async head(tx: Tx, streamId: number): Promise<number> {
     const { head } = await tx.selectFrom('event_streams').select('head').where('id', '=', streamId).executeTakeFirstOrThrow();
     return head;
@@ -138,6 +143,28 @@ export class WorkRepository {
       on conflict (stream_id, issue_id, depends_on_id) do update set type = excluded.type`.execute(tx);
   }
 
+  /** How many edges were added or have changed. */
+  async putEdges(tx: Tx, streamId: number, issue: string, dependsOn: readonly string[], type: string): Promise<number> {
+    const { rows } = await sql<{ n: number }>`
+      with put as (
+        insert into bead_dependencies as d (stream_id, issue_id, depends_on_id, type)
+        select distinct ${streamId}::integer, ${issue}, unnest(${[...dependsOn]}::text[]), ${type}
+        on conflict (stream_id, issue_id, depends_on_id) do update set type = excluded.type where d.type <> excluded.type
+        returning 1)
+      select count(*) as n from put`.execute(tx);
+    return rows[0]!.n;
+  }
+
+  /** Edges of one type from one bead; answers those that were not there with this type. */
+  async putEdges(tx: Tx, streamId: number, issue: string, dependsOn: readonly string[], type: string): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      insert into bead_dependencies as d (stream_id, issue_id, depends_on_id, type)
+      select ${streamId}::integer, ${issue}, t.id, ${type} from unnest(${[...dependsOn]}::text[]) t(id)
+      on conflict (stream_id, issue_id, depends_on_id) do update set type = excluded.type where d.type <> excluded.type
+      returning d.depends_on_id as id`.execute(tx);
+    return rows.map((row) => row.id);
+  }
+
   async deleteEdge(tx: Tx, streamId: number, issue: string, dependsOn: string): Promise<void> {
     await tx
       .deleteFrom('bead_dependencies')
@@ -145,6 +172,15 @@ export class WorkRepository {
       .where('issue_id', '=', issue)
       .where('depends_on_id', '=', dependsOn)
       .execute();
+  }
+
+  /** Answers the ends of the edges that were there. */
+  async deleteEdges(tx: Tx, streamId: number, issue: string, dependsOn: readonly string[]): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      delete from bead_dependencies
+      where stream_id = ${streamId} and issue_id = ${issue} and depends_on_id = any(${[...dependsOn]}::text[])
+      returning depends_on_id as id`.execute(tx);
+    return rows.map((row) => row.id);
   }
 
   /** Counts the open blockers of `id` anew and raises its revision: its dependencies have changed. */

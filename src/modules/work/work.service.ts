@@ -4,8 +4,8 @@ import { Transactions } from '../../platform/database/transactions.js';
 import { EventLog } from '../../platform/event-log/event-log.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { closeConvoys } from './convoy-closing.js';
-import { satisfyWaits } from './wait-satisfaction.js';
-import { Work } from './work.js';
+import { failWaits, satisfyWaits } from './wait-satisfaction.js';
+import { Work, type Reactions } from './work.js';
 import { WorkRepository } from './work.repository.js';
 
 export interface Done<T> {
@@ -13,6 +13,8 @@ export interface Done<T> {
   /** The position of the last event of the transaction, or the head that it saw: `X-SVC-Index`. */
   readonly index: number;
 }
+
+const REACTIONS: Reactions = { closed: [closeConvoys, satisfyWaits], removed: [failWaits] };
 
 /** Opens transactions on a city's work: one writer at a time a city, events last. */
 @Injectable()
@@ -33,7 +35,7 @@ export class WorkService {
       async (tx) => {
         if (!(await this.repository.begin(tx, city.streamId)))
           throw problem('city_not_found', `city not found or not running: ${city.name}`);
-        const work = new Work(tx, city, actor, this.repository, [closeConvoys, satisfyWaits]);
+        const work = new Work(tx, city, actor, this.repository, REACTIONS);
         const value = await body(work);
         const appended = await this.eventLog.append(tx, work.events());
         const index = appended.at(-1)?.seq ?? (await this.repository.head(tx, city.streamId));

@@ -10,6 +10,14 @@ import type { WorkRepository } from './work.repository.js';
 /** Runs in the transaction in which a bead became closed, right after it: convoys close themselves, waits become ready. */
 export type ClosedReaction = (work: Work, closed: BeadRecord) => Promise<void>;
 
+/** Runs in the transaction in which a bead was removed, right after it, with the edges that led to it. */
+export type RemovedReaction = (work: Work, removed: BeadRecord, dependents: readonly Edge[]) => Promise<void>;
+
+export interface Reactions {
+  readonly closed: readonly ClosedReaction[];
+  readonly removed: readonly RemovedReaction[];
+}
+
 /**
  * One transaction on a city's work, opened by `WorkService.run`: nobody else writes the city's work meanwhile, so what is
  * read here still holds when it is written. It keeps account of every bead it changes and makes exactly one event for
@@ -27,7 +35,7 @@ export class Work {
     /** The actor of every event of this transaction. */
     readonly actor: string,
     private readonly repository: WorkRepository,
-    private readonly reactions: readonly ClosedReaction[],
+    private readonly reactions: Reactions,
   ) {}
 
   async find(id: string): Promise<BeadRecord | undefined> {
@@ -112,6 +120,12 @@ export class Work {
     }
     await this.repository.delete(this.tx, this.city.streamId, id);
     this.#changed(before, undefined);
+    for (const react of this.reactions.removed) await react(this, before, up);
+  }
+
+  /** The database's clock, of which there is one, whatever the processes' own say. */
+  now(): Promise<Date> {
+    return this.repository.now(this.tx);
   }
 
   /** Edges from (`down`: what it depends on) or to (`up`: what depends on it) a bead. */
@@ -127,6 +141,30 @@ export class Work {
     await this.repository.putEdge(this.tx, this.city.streamId, edge);
     this.#changed(before, await this.repository.recount(this.tx, this.city.streamId, edge.issue_id));
     return true;
+  }
+
+  /** Adds edges of one type to all of `dependsOn`, or changes their type; false when all are there already. As `putEdge` in fewer steps. */
+  async putEdges(issue: string, dependsOn: readonly string[], type: string): Promise<boolean> {
+    const before = await this.require(issue);
+    if ((await this.repository.putEdges(this.tx, this.city.streamId, issue, dependsOn, type)) === 0) return false;
+    this.#changed(before, await this.repository.recount(this.tx, this.city.streamId, issue));
+    return true;
+  }
+
+  /** `putEdge` to many beads at once, each named once; answers those to which it is new. */
+  async putEdges(issue: string, dependsOn: readonly string[], type: string): Promise<string[]> {
+    const before = await this.require(issue);
+    const added = await this.repository.putEdges(this.tx, this.city.streamId, issue, dependsOn, type);
+    if (added.length > 0) this.#changed(before, await this.repository.recount(this.tx, this.city.streamId, issue));
+    return added;
+  }
+
+  /** `deleteEdge` to many beads at once; answers those to which there was one. */
+  async deleteEdges(issue: string, dependsOn: readonly string[]): Promise<string[]> {
+    const before = await this.require(issue);
+    const deleted = await this.repository.deleteEdges(this.tx, this.city.streamId, issue, dependsOn);
+    if (deleted.length > 0) this.#changed(before, await this.repository.recount(this.tx, this.city.streamId, issue));
+    return deleted;
   }
 
   /** False when there is no such edge. */
@@ -150,7 +188,7 @@ export class Work {
 
   async #onClosed(row: BeadRecord): Promise<void> {
     await this.#shift(row.id, -1);
-    for (const react of this.reactions) await react(this, row);
+    for (const react of this.reactions.closed) await react(this, row);
   }
 
   /** Tells the dependents of `id` that it blocks them now, or no longer does. */

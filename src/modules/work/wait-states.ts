@@ -1,0 +1,46 @@
+import type { BeadRecord } from './bead-record.js';
+import type { Work } from './work.js';
+
+/**
+ * A wait is a bead of type `gate` with the label `gc:wait`; its state and its registration are metadata. `pending` and
+ * `ready` waits are open beads, all others are closed ones.
+ */
+export const WAIT_TYPE = 'gate';
+export const WAIT_LABEL = 'gc:wait';
+
+export type LiveWaitState = 'pending' | 'ready';
+export type FinishedWaitState = 'closed' | 'failed' | 'expired' | 'canceled';
+export type WaitState = LiveWaitState | FinishedWaitState;
+
+export function isWait({ issue_type, labels }: Pick<BeadRecord, 'issue_type' | 'labels'>): boolean {
+  return issue_type === WAIT_TYPE && labels.includes(WAIT_LABEL);
+}
+
+export function isLive({ metadata }: Pick<BeadRecord, 'metadata'>): boolean {
+  return metadata.state === 'pending' || metadata.state === 'ready';
+}
+
+/** The wait as it is once its time limit is minded: past `expires_at` it is expired, before anything else is decided about it. */
+export async function expireWhenDue(work: Work, wait: BeadRecord): Promise<BeadRecord> {
+  const { expires_at } = wait.metadata;
+  if (!isLive(wait) || expires_at === undefined || expires_at > (await work.now()).toISOString()) return wait;
+  return finishWait(work, wait, 'expired');
+}
+
+/** From pending to ready, with the id of the nudge that tells the session. */
+export async function makeReady(work: Work, { id, metadata }: BeadRecord): Promise<BeadRecord> {
+  const { registered_epoch = '1', delivery_attempt = '1' } = metadata;
+  const ready_at = (await work.now()).toISOString();
+  return work.update(id, { metadata: { state: 'ready', ready_at, nudge_id: `wait-${id}-${registered_epoch}-${delivery_attempt}` } });
+}
+
+/** Ends a wait: its bead closes. `more` goes into its metadata too. */
+export async function finishWait(
+  work: Work,
+  { id }: BeadRecord,
+  state: FinishedWaitState,
+  more: Readonly<Record<string, string>> = {},
+): Promise<BeadRecord> {
+  const at = (await work.now()).toISOString();
+  return work.update(id, { status: 'closed', metadata: { state, [`${state}_at`]: at, ...more } });
+}
