@@ -1,6 +1,22 @@
 import { Module } from '@nestjs/common';
+import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.js';
 import { CitiesModule } from '../cities/cities.module.js';
+import { ConvoysModule } from '../convoys/convoys.module.js';
+import { RosterModule } from '../roster/roster.module.js';
 import { WorkModule } from '../work/work.module.js';
+import { BatchPlans } from './batch-plans.js';
+import { Rehearsal } from './rehearsal.js';
+import { SlingBatchService } from './sling-batch.service.js';
+import { SlingDispatch } from './sling-dispatch.js';
+import { SlingOrders } from './sling-orders.js';
+import { SlingController } from './sling.controller.js';
+import { SlingRepository } from './sling.repository.js';
+import { SlingService } from './sling.service.js';
 
-@Module({ imports: [CitiesModule, WorkModule] })
+/** Dispatching work: one bead or many to an agent or a pool. */
+@Module({
+  imports: [CitiesModule, WorkModule, ConvoysModule, RosterModule, IdempotencyModule],
+  controllers: [SlingController],
+  providers: [BatchPlans, Rehearsal, SlingBatchService, SlingDispatch, SlingOrders, SlingRepository, SlingService],
+})
 export class SlingModule {}

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { Principal } from '../../contract/principal.js';
+import { Transactions } from '../../platform/database/transactions.js';
+import { Idempotency, type IdempotencyRef } from '../../platform/idempotency/idempotency.js';
+import type { CityScope } from '../cities/city-scope.js';
+import { idempotencyRef } from '../cities/idempotency-ref.js';
+import type { Work } from '../work/work.js';
+import { WorkService, type Done } from '../work/work.service.js';
+import { BatchPlans, type BatchPlan } from './batch-plans.js';
+import { batchAnswer, requireAll, resultOf } from './batch-results.js';
+import { eventsOf, Rehearsal } from './rehearsal.js';
+import { SlingDispatch } from './sling-dispatch.js';
+import { invalid } from './sling-order.js';
+import { MAX_TOGETHER, type SlingBatchInputBody, type SlingBatchResponse, type SlingBatchResult } from './sling.schemas.js';
+
+export const SLING_BATCH = 'post-v0-city-by-city-name-sling-batch';
+/** Longer than the largest batch takes; a process that dies meanwhile leaves its key locked this long. */
+const HOLD_MS = 120_000;
+
+/** Slings many beads: each for itself, or all of them or none. */
+@Injectable()
+export class SlingBatchService {
+  constructor(
+    private readonly work: WorkService,
+    private readonly rehearsal: Rehearsal,
+    private readonly plans: BatchPlans,
+    private readonly dispatch: SlingDispatch,
+    private readonly idempotency: Idempotency,
+    private readonly transactions: Transactions,
+  ) {}
+
+  async sling(city: CityScope, body: SlingBatchInputBody, key: string | undefined, caller: Principal): Promise<Done<SlingBatchResponse>> {
+    const dry = body.dry_run ?? false;
+    const ref = dry ? undefined : idempotencyRef(caller, city.name, SLING_BATCH, key, body);
+    if (!dry && !body.atomic) return this.#eachForItself(city, body, ref, caller.actor);
+    const together = async (w: Work): Promise<SlingBatchResponse> =>
+      (await this.idempotency.run(w.tx, ref, async () => ({ status: 200, body: await this.#together(w, body, dry) }))).body;
+    return this.rehearsal.run(city, caller.actor, dry, together);
+  }
+
+  async #together(work: Work, body: SlingBatchInputBody, dry: boolean): Promise<SlingBatchResponse> {
+    const plan = await this.plans.read(work, body);
+    if (plan.beads.length > MAX_TOGETHER)
+      throw invalid(`at most ${MAX_TOGETHER} beads can be slung with atomic or dry_run, not ${plan.beads.length}`, 'body');
+    const results: SlingBatchResult[] = [];
+    for (const id of plan.beads) results.push(await resultOf(id, plan, dry, () => this.dispatch.sling(work, id, plan.order)));
+    if (body.atomic) requireAll(results, body);
+    return batchAnswer(plan, results, dry, dry ? eventsOf(work) : undefined);
+  }
+
+  /** A transaction a bead, so that other writers of the city get in between. The key is held from the first to the last. */
+  async #eachForItself(
+    city: CityScope,
+    body: SlingBatchInputBody,
+    ref: IdempotencyRef | undefined,
+    actor: string,
+  ): Promise<Done<SlingBatchResponse>> {
+    const owner = randomUUID();
+    const begun = await this.work.run(city, actor, async (work) => {
+      const stored = ref && (await this.idempotency.hold(work.tx, ref, owner, HOLD_MS));
+      if (stored !== undefined) return { answer: stored.body as SlingBatchResponse };
+      return { plan: await this.plans.read(work, body) };
+    });
+    if (begun.value.plan === undefined) return { value: begun.value.answer, index: begun.index };
+    try {
+      const done = await this.#slingAll(city, begun.value.plan, begun.index, actor);
+      if (ref !== undefined) await this.#store(ref, owner, done.value);
+      return done;
+    } catch (error) {
+      await this.#release(ref, owner);
+      throw error;
+    }
+  }
+
+  async #slingAll(city: CityScope, plan: BatchPlan, from: number, actor: string): Promise<Done<SlingBatchResponse>> {
+    const results: SlingBatchResult[] = [];
+    let index = from;
+    for (const id of plan.beads) {
+      const sling = async () => {
+        const done = await this.work.run(city, actor, (work) => this.dispatch.sling(work, id, plan.order));
+        index = done.index;
+        return done.value;
+      };
+      results.push(await resultOf(id, plan, false, sling));
+    }
+    return { value: batchAnswer(plan, results, false), index };
+  }
+
+  async #store(ref: IdempotencyRef, owner: string, body: SlingBatchResponse): Promise<void> {
+    await this.transactions.run(async (tx) => {
+      await this.idempotency.guard(tx, ref, owner);
+      await this.idempotency.store(tx, ref, { status: 200, body });
+    });
+  }
+
+  /** What has been slung stays: the repeat finds it so. A hold that cannot be given back ends by itself. */
+  async #release(ref: IdempotencyRef | undefined, owner: string): Promise<void> {
+    if (ref !== undefined) await this.transactions.run((tx) => this.idempotency.release(tx, ref, owner)).catch(() => undefined);
+  }
+}

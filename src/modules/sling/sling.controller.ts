@@ -1,0 +1,89 @@
+import { Body, Controller, Post, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { Principal } from '../../contract/principal.js';
+import { Caller, IdempotencyKey } from '../../platform/http/caller.decorator.js';
+import { Operation } from '../../platform/http/operation.decorator.js';
+import { City } from '../cities/city.decorator.js';
+import type { CityScope } from '../cities/city-scope.js';
+import { SLING_BATCH, SlingBatchService } from './sling-batch.service.js';
+import { SlingBatchInputBody, SlingBatchResponse, SlingInputBody, SlingResponse } from './sling.schemas.js';
+import { SLING, SlingService } from './sling.service.js';
+
+@Controller('v0/city/:cityName')
+export class SlingController {
+  constructor(
+    private readonly slings: SlingService,
+    private readonly batches: SlingBatchService,
+  ) {}
+
+  @Operation({
+    id: SLING,
+    summary: 'Give a bead to an agent or a pool',
+    description:
+      'Sets `gc.routed_to` to the canonical name of the target and lets an open convoy `sling-<bead>` follow the bead, unless `no_convoy`. ' +
+      'A bare target is looked for in the rig of `scope_ref` or `rig`; the slot of a pool (`-2`) is taken off. ' +
+      'Refused with 409 when the bead is closed, has another owner, waits in another queue, is blocked or deferred: `errors` says which, ' +
+      'and where the bead is now. `force` overrides all of it but closed, and other rigs and dependency cycles too; the owner keeps the bead. ' +
+      '`reassign` takes it from its owner: it is open again. A bead that was slung like this already is answered with `changed: false`. ' +
+      '`dry_run` does everything but keep it: the answer says `would_sling` with the `events` of a real run, or is the same refusal; it takes no key.',
+    response: SlingResponse,
+    headers: ['X-SVC-Index', 'Location'],
+    problems: [
+      'invalid_request',
+      'sling_missing_bead',
+      'sling_cross_rig',
+      'city_not_found',
+      'agent_not_found',
+      'rig_not_found',
+      'sling_refused',
+      'idempotency_in_flight',
+      'idempotency_mismatch',
+    ],
+  })
+  @Post('sling')
+  async sling(
+    @City() city: CityScope,
+    @Caller() caller: Principal,
+    @IdempotencyKey() key: string | undefined,
+    @Body({ schema: SlingInputBody }) body: SlingInputBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<SlingResponse> {
+    const { value, index } = await this.slings.sling(city, body, key, caller);
+    void reply.header('x-svc-index', index).header('location', `/v0/city/${city.name}/bead/${encodeURIComponent(value.bead)}`);
+    return value;
+  }
+
+  @Operation({
+    id: SLING_BATCH,
+    summary: 'Give several beads, or the open members of a convoy, to an agent or a pool',
+    description:
+      'Exactly one of `beads` and `convoy`. Each bead is slung for itself, in order: a refused one has its reason in `results` and stops no other; ' +
+      '`status` is `slung`, `partial` or `refused`. With `atomic` all of them are slung or, with 409, none. ' +
+      'Closed members of a convoy are `skipped`; its members get no convoys of their own. ' +
+      'At most 1000 beads; 200 with `atomic` or `dry_run`, which keep the other writers of the city waiting.',
+    response: SlingBatchResponse,
+    headers: ['X-SVC-Index'],
+    problems: [
+      'invalid_request',
+      'city_not_found',
+      'agent_not_found',
+      'rig_not_found',
+      'convoy_not_found',
+      'sling_refused',
+      'idempotency_in_flight',
+      'idempotency_mismatch',
+    ],
+  })
+  @Post('sling/batch')
+  async batch(
+    @City() city: CityScope,
+    @Caller() caller: Principal,
+    @IdempotencyKey() key: string | undefined,
+    @Body({ schema: SlingBatchInputBody }) body: SlingBatchInputBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<SlingBatchResponse> {
+    const { value, index } = await this.batches.sling(city, body, key, caller);
+    void reply.header('x-svc-index', index);
+    return value;
+  }
+}
