@@ -1,0 +1,24 @@
+import { Injectable } from '@nestjs/common';
+import { problem } from '../../contract/problems.js';
+import type { CityScope } from '../cities/city-scope.js';
+import type { Done } from '../work/work.service.js';
+import { GraphRepository } from './graph.repository.js';
+
+const MAX_BEADS = 10_000;
+/** Bytes of the members' texts: what one answer may carry. */
+const MAX_WEIGHT = 64 * 1024 * 1024;
+
+/** A bead with everything that belongs to it. */
+@Injectable()
+export class GraphService {
+  constructor(private readonly repository: GraphRepository) {}
+
+  /** The graph as JSON text. @throws ProblemError bead_not_found; invalid_request for a graph that is too large for one answer. */
+  async graph(city: CityScope, root: string): Promise<Done<string>> {
+    const { head, size, weight, json } = await this.repository.graph(city.streamId, root, MAX_BEADS, MAX_WEIGHT);
+    if (size === 0) throw problem('bead_not_found', `bead ${root} not found`);
+    if (size > MAX_BEADS) throw problem('invalid_request', `the graph of ${root} has more than ${MAX_BEADS} beads`);
+    if (json === null) throw problem('invalid_request', `the graph of ${root} holds ${weight} bytes of text, more than ${MAX_WEIGHT}`);
+    return { value: json, index: head };
+  }
+}
