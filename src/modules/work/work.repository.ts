@@ -155,16 +155,6 @@ export class WorkRepository {
     return rows[0]!.n;
   }
 
-  /** Edges of one type from one bead; answers those that were not there with this type. */
-  async putEdges(tx: Tx, streamId: number, issue: string, dependsOn: readonly string[], type: string): Promise<string[]> {
-    const { rows } = await sql<{ id: string }>`
-      insert into bead_dependencies as d (stream_id, issue_id, depends_on_id, type)
-      select ${streamId}::integer, ${issue}, t.id, ${type} from unnest(${[...dependsOn]}::text[]) t(id)
-      on conflict (stream_id, issue_id, depends_on_id) do update set type = excluded.type where d.type <> excluded.type
-      returning d.depends_on_id as id`.execute(tx);
-    return rows.map((row) => row.id);
-  }
-
   async deleteEdge(tx: Tx, streamId: number, issue: string, dependsOn: string): Promise<void> {
     await tx
       .deleteFrom('bead_dependencies')
@@ -174,13 +164,12 @@ export class WorkRepository {
       .execute();
   }
 
-  /** Answers the ends of the edges that were there. */
-  async deleteEdges(tx: Tx, streamId: number, issue: string, dependsOn: readonly string[]): Promise<string[]> {
-    const { rows } = await sql<{ id: string }>`
+  /** Answers how many of the edges there were. */
+  async deleteEdges(tx: Tx, streamId: number, issue: string, dependsOn: readonly string[]): Promise<number> {
+    const { rows } = await sql`
       delete from bead_dependencies
-      where stream_id = ${streamId} and issue_id = ${issue} and depends_on_id = any(${[...dependsOn]}::text[])
-      returning depends_on_id as id`.execute(tx);
-    return rows.map((row) => row.id);
+      where stream_id = ${streamId} and issue_id = ${issue} and depends_on_id = any(${[...dependsOn]}::text[]) returning 1`.execute(tx);
+    return rows.length;
   }
 
   /** Counts the open blockers of `id` anew and raises its revision: its dependencies have changed. */

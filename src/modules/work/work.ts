@@ -151,20 +151,12 @@ export class Work {
     return true;
   }
 
-  /** `putEdge` to many beads at once, each named once; answers those to which it is new. */
-  async putEdges(issue: string, dependsOn: readonly string[], type: string): Promise<string[]> {
+  /** Takes away many edges of one bead at once; false when none of them was there. */
+  async deleteEdges(issue: string, dependsOn: readonly string[]): Promise<boolean> {
     const before = await this.require(issue);
-    const added = await this.repository.putEdges(this.tx, this.city.streamId, issue, dependsOn, type);
-    if (added.length > 0) this.#changed(before, await this.repository.recount(this.tx, this.city.streamId, issue));
-    return added;
-  }
-
-  /** `deleteEdge` to many beads at once; answers those to which there was one. */
-  async deleteEdges(issue: string, dependsOn: readonly string[]): Promise<string[]> {
-    const before = await this.require(issue);
-    const deleted = await this.repository.deleteEdges(this.tx, this.city.streamId, issue, dependsOn);
-    if (deleted.length > 0) this.#changed(before, await this.repository.recount(this.tx, this.city.streamId, issue));
-    return deleted;
+    if ((await this.repository.deleteEdges(this.tx, this.city.streamId, issue, dependsOn)) === 0) return false;
+    this.#changed(before, await this.repository.recount(this.tx, this.city.streamId, issue));
+    return true;
   }
 
   /** False when there is no such edge. */
