@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseDuration } from './duration.js';
+import { formatDuration, parseDuration } from './duration.js';
 
 describe('durations', () => {
   it.each([
@@ -16,4 +16,15 @@ describe('durations', () => {
   it.each(['', '5', 'm', '5 m', '1d', '5m3', 'five', '1h-3m', '9999999999h', '-', '1..5s'])('refuses "%s"', (text) =>
     expect(parseDuration(text)).toBeUndefined(),
   );
+
+  it.each([
+    [0, '0s'],
+    [250, '0.25s'],
+    [60_000, '1m'],
+    [5_400_000, '1h30m'],
+    [720 * 3_600_000 + 1_500, '720h1.5s'],
+  ])('writes %d ms as %s, and reads it again', (ms, text) => {
+    expect(formatDuration(ms)).toBe(text);
+    expect(parseDuration(text)).toBe(ms);
+  });
 });

@@ -13,3 +13,12 @@ export function parseDuration(text: string): number | undefined {
   if (ms > MAX_MS) return undefined;
   return text.startsWith('-') ? -ms : ms;
 }
+
+/** Milliseconds (whole, not negative) as `parseDuration` reads them: `1h30m`, `1.5s`, `0s`. */
+export function formatDuration(ms: number): string {
+  const hours = Math.floor(ms / 3_600_000);
+  const minutes = Math.floor(ms / 60_000) % 60;
+  const seconds = (ms % 60_000) / 1_000;
+  const parts = [hours > 0 ? `${hours}h` : '', minutes > 0 ? `${minutes}m` : '', seconds > 0 ? `${seconds}s` : ''];
+  return parts.join('') || '0s';
+}

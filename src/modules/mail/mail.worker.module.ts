@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { WorkModule } from '../work/work.module.js';
+import { MailRetention } from './mail-retention.js';
+import { MailRetentionRepository } from './mail-retention.repository.js';
 
-@Module({ imports: [WorkModule] })
+@Module({ imports: [WorkModule], providers: [MailRetention, MailRetentionRepository] })
 export class MailWorkerModule {}

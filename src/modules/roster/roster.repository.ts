@@ -10,6 +10,13 @@ export interface RigRow {
   readonly present: boolean;
 }
 
+export interface AddressedAgent {
+  readonly text: string;
+  /** Null when the text names no agent, or more than one. */
+  readonly name: string | null;
+  readonly candidates: readonly string[];
+}
+
 /** All SQL about `rigs` and `agents`. */
 @Injectable()
 export class RosterRepository {
@@ -41,6 +48,15 @@ export class RosterRepository {
   async address(streamId: number, text: string, rig: string, db: Kysely<Database> = this.db): Promise<string | undefined> {
     const { rows } = await sql<{ name: string | null }>`select agent_address(${streamId}, ${text}, ${rig}) as name`.execute(db);
     return rows[0]?.name ?? undefined;
+  }
+
+  /** What each text names, in the given order; `candidates` are the agents that share it as their bare name. */
+  async addresses(streamId: number, texts: readonly string[], rig: string, db: Kysely<Database> = this.db): Promise<AddressedAgent[]> {
+    const { rows } = await sql<AddressedAgent>`
+      select t.text, agent_address(${streamId}, t.text, ${rig}) as name, array(
+        select a.name from agents a where a.stream_id = ${streamId} and a.present and a.base = t.text order by a.name) as candidates
+      from unnest(${[...texts]}::text[]) with ordinality t (text, n) order by t.n`.execute(db);
+    return rows;
   }
 
   async replaceRigs(tx: Tx, streamId: number, rigs: readonly { name: string; prefix: string }[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '../../platform/database/transactions.js';
 import type { Roster, RosterAgent, RosterRig } from './roster.js';
-import { RosterRepository, type RigRow } from './roster.repository.js';
+import { RosterRepository, type AddressedAgent, type RigRow } from './roster.repository.js';
 
 /** Rigs and agents of a city: their names, id prefixes and addresses. The city itself is the rig `''`. */
 @Injectable()
@@ -31,6 +31,11 @@ export class RosterService {
   /** The canonical name of an agent: given in full, bare within `rig`, or bare and unique in the city. Undefined for anything else. */
   address(streamId: number, text: string, rig = '', tx?: Tx): Promise<string | undefined> {
     return this.repository.address(streamId, text, rig, tx);
+  }
+
+  /** What `address` says to each of `texts`, in their order, with the agents that an ambiguous one may mean. */
+  addresses(streamId: number, texts: readonly string[], rig = '', tx?: Tx): Promise<AddressedAgent[]> {
+    return this.repository.addresses(streamId, texts, rig, tx);
   }
 }
 

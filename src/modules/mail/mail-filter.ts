@@ -1,0 +1,40 @@
+import { sql, type RawBuilder } from 'kysely';
+
+export type MailStatus = 'unread' | 'all' | 'archived';
+
+/** Which messages of a city a read is about; absent members do not restrict. */
+export interface MailFilter {
+  readonly status: MailStatus;
+  /** The mailbox. */
+  readonly principal?: string | undefined;
+  /** The sender: a principal, or the text of one that had none. */
+  readonly from?: { readonly principal: string; readonly text: string } | undefined;
+  /** The id of a thread or of a message in it. */
+  readonly thread?: string | undefined;
+  /** Part of the subject or the body, in upper or lower case. */
+  readonly text?: string | undefined;
+  /** Matches nothing. */
+  readonly nothing?: boolean | undefined;
+}
+
+/** SQL of the one predicate behind lists, counts and threads, for the table alias `m` (`messages`). */
+export function matches(streamId: number, filter: MailFilter): RawBuilder<boolean> {
+  const { principal, from, thread, text } = filter;
+  const parts = [sql`m.stream_id = ${streamId}`, STATES[filter.status]];
+  if (filter.nothing === true) parts.push(sql`false`);
+  if (principal !== undefined) parts.push(sql`m.principal = ${principal}`);
+  if (from !== undefined)
+    parts.push(sql`(m.sender_principal = ${from.principal} or (m.sender_principal is null and m.sender = ${from.text}))`);
+  if (thread !== undefined)
+    parts.push(
+      sql`m.thread_id = coalesce((select t.thread_id from messages t where t.stream_id = ${streamId} and t.id = ${thread}), ${thread})`,
+    );
+  if (text !== undefined) parts.push(sql`(strpos(lower(m.subject), lower(${text})) > 0 or strpos(lower(m.body), lower(${text})) > 0)`);
+  return sql<boolean>`${sql.join(parts, sql` and `)}`;
+}
+
+const STATES: Readonly<Record<MailStatus, RawBuilder<boolean>>> = {
+  unread: sql`message_is_open(m) and m.read_at is null`,
+  all: sql`message_is_open(m)`,
+  archived: sql`m.archived_at is not null and m.archived_as <> 'deleted'`,
+};
