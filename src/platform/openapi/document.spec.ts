@@ -32,7 +32,7 @@ class ThingsController {
 
   @Operation({ id: 'delete-thing', summary: 'Delete', status: 204 })
   @Delete('things/:id')
-  remove(@Param('cityName', { schema: City }) _city: string, @Param('id', { schema: z.string().max(9) }) _id: string): void {}
+  remove(@Param('cityName', { schema: City }) _city: string, @Param('id', { schema: z.string().max(9) }) _id: string, @Body({ schema: Small.optional() }) _body: unknown): void {}
 }
 
 @Module({ controllers: [ThingsController] })
@@ -82,6 +82,12 @@ describe('buildDocument', () => {
     for (const response of Object.values(dig(create, 'responses') as Record<string, { headers: object }>)) expect(response.headers).toHaveProperty('X-SVC-Request-Id');
     const list = at('/v0/city/{cityName}/things', 'get');
     expect(Object.keys(dig(list, 'responses', '200', 'headers') as object)).toEqual(['X-SVC-Request-Id', 'X-SVC-Index']);
+  });
+
+  it('tells the bodies that may be left out', () => {
+    const body = (path: string, method: string) => dig(at(path, method), 'requestBody');
+    expect(body('/v0/city/{cityName}/things/{id}', 'delete')).toEqual({ content: { 'application/json': { schema: { $ref: '#/components/schemas/TestSmall' } } } });
+    expect(body('/v0/city/{cityName}/things', 'post')).toMatchObject({ required: true });
   });
 
   it('describes streams as arrays of frames', () => {

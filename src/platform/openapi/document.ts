@@ -2,7 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { VERSION } from '../../contract/version.js';
 import type { RootModule } from '../http/http-app.js';
 import { componentSchemas, schemaOf } from './components.js';
@@ -27,7 +27,7 @@ export function buildDocument(app: INestApplication): OpenAPIObject {
   const document = SwaggerModule.createDocument(app, base(), {
     autoTagControllers: false,
     operationIdFactory: (controller, method) => `${controller}.${method}${NO_OPERATION}`,
-    standardSchemaConverter: (schema) => ({ schema: schemaOf(schema as unknown as z.ZodType) }),
+    standardSchemaConverter: (schema) => ({ schema: convert(schema as unknown as z.ZodType) }),
   });
   const ids = new Set<string>();
   const tags = new Set<string>();
@@ -60,7 +60,15 @@ interface Parameter {
 interface Operation {
   operationId: string;
   parameters?: Parameter[];
+  requestBody?: { required?: boolean; content: Record<string, { schema?: Record<string, unknown> }> };
   tags?: string[];
+}
+
+/** Marks, until the document is tidied, what may be left out: the builder takes every body for required. */
+const OPTIONAL = 'x-optional';
+
+function convert(schema: z.ZodType): Record<string, unknown> {
+  return schema instanceof z.ZodOptional ? { ...schemaOf(schema.unwrap() as z.ZodType), [OPTIONAL]: true } : schemaOf(schema);
 }
 
 function base(): Omit<OpenAPIObject, 'paths'> {
@@ -97,6 +105,11 @@ function check(path: string, { operationId, parameters = [] }: Operation, ids: S
 /** What the decorators say in more words than the document: empty lists, defaults, an example inside its schema. */
 function tidy(operation: Operation): void {
   if (operation.parameters?.length === 0) delete operation.parameters;
+  for (const { schema } of Object.values(operation.requestBody?.content ?? {})) {
+    if (schema?.[OPTIONAL] === undefined) continue;
+    delete schema[OPTIONAL];
+    delete operation.requestBody!.required;
+  }
   for (const parameter of operation.parameters ?? []) {
     if (parameter.required === false) delete parameter.required;
     if (parameter.schema?.example === undefined) continue;
