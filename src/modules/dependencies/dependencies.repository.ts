@@ -73,7 +73,7 @@ export class DependenciesRepository {
 
   /**
    * The steps on the way from `start` along blocking edges, tree edges and parent links, when they lead to `end`; none when
-   * they do not. Each bead is visited once however many ways lead to it.
+   * they do not. The two may be the same. Each bead is visited once however many ways lead to it.
    */
   async stepsBetween(tx: Tx, streamId: number, start: string, end: string): Promise<Step[]> {
     const { rows } = await sql<Step>`
@@ -86,9 +86,11 @@ export class DependenciesRepository {
           union all
           select b.parent from beads b where b.stream_id = ${streamId} and b.id = w.id and b.parent is not null
         ) next (id)
-        where w.id <> ${end}
+        where w.id <> ${end} or w.via is null
       )
-      select id, via from walk where via is not null and exists (select from walk where id = ${end})`.execute(tx);
+      select id, via from walk where via is not null and exists (select from walk back where back.id = ${end} and back.via is not null)`.execute(
+      tx,
+    );
     return rows;
   }
 }

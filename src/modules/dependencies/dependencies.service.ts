@@ -68,6 +68,14 @@ export class DependenciesService {
     return back && [issue, ...back];
   }
 
+  /** The shortest cycle that a bead is part of, as `a → b → a`: there is one only when edges were written past `add`. */
+  async cycleThrough(work: Work, id: string): Promise<string | undefined> {
+    const steps = await this.repository.stepsBetween(work.tx, work.city.streamId, id, id);
+    const ways = steps.filter((step) => step.via === id).map((step) => shortestPath(steps, step.id, id) ?? []);
+    const [back] = ways.filter((way) => way.length > 0).sort((a, b) => a.length - b.length);
+    return back && formatCycle([id, ...back]);
+  }
+
   async #requireOwn(work: Work, issue: BeadRecord, dependsOn: string): Promise<void> {
     if (isWait(issue)) throw problem('wrong_state', `bead ${issue.id} is a wait: what it waits for is fixed`);
     const edge = await this.repository.edge(work.tx, work.city.streamId, issue.id, dependsOn);

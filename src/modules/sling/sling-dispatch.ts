@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
 import { ConvoysService } from '../convoys/convoys.service.js';
+import { DependenciesService } from '../dependencies/dependencies.service.js';
 import type { BeadChange, BeadRecord } from '../work/bead-record.js';
 import { diffOf } from '../work/diff.js';
 import type { Work } from '../work/work.js';
@@ -28,6 +29,7 @@ export class SlingDispatch {
   constructor(
     private readonly repository: SlingRepository,
     private readonly convoys: ConvoysService,
+    private readonly dependencies: DependenciesService,
   ) {}
 
   /** @throws ProblemError sling_missing_bead, invalid_request, sling_cross_rig or sling_refused */
@@ -55,9 +57,9 @@ export class SlingDispatch {
       throw problem('sling_cross_rig', `bead ${bead.id} of rig ${bead.rig} cannot go to ${target.name} of rig ${target.rig}; pass force`, {
         errors: [{ location: 'bead.rig', message: 'is another rig than that of the target', value: bead.rig }],
       });
-    const cycle = await this.repository.cycleThrough(work.tx, work.city.streamId, bead.id);
+    const cycle = await this.dependencies.cycleThrough(work, bead.id);
     if (cycle !== undefined)
-      throw problem('invalid_request', `dependency cycle detected: ${cycle.join(' → ')}`, {
+      throw problem('invalid_request', `dependency cycle detected: ${cycle}`, {
         errors: [{ location: 'bead.dependencies', message: 'lead back to the bead', value: cycle }],
       });
   }

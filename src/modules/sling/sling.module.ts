@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.js';
 import { CitiesModule } from '../cities/cities.module.js';
 import { ConvoysModule } from '../convoys/convoys.module.js';
+import { DependenciesModule } from '../dependencies/dependencies.module.js';
 import { RosterModule } from '../roster/roster.module.js';
 import { WorkModule } from '../work/work.module.js';
 import { BatchPlans } from './batch-plans.js';
@@ -15,7 +16,7 @@ import { SlingService } from './sling.service.js';
 
 /** Dispatching work: one bead or many to an agent or a pool. */
 @Module({
-  imports: [CitiesModule, WorkModule, ConvoysModule, RosterModule, IdempotencyModule],
+  imports: [CitiesModule, WorkModule, ConvoysModule, DependenciesModule, RosterModule, IdempotencyModule],
   controllers: [SlingController],
   providers: [BatchPlans, Rehearsal, SlingBatchService, SlingDispatch, SlingOrders, SlingRepository, SlingService],
 })

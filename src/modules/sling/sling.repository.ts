@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Tx } from '../../platform/database/transactions.js';
 import { memberIds } from '../work/convoy-members.js';
-import { pathBack, type Step } from './cycle-path.js';
 import type { Obstacles } from './sling-objections.js';
 
 export interface Member {
@@ -21,23 +20,6 @@ export class SlingRepository {
         order by d.depends_on_id) as blockers
       from beads b where b.stream_id = ${streamId} and b.id = ${id}`.execute(tx);
     return rows[0]!;
-  }
-
-  /** The shortest way from a bead back to itself over what blocks it and its parents, both ends included; undefined without one. */
-  async cycleThrough(tx: Tx, streamId: number, id: string): Promise<string[] | undefined> {
-    const { rows } = await sql<Step>`
-      with recursive walk (source, target) as (
-        select null::text collate "C", ${id}::text collate "C"
-        union
-        select w.target, step.target from walk w cross join lateral (
-          select d.depends_on_id from bead_dependencies d
-          where d.stream_id = ${streamId} and d.issue_id = w.target and (d.blocking or d.type = 'parent-child')
-          union all select b.parent from beads b where b.stream_id = ${streamId} and b.id = w.target and b.parent is not null
-        ) step (target)
-      )
-      select w.source, w.target from walk w
-      where w.source is not null and exists (select from walk back where back.source is not null and back.target = ${id})`.execute(tx);
-    return pathBack(id, rows);
   }
 
   /** The members of a convoy by creation, at most `limit`. */

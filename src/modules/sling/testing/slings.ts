@@ -1,0 +1,66 @@
+import { ANYBODY } from '../../../contract/principal.js';
+import { Idempotency } from '../../../platform/idempotency/idempotency.js';
+import { IdempotencyRepository } from '../../../platform/idempotency/idempotency.repository.js';
+import type { WorkRealm } from '../../../../test/support/work.js';
+import { ConvoysRepository } from '../../convoys/convoys.repository.js';
+import { ConvoysService } from '../../convoys/convoys.service.js';
+import { DependenciesRepository } from '../../dependencies/dependencies.repository.js';
+import { DependenciesService } from '../../dependencies/dependencies.service.js';
+import { RosterRepository } from '../../roster/roster.repository.js';
+import { RosterService } from '../../roster/roster.service.js';
+import type { BeadChange, BeadRecord, NewBead } from '../../work/bead-record.js';
+import type { Work } from '../../work/work.js';
+import type { Done, WorkService } from '../../work/work.service.js';
+import { BatchPlans } from '../batch-plans.js';
+import { Rehearsal } from '../rehearsal.js';
+import { SlingBatchService } from '../sling-batch.service.js';
+import { SlingDispatch } from '../sling-dispatch.js';
+import { SlingOrders } from '../sling-orders.js';
+import { SlingRepository } from '../sling.repository.js';
+import type { SlingBatchInputBody, SlingBatchResponse, SlingInputBody, SlingResponse } from '../sling.schemas.js';
+import { SlingService } from '../sling.service.js';
+
+export interface Slings {
+  sling(body: SlingInputBody, key?: string): Promise<Done<SlingResponse>>;
+  batch(body: SlingBatchInputBody, key?: string): Promise<Done<SlingBatchResponse>>;
+}
+
+/** One process's sling services on a realm, over `work`. */
+export function slings(realm: WorkRealm, work: WorkService = realm.work): Slings {
+  const repository = new SlingRepository();
+  const rehearsal = new Rehearsal(work, repository);
+  const orders = new SlingOrders(new RosterService(new RosterRepository(realm.db)));
+  const idempotency = new Idempotency(new IdempotencyRepository());
+  const convoys = new ConvoysService(new ConvoysRepository(realm.db), work, idempotency);
+  const dispatch = new SlingDispatch(repository, convoys, new DependenciesService(new DependenciesRepository(realm.db), work));
+  const single = new SlingService(rehearsal, orders, dispatch, idempotency);
+  const batch = new SlingBatchService(work, rehearsal, new BatchPlans(orders, repository), dispatch, idempotency, realm.transactions);
+  return {
+    sling: (body, key) => single.sling(realm.city, body, key, ANYBODY),
+    batch: (body, key) => batch.sling(realm.city, body, key, ANYBODY),
+  };
+}
+
+/** Short hands for what tests do to a realm's beads. */
+export function hands(realm: WorkRealm) {
+  const run = <T>(body: (work: Work) => Promise<T>): Promise<T> => realm.work.run(realm.city, 'tester', body).then((done) => done.value);
+  return {
+    run,
+    create: (more: Partial<NewBead> = {}, change: BeadChange = {}): Promise<string> =>
+      run(async (work) => {
+        const { id } = await work.create({ rig: '', title: 'x', ...more });
+        return (await work.update(id, change)).id;
+      }),
+    edge: (from: string, to: string, type = 'blocks'): Promise<boolean> =>
+      run((work) => work.putEdge({ issue_id: from, depends_on_id: to, type })),
+    bead: (id: string): Promise<BeadRecord> => run((work) => work.require(id)),
+    change: (id: string, change: BeadChange): Promise<BeadRecord> => run((work) => work.update(id, change)),
+    close: (id: string): Promise<BeadRecord> => run((work) => work.close(id)),
+    /** Events of `body`, as `type subject`. */
+    eventsOf: async (body: () => Promise<unknown>): Promise<string[]> => {
+      const at = (await realm.events()).at(-1)?.seq ?? 0;
+      await body();
+      return (await realm.events(at)).map((event) => `${event.type} ${event.subject}`);
+    },
+  };
+}
