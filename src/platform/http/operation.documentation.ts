@@ -15,6 +15,7 @@ import { z } from 'zod';
 import { PROBLEMS } from '../../contract/problems.js';
 import { contractName } from '../../contract/registry.js';
 import { IDEMPOTENCY_KEY_FACTORY } from './caller.decorator.js';
+import { IF_MATCH_FACTORY, IF_NONE_MATCH_FACTORY } from './if-match.js';
 import type { FrameSpec, OperationSpec, ResponseHeader, RouteParameter } from './operation.js';
 
 /**
@@ -37,6 +38,7 @@ const HEADERS: Readonly<Record<ResponseHeader, Headers[string]>> = {
     schema: { type: 'number', format: 'double' },
   },
   Location: { description: 'The path of what the answer is about.', schema: { type: 'string' } },
+  ETag: { description: 'The quoted revision, for If-Match and If-None-Match.', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds after which the request may be repeated.', schema: { type: 'integer', minimum: 0 } },
 };
 
@@ -55,7 +57,7 @@ export function documentation(spec: OperationSpec, route: DocumentedRoute): Meth
     ApiTags(spec.tag ?? route.tag),
     ...queryParameters(route),
     ...headerParameters(spec, route),
-    ...responses(spec, route.mutation),
+    ...responses(spec, route),
   );
 }
 
@@ -84,6 +86,14 @@ function headerParameters(spec: OperationSpec, { mutation, parameters }: Documen
     const description = 'Repeating the request with the same key and body gives the first answer again.';
     found.push(ApiHeader({ name: 'Idempotency-Key', description, schema: { type: 'string', maxLength: 255 } }));
   }
+  if (parameters.some((p) => p.factory === IF_MATCH_FACTORY)) {
+    const description = 'The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens.';
+    found.push(ApiHeader({ name: 'If-Match', description, schema: { type: 'string' } }));
+  }
+  if (parameters.some((p) => p.factory === IF_NONE_MATCH_FACTORY)) {
+    const description = 'ETags that the client has; the answer is 304 when the current one is among them.';
+    found.push(ApiHeader({ name: 'If-None-Match', description, schema: { type: 'string' } }));
+  }
   if (spec.stream !== undefined) {
     const description = 'The id of the last frame received; wins over the position in the query.';
     found.push(ApiHeader({ name: 'Last-Event-ID', description, schema: { type: 'string' } }));
@@ -92,11 +102,17 @@ function headerParameters(spec: OperationSpec, { mutation, parameters }: Documen
 }
 
 /** What the front door may answer for an operation belongs to it: an unknown query parameter, a stray body, a busy database. */
-function responses(spec: OperationSpec, mutation: boolean): (MethodDecorator & ClassDecorator)[] {
+function responses(spec: OperationSpec, { mutation, parameters }: DocumentedRoute): (MethodDecorator & ClassDecorator)[] {
   const refusals = new Set<number>([422, 500, ...(spec.problems ?? []).map((name) => PROBLEMS[name].status)]);
   if (spec.public !== true) for (const status of [401, 503]) refusals.add(status);
   if (mutation) for (const status of [400, 403, 413, 415]) refusals.add(status);
-  return [...success(spec), ...[...refusals].map(refusal), refusal('default')];
+  if (parameters.some((p) => p.factory === IF_MATCH_FACTORY)) refusals.add(412);
+  const unchanged = parameters.some((p) => p.factory === IF_NONE_MATCH_FACTORY) ? [notModified()] : [];
+  return [...success(spec), ...unchanged, ...[...refusals].map(refusal), refusal('default')];
+}
+
+function notModified(): MethodDecorator & ClassDecorator {
+  return ApiResponse({ status: 304, description: STATUS_CODES[304]!, headers: { ...REQUEST_ID, ETag: HEADERS.ETag } });
 }
 
 function refusal(status: number | 'default'): MethodDecorator & ClassDecorator {

@@ -11,7 +11,7 @@ export interface FrameSpec {
 }
 
 /** Response headers that an operation may document beside `X-SVC-Request-Id`. */
-export type ResponseHeader = 'X-SVC-Index' | 'X-SVC-Cache-Age-S' | 'Retry-After' | 'Location';
+export type ResponseHeader = 'X-SVC-Index' | 'X-SVC-Cache-Age-S' | 'Retry-After' | 'Location' | 'ETag';
 
 /** The contract entry of a route: what the document says and what the front door has to know. */
 export interface OperationSpec {

@@ -7,8 +7,8 @@ const LOOPBACK_ORIGIN = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,
 /** Sent to an allowed origin, on preflights and on real answers alike. */
 export const CORS_HEADERS: readonly (readonly [string, string])[] = [
   ['access-control-allow-methods', 'GET, POST, PUT, PATCH, DELETE, OPTIONS'],
-  ['access-control-allow-headers', 'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-SVC-Request'],
-  ['access-control-expose-headers', 'X-SVC-Index, X-SVC-Cache-Age-S, X-SVC-Request-Id, Retry-After, Location'],
+  ['access-control-allow-headers', 'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-SVC-Request'],
+  ['access-control-expose-headers', 'X-SVC-Index, X-SVC-Cache-Age-S, X-SVC-Request-Id, Retry-After, Location, ETag'],
 ];
 
 export class OriginPolicy {

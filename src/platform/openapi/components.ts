@@ -27,7 +27,7 @@ export function componentSchemas(): Record<string, JsonSchema> {
  * query, otherwise what the value means once parsed: the type behind the text.
  */
 export function schemaOf(schema: z.ZodType): JsonSchema {
-  const name = contractName(schema);
+  const name = contractName(schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema);
   if (name !== undefined) return { $ref: reference(name) };
   if (!(schema instanceof z.ZodObject)) return inline(schema);
   const members = Object.entries(schema.shape as Record<string, z.ZodType>);
