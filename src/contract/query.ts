@@ -50,6 +50,11 @@ export function queryBool(): z.ZodDefault<z.ZodPreprocess<z.ZodBoolean>> {
   return (z.preprocess(toBoolean, z.boolean('must be true or false')) as z.ZodPreprocess<z.ZodBoolean>).default(false);
 }
 
+/** `true`, `false`, `1` or `0`; absent stays absent, where that means neither. */
+export function queryFlag(): z.ZodOptional<z.ZodPreprocess<z.ZodBoolean>> {
+  return (z.preprocess(toBoolean, z.boolean('must be true or false')) as z.ZodPreprocess<z.ZodBoolean>).optional();
+}
+
 /** Comma-separated, also repeated; items are trimmed and keep their order. Bounded, so that a query cannot grow without limit. */
 export function queryList(options: { max?: number } = {}): z.ZodOptional<z.ZodPreprocess<z.ZodArray<z.ZodString>>> {
   return (z.preprocess(toList, z.array(z.string()).max(options.max ?? 1000)) as z.ZodPreprocess<z.ZodArray<z.ZodString>>).optional();
