@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { contract } from './registry.js';
-import { dateTime, int64 } from './scalars.js';
+import { dateTime, int64, text } from './scalars.js';
 
 export const Dep = contract('Dep', z.strictObject({ depends_on_id: z.string(), issue_id: z.string(), type: z.string() }));
 export const Bead = contract(
@@ -48,3 +48,24 @@ export const ListBodyBead = contract(
 
 export type Dep = z.infer<typeof Dep>;
 export type Bead = z.infer<typeof Bead>;
+
+/** What clients may put into a bead, with the bounds that keep rows, index entries and events small. */
+export const beadTitle = text.min(1).max(500);
+export const beadDescription = text.max(256 * 1024);
+export const beadType = text.min(1).max(255);
+/** A name: of a rig, an agent or a bead. */
+export const beadName = text.max(255);
+/** 0 is the most urgent; a bead without one counts as 2. */
+export const beadPriority = z.int('must be an integer from 0 to 4; a priority cannot be cleared').min(0).max(4);
+export const MAX_LABELS = 100;
+export const beadLabel = text.min(1).max(200);
+export const beadLabels = z.array(beadLabel).max(MAX_LABELS);
+export const MAX_METADATA = 200;
+/** An empty value means the same as no entry. The route of a bead is looked up by its name and is bounded as names are. */
+export const beadMetadata = z
+  .record(text.min(1).max(200), text.max(16 * 1024))
+  .refine((entries) => Object.keys(entries).length <= MAX_METADATA, `must not have more than ${MAX_METADATA} entries`)
+  .refine((entries) => (entries['gc.routed_to'] ?? '').length <= 255, {
+    path: ['gc.routed_to'],
+    error: 'must not be longer than 255 characters',
+  });

@@ -7,6 +7,12 @@ export const seq = z.int().min(0);
 /** RFC 3339 with offset; kept as text end to end. */
 export const dateTime = z.iso.datetime({ offset: true });
 
+/** A time that can be stored: RFC 3339 within the years 1 to 9999, whatever its offset. */
+export const instant = dateTime.refine((value) => {
+  const year = new Date(value).getUTCFullYear();
+  return year >= 1 && year <= 9999;
+}, 'must lie in the years 1 to 9999');
+
 /** Any text that can be stored: no NUL, no half of a surrogate pair. */
 export const text = z.string().refine((value) => value.isWellFormed() && !value.includes('\0'), 'holds characters that cannot be stored');
 
@@ -18,6 +24,7 @@ export const CITY_NAME_MAX = 63;
 export const SUPERVISOR_STREAM = '__supervisor__';
 
 export const OKResponseBody = contract('OKResponseBody', z.strictObject({ status: z.string() }));
+export type OKResponseBody = z.infer<typeof OKResponseBody>;
 
 /** The 202 body of every asynchronous supervisor operation. */
 export const AsyncAcceptedResponse = contract(

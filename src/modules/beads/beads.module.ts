@@ -1,6 +1,23 @@
 import { Module } from '@nestjs/common';
+import { EventLogModule } from '../../platform/event-log/event-log.module.js';
 import { CitiesModule } from '../cities/cities.module.js';
+import { RosterModule } from '../roster/roster.module.js';
 import { WorkModule } from '../work/work.module.js';
+import { BeadChangesService } from './bead-changes.service.js';
+import { BeadController } from './bead.controller.js';
+import { BeadCreationService } from './bead-creation.service.js';
+import { BeadsController } from './beads.controller.js';
+import { BeadsRepository } from './beads.repository.js';
+import { BeadsService } from './beads.service.js';
+import { CreateCommitter } from './create-committer.js';
+import { CreateRepository } from './create.repository.js';
+import { LabelsController } from './labels.controller.js';
+import { ParentsRepository } from './parents.repository.js';
 
-@Module({ imports: [CitiesModule, WorkModule] })
+/** Beads over HTTP: create, read, lists, changes and labels. Needs the streams room beside it in the root. */
+@Module({
+  imports: [CitiesModule, EventLogModule, RosterModule, WorkModule],
+  controllers: [BeadsController, BeadController, LabelsController],
+  providers: [BeadChangesService, BeadCreationService, BeadsRepository, BeadsService, CreateCommitter, CreateRepository, ParentsRepository],
+})
 export class BeadsModule {}

@@ -44,6 +44,8 @@ export const FAILPOINTS = [
   'city.after_commit',
   'emit.before_flush',
   'emit.after_flush',
+  'bead.before_flush',
+  'bead.after_flush',
   'stream.after_headers',
   'stream.before_first_frame',
 ] as const;

@@ -1,0 +1,129 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type RawBuilder } from 'kysely';
+import { Db, PgPool } from '../../platform/database/database.js';
+import type { CityScope } from '../cities/city-scope.js';
+import type { Place } from '../work/page-token.js';
+import { matchesList, matchesReady } from './bead-filter.js';
+import type { BeadsQuery, ReadyQuery } from './beads.schemas.js';
+import type { ReadyPlace } from './ready-token.js';
+
+export interface BeadRow {
+  /** The bead's JSON; null when the city has no such bead. */
+  readonly json: string | null;
+  readonly revision: number | null;
+  readonly head: number;
+}
+
+export interface Page<P> {
+  /** The JSON of the items, joined by commas. */
+  readonly items: string;
+  readonly total: number;
+  /** The last item's place, when there are more. */
+  readonly next: P | undefined;
+  readonly head: number;
+}
+
+type PageRow = Record<'id' | 'items' | 'created_at', string | null> & {
+  readonly head: number;
+  readonly total: number;
+  readonly priority: number | null;
+};
+
+/** Reads that answer requests. Each is one statement, so that the head belongs to the rows. */
+@Injectable()
+export class BeadsRepository {
+  constructor(
+    private readonly db: Db,
+    private readonly pool: PgPool,
+  ) {}
+
+  /** A bead of a running city; undefined when the city does not run. */
+  async find(city: string, id: string): Promise<BeadRow | undefined> {
+    const { rows } = await this.pool.query<BeadRow>({
+      name: 'bead',
+      text: `select s.head, b.revision, bead_json(b)::text as json
+        from cities c join event_streams s on s.id = c.stream_id left join beads b on b.stream_id = c.stream_id and b.id = $2
+        where c.name = $1 and c.running`,
+      values: [city, id],
+    });
+    return rows[0];
+  }
+
+  /** Newest first; undefined when the city does not run. */
+  async list({ streamId }: CityScope, query: BeadsQuery, limit: number, after: Place | undefined): Promise<Page<Place> | undefined> {
+    const row = await this.#page(streamId, limit, {
+      matches: matchesList(streamId, query),
+      after: after === undefined ? sql`true` : sql`(b.created_at, b.id) < (${instantOf(after.createdAt)}, ${after.id})`,
+      order: sql`b.created_at desc, b.id desc`,
+    });
+    return row && toPage(row, (id, createdAt) => ({ id, createdAt }));
+  }
+
+  /** The most urgent first, then the oldest; undefined when the city does not run. */
+  async ready({ streamId }: CityScope, query: ReadyQuery, after: ReadyPlace | undefined): Promise<Page<ReadyPlace> | undefined> {
+    const row = await this.#page(streamId, query.limit, {
+      matches: matchesReady(streamId, query),
+      after:
+        after === undefined
+          ? sql`true`
+          : sql`(coalesce(b.priority, 2), b.created_at, b.id) > (${after.priority}::integer, ${instantOf(after.createdAt)}, ${after.id})`,
+      order: sql`coalesce(b.priority, 2), b.created_at, b.id`,
+    });
+    return row && toPage(row, (id, createdAt) => ({ id, createdAt, priority: row.priority! }));
+  }
+
+  /** The unclosed children of a bead, oldest first, then the roots that its metadata names; `found` is false without the bead. */
+  async children({ streamId }: CityScope, id: string): Promise<{ items: string; found: boolean; head: number } | undefined> {
+    const { rows } = await sql<{ items: string; found: boolean; head: number }>`
+      select s.head, b.id is not null as found, coalesce(l.items, '') as items
+      from event_streams s
+      left join beads b on b.stream_id = s.id and b.id = ${id}
+      left join lateral (
+        select string_agg(bead_json(k)::text, ',' order by f.rank, k.created_at, k.id) as items
+        from (
+          select named.id, min(named.rank) as rank from (
+            select c.id, 0 as rank from beads c where c.stream_id = ${streamId} and c.parent = ${id} and c.status <> 'closed'
+            union all select b.metadata ->> 'molecule_id', 1
+            union all select b.metadata ->> 'workflow_id', 2
+          ) named group by named.id
+        ) f
+        join beads k on k.stream_id = ${streamId} and k.id = f.id
+      ) l on b.id is not null
+      where s.id = ${streamId} and exists (select from cities c where c.stream_id = s.id and c.running)`.execute(this.db);
+    return rows[0];
+  }
+
+  async #page(
+    streamId: number,
+    limit: number,
+    { matches, after, order }: { matches: RawBuilder<boolean>; after: RawBuilder<unknown>; order: RawBuilder<unknown> },
+  ): Promise<PageRow | undefined> {
+    const { rows } = await sql<PageRow>`
+      select s.head, (select count(*) from beads b where ${matches}) as total, p.*
+      from event_streams s
+      cross join lateral (
+        select string_agg(bead_json(n.bead)::text, ',' order by n.nth) filter (where n.nth <= ${limit}) as items,
+          max(n.id) filter (where n.nth = ${limit} and n.more) as id,
+          max(n.created_at) filter (where n.nth = ${limit} and n.more) as created_at,
+          max(n.priority) filter (where n.nth = ${limit} and n.more) as priority
+        from (
+          select b.bead, b.id, (extract(epoch from b.created_at) * 1000000)::bigint::text as created_at, coalesce(b.priority, 2) as priority,
+            row_number() over (order by ${order}) as nth, count(*) over () > ${limit} as more
+          from (
+            select b as bead, b.id, b.created_at, b.priority from beads b where ${matches} and ${after} order by ${order} limit ${limit + 1}
+          ) b
+        ) n
+      ) p
+      where s.id = ${streamId} and exists (select from cities c where c.stream_id = s.id and c.running)`.execute(this.db);
+    return rows[0];
+  }
+}
+
+function toPage<P>(row: PageRow, place: (id: string, createdAt: string) => P): Page<P> {
+  const { head, total, items, id, created_at: createdAt } = row;
+  return { head, total, items: items ?? '', next: id === null || createdAt === null ? undefined : place(id, createdAt) };
+}
+
+function instantOf(text: string): RawBuilder<Date> {
+  return sql<Date>`(timestamptz 'epoch' + ${text}::bigint * interval '1 microsecond')`;
+}

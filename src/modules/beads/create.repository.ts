@@ -1,0 +1,40 @@
+import { Injectable } from '@nestjs/common';
+import { PgPool } from '../../platform/database/database.js';
+
+export type CreateOutcome = 'created' | 'replayed' | 'mismatch' | 'no_rig' | 'no_parent' | 'again';
+
+export interface CreateResult {
+  readonly outcome: CreateOutcome;
+  /** The bead's JSON, when it is there now. */
+  readonly bead: string | null;
+  /** The position of its event, or of the head for a replayed answer. */
+  readonly seq: number | null;
+}
+
+interface Row {
+  readonly ord: number;
+  readonly outcome: CreateOutcome | 'not_running';
+  readonly bead: string | null;
+  readonly seq: number | null;
+}
+
+/** The statement of the create path, prepared by name on every connection. */
+@Injectable()
+export class CreateRepository {
+  constructor(private readonly pool: PgPool) {}
+
+  /** Creates items (each the JSON text of one) in one transaction; undefined when the city does not run. */
+  async create(city: string, items: readonly string[]): Promise<CreateResult[] | undefined> {
+    const { rows } = await this.pool.query<Row>({
+      name: 'create-beads',
+      text: 'select ord, outcome, bead, seq from create_beads($1, $2::jsonb)',
+      values: [city, `[${items.join(',')}]`],
+    });
+    const results: CreateResult[] = [];
+    for (const { ord, outcome, bead, seq } of rows) {
+      if (outcome === 'not_running') return undefined;
+      results[ord] = { outcome, bead, seq };
+    }
+    return results;
+  }
+}
