@@ -25,31 +25,33 @@ export function diffOf(bead: BeadRecord, change: BeadChange): Diff | undefined {
   if (change.deferUntil !== undefined && change.deferUntil?.getTime() !== bead.defer_until?.getTime())
     columns.defer_until = change.deferUntil;
   const labels = labelsAfter(bead.labels, change);
-  if (labels.length !== bead.labels.length || labels.some((label, i) => label !== bead.labels[i])) columns.labels = labels;
-  const metadata = mergeOf(bead.metadata, change.metadata ?? {});
-  const handover = 'assignee' in columns || (bead.status === 'closed' && columns.status === 'open') || isUnclaimed(bead, columns);
+  if (labels.size !== bead.labels.length || bead.labels.some((label) => !labels.has(label))) columns.labels = [...labels];
+  const reopened = bead.status === 'closed' && columns.status === 'open';
+  // Why it was closed does not hold of an open bead, nor of the next time that it closes.
+  const metadata = mergeOf(bead.metadata, { ...(reopened ? { close_reason: '' } : {}), ...change.metadata });
+  const handover = 'assignee' in columns || reopened || isUnclaimed(bead, columns);
   const leaseMs = change.lease?.ms;
   const nothing = Object.keys(columns).length === 0 && Object.keys(metadata.set).length === 0 && metadata.unset.length === 0;
   if (nothing && leaseMs === undefined) return undefined;
   return { columns: columns as RowChange, metadata, handover, leaseMs };
 }
 
-/** Taking work up and putting it down change hands too. Between open and in_progress of one owner nothing does. */
+/** Putting down what is held under a lease changes hands, whoever stays the owner; moves without a lease do not. */
 function isUnclaimed(bead: BeadRecord, columns: Record<string, unknown>): boolean {
   return bead.lease_until !== null && columns.status === 'open';
 }
 
-function labelsAfter(before: readonly string[], { labels, addLabels = [], removeLabels = [] }: BeadChange): readonly string[] {
-  if (labels === undefined && addLabels.length === 0 && removeLabels.length === 0) return before;
-  return [...new Set([...(labels ?? before), ...addLabels])].filter((label) => !removeLabels.includes(label));
+/** A set: the same labels in another order are no change. */
+function labelsAfter(before: readonly string[], { labels, addLabels = [], removeLabels = [] }: BeadChange): ReadonlySet<string> {
+  const after = new Set([...(labels ?? before), ...addLabels]);
+  for (const label of removeLabels) after.delete(label);
+  return after;
 }
 
-function mergeOf(before: Readonly<Record<string, string>>, change: Readonly<Record<string, string>>): Merge {
-  const set: Record<string, string> = {};
-  const unset: string[] = [];
-  for (const [key, value] of Object.entries(change)) {
-    if (value !== '' && before[key] !== value) set[key] = value;
-    if (value === '' && Object.hasOwn(before, key)) unset.push(key);
-  }
-  return { set, unset };
+/** What merging `change` into `before` would set and take away; an empty value takes its key away. */
+export function mergeOf(before: Readonly<Record<string, string>>, change: Readonly<Record<string, string>>): Merge {
+  const entries = Object.entries(change);
+  const set = entries.filter(([key, value]) => value !== '' && (!Object.hasOwn(before, key) || before[key] !== value));
+  const unset = entries.filter(([key, value]) => value === '' && Object.hasOwn(before, key));
+  return { set: Object.fromEntries(set), unset: unset.map(([key]) => key) };
 }

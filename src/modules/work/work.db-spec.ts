@@ -111,6 +111,52 @@ describe('a transaction on work', () => {
     await expect(run((w) => w.reopen('al-1'))).rejects.toMatchObject({ detail: 'conflict: bead al-1 is not closed (status: open)' });
   });
 
+  it('takes empty text and metadata without a value for not given', async () => {
+    const bead = await create('x', { assignee: '', description: '', parent: '', author: '', metadata: { k: '', constructor: '1' } });
+    expect(bead).toMatchObject({ assignee: null, description: null, parent: null, metadata: { constructor: '1' } });
+    expect(bead.snapshot).not.toHaveProperty('assignee');
+    expect(bead.metadata).not.toHaveProperty('k');
+  });
+
+  it('takes labels for a set: another order is no change', async () => {
+    await create('x', { labels: ['a', 'b'] });
+    const same = await run((w) => w.update('al-1', { labels: ['b'], addLabels: ['a', 'b'] }));
+    expect(same).toMatchObject({ revision: 1, labels: ['a', 'b'] });
+    expect(await kinds()).toEqual(['bead.created al-1']);
+  });
+
+  it('extends a lease without a new revision and without an event', async () => {
+    await create('x');
+    const claimed = await run((w) => w.update('al-1', { status: 'in_progress', assignee: 'mayor', lease: { ms: 60_000 } }));
+    const extended = await run((w) => w.update('al-1', { lease: { ms: 3_600_000 } }));
+    expect(extended).toMatchObject({ revision: 2, claim_fence: 1, lease_ms: 3_600_000, snapshot: claimed.snapshot });
+    expect(extended.lease_until!.getTime()).toBeGreaterThan(claimed.lease_until!.getTime());
+    expect(await kinds(2)).toEqual([]);
+  });
+
+  it('counts anew what it has read before, also where the count decides nothing', async () => {
+    for (const title of ['work', 'one', 'two']) await create(title);
+    await run(async (w) => {
+      await w.putEdges('al-1', ['al-2', 'al-3'], 'blocks');
+      await w.close('al-2');
+      expect(await w.find('al-1')).toMatchObject({ open_blockers: 1, ready: false });
+    });
+  });
+
+  it('refuses an edge to a bead that is not there', async () => {
+    await create('x');
+    const missing = { problem: 'bead_not_found', detail: 'not_found: bead al-9 not found' };
+    await expect(run((w) => w.putEdge({ issue_id: 'al-1', depends_on_id: 'al-9', type: 'blocks' }))).rejects.toMatchObject(missing);
+    await expect(run((w) => w.putEdges('al-1', ['al-9'], 'tracks'))).rejects.toMatchObject(missing);
+  });
+
+  it('forgets why a bead was closed when it opens again', async () => {
+    await create('x');
+    await run((w) => w.close('al-1', 'done'));
+    expect((await run((w) => w.reopen('al-1'))).metadata).toEqual({});
+    expect((await run((w) => w.close('al-1'))).metadata).toEqual({});
+  });
+
   it('works in a running city only', async () => {
     await sql`update cities set running = false`.execute(realm.db);
     await expect(create('x')).rejects.toMatchObject({ problem: 'city_not_found' });

@@ -60,17 +60,17 @@ export class WorkRepository {
     const { rows } = await sql<BeadRecord>`
       insert into beads as b (stream_id, id, rig, title, issue_type, priority, assignee, author, parent, description, labels, metadata,
         defer_until, ephemeral, no_history, sling_source)
-      values (${streamId}, ${id}, ${bead.rig}, ${bead.title}, ${bead.type ?? 'task'}, ${bead.priority ?? null}, ${bead.assignee ?? null},
-        ${bead.author ?? null}, ${bead.parent ?? null}, ${bead.description ?? null}, ${[...(bead.labels ?? [])]}::text[],
+      values (${streamId}, ${id}, ${bead.rig}, ${bead.title}, ${bead.type || 'task'}, ${bead.priority ?? null}, ${bead.assignee || null},
+        ${bead.author || null}, ${bead.parent || null}, ${bead.description || null}, ${[...(bead.labels ?? [])]}::text[],
         ${JSON.stringify(bead.metadata ?? {})}::jsonb, ${bead.deferUntil ?? null}, ${bead.ephemeral ?? false}, ${bead.noHistory ?? false},
-        ${bead.slingSource ?? null})
+        ${bead.slingSource || null})
       returning ${RECORD}`.execute(tx);
     return rows[0]!;
   }
 
   /**
    * Writes a change and raises the revision; `handover` raises the claim fence too. A lease ends with the claim that it
-   * belongs to, `leaseMs` begins one.
+   * belongs to, `leaseMs` begins one. Beginning a lease anew is nothing that clients see of a bead: no new revision.
    */
   async update(
     tx: Tx,
@@ -81,16 +81,17 @@ export class WorkRepository {
     { handover, leaseMs }: { handover: boolean; leaseMs: number | undefined },
   ): Promise<BeadRecord> {
     const set = Object.entries(change).map(([column, value]) => sql`${sql.ref(column)} = ${value}`);
+    const hasMetadata = Object.keys(metadata.set).length > 0 || metadata.unset.length > 0;
+    if (set.length > 0 || hasMetadata) set.push(sql`revision = b.revision + 1, updated_at = clock_timestamp()`);
     if (change.status !== undefined) set.push(sql`closed_at = ${change.status === 'closed' ? sql`clock_timestamp()` : null}`);
-    if (Object.keys(metadata.set).length > 0 || metadata.unset.length > 0)
-      set.push(sql`metadata = (b.metadata || ${JSON.stringify(metadata.set)}::jsonb) - ${[...metadata.unset]}::text[]`);
+    if (hasMetadata) set.push(sql`metadata = (b.metadata || ${JSON.stringify(metadata.set)}::jsonb) - ${[...metadata.unset]}::text[]`);
     if (leaseMs !== undefined)
       set.push(sql`lease_ms = ${leaseMs}, lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'`);
     else if (handover || (change.status !== undefined && change.status !== 'in_progress'))
       set.push(sql`lease_ms = null, lease_until = null`);
     if (handover) set.push(sql`claim_fence = b.claim_fence + 1`);
     const { rows } = await sql<BeadRecord>`
-      update beads b set ${sql.join([...set, sql`revision = b.revision + 1, updated_at = clock_timestamp()`])}
+      update beads b set ${sql.join(set)}
       where b.stream_id = ${streamId} and b.id = ${id} returning ${RECORD}`.execute(tx);
     return rows[0]!;
   }
@@ -103,16 +104,16 @@ export class WorkRepository {
     return rows;
   }
 
-  /** Recounts the dependents of `id`; answers those whose blockage changed. */
+  /** Counts one blocker more or less in the dependents of `id`; answers all of them, by id. */
   async shiftBlockers(tx: Tx, streamId: number, id: string, by: 1 | -1): Promise<BeadRecord[]> {
-    const { rows } = await sql<BeadRecord & { was: number }>`
-      update beads b set open_blockers = b.open_blockers + ${by},
-        revision = b.revision + (b.open_blockers = ${by === 1 ? 0 : 1})::int,
-        updated_at = case when b.open_blockers = ${by === 1 ? 0 : 1} then clock_timestamp() else b.updated_at end
+    const flips = sql`b.open_blockers = ${by === 1 ? 0 : 1}`;
+    const { rows } = await sql<BeadRecord>`
+      update beads b set open_blockers = b.open_blockers + ${by}, revision = b.revision + (${flips})::int,
+        updated_at = case when ${flips} then clock_timestamp() else b.updated_at end
       from bead_dependencies d
       where d.stream_id = ${streamId} and d.depends_on_id = ${id} and d.blocking and b.stream_id = d.stream_id and b.id = d.issue_id
       returning ${RECORD}`.execute(tx);
-    return rows.filter((row) => row.open_blockers === (by === 1 ? 1 : 0));
+    return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
   async edge(tx: Tx, streamId: number, issue: string, dependsOn: string): Promise<Edge | undefined> {

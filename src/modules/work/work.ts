@@ -4,7 +4,7 @@ import type { Tx } from '../../platform/database/transactions.js';
 import { event, type NewEvent } from '../../platform/event-log/event.js';
 import type { CityScope } from '../cities/city-scope.js';
 import type { BeadChange, BeadRecord, Edge, NewBead } from './bead-record.js';
-import { diffOf } from './diff.js';
+import { diffOf, mergeOf } from './diff.js';
 import type { WorkRepository } from './work.repository.js';
 
 /** Runs in the transaction in which a bead became closed, right after it: convoys close themselves, waits become ready. */
@@ -67,10 +67,15 @@ export class Work {
     return id;
   }
 
-  /** @throws ProblemError rig_not_found */
+  /**
+   * Makes an open bead. Empty text and metadata without a value count as not given.
+   *
+   * @throws ProblemError rig_not_found
+   */
   async create(bead: NewBead): Promise<BeadRecord> {
     const id = await this.nextId(bead.rig);
-    const row = await this.repository.insert(this.tx, this.city.streamId, id, { ...bead, labels: [...new Set(bead.labels)] });
+    const { set: metadata } = mergeOf({}, bead.metadata ?? {});
+    const row = await this.repository.insert(this.tx, this.city.streamId, id, { ...bead, labels: [...new Set(bead.labels)], metadata });
     this.#changed(undefined, row);
     return row;
   }
@@ -133,9 +138,13 @@ export class Work {
     return this.repository.edges(this.tx, this.city.streamId, id, direction);
   }
 
-  /** Adds an edge or changes its type; false when it is there already. Rules (cycles, who may) are the caller's. */
+  /**
+   * Adds an edge or changes its type; false when it is there already. Rules (cycles, who may) are the caller's.
+   *
+   * @throws ProblemError bead_not_found for either end.
+   */
   async putEdge(edge: Edge): Promise<boolean> {
-    const before = await this.require(edge.issue_id);
+    const before = await this.#requireEnds(edge.issue_id, [edge.depends_on_id]);
     const old = await this.repository.edge(this.tx, this.city.streamId, edge.issue_id, edge.depends_on_id);
     if (old?.type === edge.type) return false;
     await this.repository.putEdge(this.tx, this.city.streamId, edge);
@@ -145,7 +154,7 @@ export class Work {
 
   /** Adds edges of one type to all of `dependsOn`, or changes their type; false when all are there already. As `putEdge` in fewer steps. */
   async putEdges(issue: string, dependsOn: readonly string[], type: string): Promise<boolean> {
-    const before = await this.require(issue);
+    const before = await this.#requireEnds(issue, dependsOn);
     if ((await this.repository.putEdges(this.tx, this.city.streamId, issue, dependsOn, type)) === 0) return false;
     this.#changed(before, await this.repository.recount(this.tx, this.city.streamId, issue));
     return true;
@@ -178,21 +187,27 @@ export class Work {
     return this.#order.flatMap((entry) => (typeof entry === 'string' ? (this.#eventOf(entry) ?? []) : entry));
   }
 
+  async #requireEnds(issue: string, dependsOn: readonly string[]): Promise<BeadRecord> {
+    await this.findAll([issue, ...dependsOn]);
+    for (const id of dependsOn) await this.require(id);
+    return this.require(issue);
+  }
+
   async #onClosed(row: BeadRecord): Promise<void> {
     await this.#shift(row.id, -1);
     for (const react of this.reactions.closed) await react(this, row);
   }
 
-  /** Tells the dependents of `id` that it blocks them now, or no longer does. */
+  /** Tells the dependents of `id` that it blocks them now, or no longer does. Those that others block anyway only count anew. */
   async #shift(id: string, by: 1 | -1): Promise<void> {
-    const before = await this.repository.flipped(this.tx, this.city.streamId, id, by);
-    const after = new Map((await this.repository.shiftBlockers(this.tx, this.city.streamId, id, by)).map((row) => [row.id, row]));
-    for (const row of before) this.#changed(row, after.get(row.id)!);
+    const flipped = new Map((await this.repository.flipped(this.tx, this.city.streamId, id, by)).map((row) => [row.id, row]));
+    for (const row of await this.repository.shiftBlockers(this.tx, this.city.streamId, id, by))
+      this.#changed(flipped.get(row.id) ?? row, row);
   }
 
   #changed(before: BeadRecord | undefined, after: BeadRecord | undefined): void {
     const id = (before ?? after)!.id;
-    if (!this.#before.has(id)) {
+    if (!this.#before.has(id) && before?.revision !== after?.revision) {
       this.#before.set(id, before);
       this.#order.push(id);
     }
@@ -204,7 +219,6 @@ export class Work {
     const after = this.#now.get(id);
     const bead = after ?? before;
     if (bead === undefined || (before === undefined && after === undefined)) return undefined;
-    if (before !== undefined && after !== undefined && before.revision === after.revision) return undefined;
     const kind =
       after === undefined
         ? BeadDeleted
