@@ -177,5 +177,7 @@ const SHOWN = 50;
 
 function stillOpen(id: string, open: readonly string[]): Error {
   const errors = open.slice(0, SHOWN).map((value) => ({ message: 'is not closed', location: 'convoy.items', value }));
-  return problem('wrong_state', `convoy ${id} has ${open.length} open members; force lands it all the same`, { errors });
+  return problem('wrong_state', `convoy ${id} has ${open.length} open member${open.length === 1 ? '' : 's'}; force lands it all the same`, {
+    errors,
+  });
 }
