@@ -1,0 +1,55 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { Bead } from '../../contract/beads.schemas.js';
+import { Db } from '../../platform/database/database.js';
+import type { Place } from '../work/page-token.js';
+
+export interface WaitFilter {
+  readonly state: string | undefined;
+  /** Any of these; undefined means everybody's. */
+  readonly sessions: readonly string[] | undefined;
+  readonly finished: boolean;
+}
+
+export interface WaitPage {
+  readonly head: number;
+  /** Newest first; one more than the limit when there are more. */
+  readonly items: { readonly place: Place; readonly bead: Bead }[];
+}
+
+const IS_WAIT = sql`b.issue_type = 'gate' and b.labels @> '{gc:wait}'`;
+
+/** Reads waits; who changes them goes through `Work`. */
+@Injectable()
+export class WaitsRepository {
+  constructor(private readonly db: Db) {}
+
+  /** A page and the head of the city's stream in one snapshot. */
+  async page(streamId: number, filter: WaitFilter, limit: number, from: Place | undefined): Promise<WaitPage> {
+    const where = [sql`b.stream_id = ${streamId} and ${IS_WAIT}`];
+    if (!filter.finished) where.push(sql`b.status <> 'closed'`);
+    if (filter.state !== undefined) where.push(sql`b.metadata ->> 'state' = ${filter.state}`);
+    if (filter.sessions !== undefined) where.push(sql`b.labels && ${filter.sessions.map((name) => `session:${name}`)}::text[]`);
+    if (from !== undefined)
+      where.push(sql`(b.created_at, b.id) < (timestamptz 'epoch' + ${from.createdAt}::bigint * interval '1 microsecond', ${from.id})`);
+    const { rows } = await sql<WaitPage>`
+      select s.head, (
+        select coalesce(json_agg(json_build_object('bead', w.bead, 'place', json_build_object('createdAt', w.us::text, 'id', w.id))
+          order by w.us desc, w.id desc), '[]')
+        from (
+          select b.id, (extract(epoch from b.created_at) * 1000000)::bigint as us, bead_json(b) as bead from beads b
+          where ${sql.join(where, sql` and `)} order by b.created_at desc, b.id desc limit ${limit + 1}
+        ) w
+      ) as items
+      from event_streams s where s.id = ${streamId}`.execute(this.db);
+    return rows[0]!;
+  }
+
+  /** The bead and the head of the city's stream in one snapshot. */
+  async find(streamId: number, id: string): Promise<{ head: number; isWait: boolean; bead: Bead | null }> {
+    const { rows } = await sql<{ head: number; isWait: boolean; bead: Bead | null }>`
+      select s.head, coalesce(${IS_WAIT}, false) as "isWait", case when b.id is not null then bead_json(b) end as bead
+      from event_streams s left join beads b on b.stream_id = s.id and b.id = ${id} where s.id = ${streamId}`.execute(this.db);
+    return rows[0]!;
+  }
+}
