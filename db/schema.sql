@@ -88,13 +88,16 @@ create table beads (
 CREATE INDEX beads_assignee_idx ON public.beads USING btree (stream_id, assignee, created_at DESC, id DESC) WHERE (assignee IS NOT NULL);
 CREATE INDEX beads_lease_until_idx ON public.beads USING btree (lease_until) WHERE (lease_until IS NOT NULL);
 CREATE INDEX beads_listed_idx ON public.beads USING btree (stream_id, created_at DESC, id DESC);
+CREATE INDEX beads_offered_idx ON public.beads USING btree (stream_id, routed_to, created_at, id) WHERE ((status = 'open'::text) AND workable AND (open_blockers = 0) AND (assignee IS NULL) AND (routed_to IS NOT NULL) AND (issue_type <> 'epic'::text) AND (NOT is_held(labels)));
+CREATE INDEX beads_owned_idx ON public.beads USING btree (stream_id, assignee, status, COALESCE((priority)::integer, 2), created_at, id) WHERE ((assignee IS NOT NULL) AND (status <> 'closed'::text));
 CREATE INDEX beads_parent_idx ON public.beads USING btree (stream_id, parent) WHERE (parent IS NOT NULL);
-CREATE INDEX beads_ready_idx ON public.beads USING btree (stream_id, COALESCE((priority)::integer, 2), created_at, id) WHERE ((status = 'open'::text) AND workable AND (open_blockers = 0));
-CREATE INDEX beads_routed_idx ON public.beads USING btree (stream_id, routed_to, created_at, id) WHERE ((status = 'open'::text) AND workable AND (open_blockers = 0) AND (assignee IS NULL) AND (routed_to IS NOT NULL));
+CREATE INDEX beads_ready_idx ON public.beads USING btree (stream_id, COALESCE((priority)::integer, 2), created_at, id) INCLUDE (priority, defer_until, rig, assignee) WHERE ((status = 'open'::text) AND workable AND (open_blockers = 0));
 CREATE UNIQUE INDEX beads_sling_source_key ON public.beads USING btree (stream_id, sling_source) WHERE ((sling_source IS NOT NULL) AND (status <> 'closed'::text));
 CREATE INDEX beads_terms_idx ON public.beads USING gin (bead_terms(stream_id, labels, metadata)) WHERE ((labels <> '{}'::text[]) OR (metadata <> '{}'::jsonb));
 CREATE INDEX beads_type_idx ON public.beads USING btree (stream_id, issue_type, created_at DESC, id DESC) WHERE (status <> 'closed'::text);
-CREATE INDEX beads_unclosed_idx ON public.beads USING btree (stream_id, created_at DESC, id DESC) WHERE (status <> 'closed'::text);
+CREATE INDEX beads_unclosed_idx ON public.beads USING btree (stream_id, created_at DESC, id DESC) INCLUDE (status, rig, priority, open_blockers) WHERE (status <> 'closed'::text);
+CREATE INDEX beads_wait_expiry_idx ON public.beads USING btree (((metadata ->> 'expires_at'::text)) COLLATE "C", stream_id) WHERE ((issue_type = 'gate'::text) AND (labels @> '{gc:wait}'::text[]) AND ((metadata ->> 'state'::text) = ANY (ARRAY['pending'::text, 'ready'::text])) AND (metadata ? 'expires_at'::text));
+CREATE INDEX beads_waits_idx ON public.beads USING btree (stream_id, created_at DESC, id DESC) WHERE ((issue_type = 'gate'::text) AND (labels @> '{gc:wait}'::text[]));
 
 create table cities (
   id bigint generated always as identity not null,
@@ -225,6 +228,44 @@ create table idempotency_keys (
 );
 CREATE INDEX idempotency_keys_created_at_idx ON public.idempotency_keys USING brin (created_at);
 
+create table mail_settings (
+  stream_id integer not null,
+  unread_retention interval not null,
+  constraint mail_settings_pkey PRIMARY KEY (stream_id),
+  constraint mail_settings_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
+);
+
+create table messages (
+  stream_id integer not null,
+  id text collate "C" not null,
+  rig text collate "C" default ''::text not null,
+  thread_id text collate "C" not null,
+  reply_to text collate "C",
+  principal text collate "C" not null,
+  recipient text not null,
+  sender_principal text collate "C",
+  sender text not null,
+  subject text not null,
+  body text not null,
+  priority smallint,
+  cc text[] default '{}'::text[] not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  read_at timestamp with time zone,
+  archived_at timestamp with time zone,
+  archived_as text,
+  constraint messages_pkey PRIMARY KEY (stream_id, id),
+  constraint messages_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint messages_archived_as_check CHECK (archived_as = ANY (ARRAY['archived'::text, 'deleted'::text, 'swept'::text])),
+  constraint messages_check CHECK ((archived_at IS NULL) = (archived_as IS NULL)),
+  constraint messages_priority_check CHECK (priority >= 0 AND priority <= 4)
+);
+CREATE INDEX messages_archive_idx ON public.messages USING btree (stream_id, created_at DESC, id DESC) WHERE (archived_at IS NOT NULL);
+CREATE INDEX messages_archived_at_idx ON public.messages USING btree (archived_at) WHERE (archived_at IS NOT NULL);
+CREATE INDEX messages_mailbox_idx ON public.messages USING btree (stream_id, principal, created_at DESC, id DESC) WHERE (archived_at IS NULL);
+CREATE INDEX messages_open_idx ON public.messages USING btree (stream_id, created_at DESC, id DESC) WHERE (archived_at IS NULL);
+CREATE INDEX messages_read_idx ON public.messages USING btree (stream_id, read_at) WHERE ((archived_at IS NULL) AND (read_at IS NOT NULL));
+CREATE INDEX messages_thread_idx ON public.messages USING btree (stream_id, thread_id, created_at, id);
+
 create table operations (
   id text collate "C" not null,
   kind text not null,
@@ -351,6 +392,44 @@ AS $function$
         select names[g.at], ids[g.at], bases[g.at] + g.rn, times[g.at] from given g order by g.ord;
     end $function$;
 
+CREATE OR REPLACE FUNCTION public.bead_event(p_stream text, p_type text, p_actor text, b beads)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+      select jsonb_build_object('stream', p_stream, 'type', p_type, 'version', 1, 'actor', p_actor, 'subject', b.id,
+        'run_id', coalesce(nullif(b.metadata ->> 'workflow_id', ''), nullif(b.metadata ->> 'molecule_id', ''),
+                           nullif(b.metadata ->> 'gc.root_bead_id', ''), b.id),
+        'session_id', nullif(b.metadata ->> 'gc.session_id', ''), 'step_id', nullif(b.metadata ->> 'gc.step_id', ''))
+    $function$;
+
+CREATE OR REPLACE FUNCTION public.bead_is_doable(b beads)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+      select b.status <> 'closed' and b.workable and b.open_blockers = 0 and not is_held(b.labels)
+        and (b.defer_until is null or b.defer_until <= now())
+    $function$;
+
+CREATE OR REPLACE FUNCTION public.bead_is_mine(b beads, p_me text[], p_names text[])
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+      select b.assignee = any (p_me) and (p_names = '{}' or b.status <> 'in_progress' or coalesce(b.lease_until <= now(), true)
+        or coalesce(b.metadata ->> 'gc.session_id', b.metadata ->> 'gc.session_name', '') = ''
+        or array[b.metadata ->> 'gc.session_id', b.metadata ->> 'gc.session_name'] && p_names)
+    $function$;
+
+CREATE OR REPLACE FUNCTION public.bead_is_offered(b beads)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+      select b.assignee is null and b.routed_to is not null and b.issue_type <> 'epic' and not is_held(b.labels) and bead_is_ready(b)
+    $function$;
+
 CREATE OR REPLACE FUNCTION public.bead_is_ready(b beads)
  RETURNS boolean
  LANGUAGE sql
@@ -378,14 +457,16 @@ AS $function$
 
 CREATE OR REPLACE FUNCTION public.bead_terms(p_stream integer, p_labels text[], p_metadata jsonb)
  RETURNS bigint[]
- LANGUAGE sql
+ LANGUAGE plpgsql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-      select coalesce(array_agg(distinct hashtextextended(t, p_stream)), '{}') from (
-        select 'l' || l as t from unnest(p_labels) l
-        union all select 'm' || m.key || '=' || m.value from jsonb_each_text(p_metadata) m
-      ) terms
-    $function$;
+    begin
+      return (
+        select coalesce(array_agg(distinct hashtextextended(t, p_stream)), '{}') from (
+          select 'l' || l as t from unnest(p_labels) l
+          union all select 'm' || m.key || '=' || m.value from jsonb_each_text(p_metadata) m
+        ) terms);
+    end $function$;
 
 CREATE OR REPLACE FUNCTION public.begin_work(p_stream integer)
  RETURNS boolean
@@ -394,6 +475,311 @@ AS $function$
     begin
       perform pg_advisory_xact_lock(2, p_stream);
       return exists (select from cities c where c.stream_id = p_stream and c.running);
+    end $function$;
+
+CREATE OR REPLACE FUNCTION public.claim_work(p_city text, p_items jsonb)
+ RETURNS TABLE(ord integer, outcome text, result json, head bigint)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+  #variable_conflict use_column
+  declare
+    v_stream integer;
+    v_items cursor for
+      select i.n::integer - 1 as n, i.v, i.v ->> 'bead' as id, coalesce(c.name, i.v ->> 'agent') as name, c.route,
+             coalesce(c.me, array[i.v ->> 'agent']) || i.names as me, i.names, coalesce(i.v -> 'stamps', '{}') as stamps,
+             count(*) over (partition by i.v ? 'bead', c.route) as rivals
+      from (
+        select e.ordinality as n, e.value as v, array(select jsonb_array_elements_text(e.value -> 'names')) as names
+        from jsonb_array_elements(p_items) with ordinality e
+      ) i
+      left join lateral claimant(v_stream, i.v ->> 'agent') c on true
+      order by i.v ? 'bead' desc, c.route, i.n;
+    v_item record;
+    v_seen beads;
+    v_taken record;
+    v_sibling beads;
+    v_siblings text[];
+    v_grouped boolean;
+    -- candidates of the route
+    v_route text;
+    v_queue text[] := '{}';
+    v_at integer := 1;
+    v_wanted integer;
+    v_last_at timestamptz;
+    v_last_id text;
+    -- what the round takes, and for whom
+    v_ords integer[];
+    v_ids text[];
+    v_revisions bigint[];
+    v_names text[];
+    v_owners text[];
+    v_leases integer[];
+    v_stamps jsonb[];
+    v_all text[];
+    v_bare text[];
+    v_sessions text[];
+    v_left integer;
+    v_events jsonb[] := '{}';
+  begin
+    select stream_id into v_stream from cities where name = p_city and running;
+    if v_stream is null or not begin_work(v_stream) then
+      return query select 0, 'not_running', null::json, null::bigint;
+      return;
+    end if;
+    open v_items;
+    fetch v_items into v_item;
+    while v_item.n is not null loop
+      v_ords := '{}'; v_ids := '{}'; v_revisions := '{}'; v_names := '{}'; v_owners := '{}'; v_leases := '{}'; v_stamps := '{}';
+      v_all := '{}'; v_bare := '{}'; v_sessions := '{}'; v_grouped := false;
+      loop
+        ord := v_item.n;
+        outcome := null;
+        result := null;
+        v_seen := null;
+        if v_item.id is not null then
+          select b.* into v_seen from beads b where b.stream_id = v_stream and b.id = v_item.id;
+          if v_seen.id is null then
+            outcome := 'not_found';
+          elsif v_seen.assignee is not null and not bead_is_mine(v_seen, v_item.me, v_item.names) then
+            outcome := case when v_seen.status = 'closed' then 'closed' else 'owned' end;
+            v_events := array_append(v_events, bead_event(p_city, 'bead.claim_rejected', v_item.name, v_seen) || jsonb_build_object('payload',
+              jsonb_build_object('bead_id', v_seen.id, 'existing_claimant', v_seen.assignee, 'attempted_claimant', v_item.name)));
+          elsif v_seen.status = 'closed' then
+            outcome := 'closed';
+          elsif (v_seen.status = 'open' or v_seen.assignee is null) and v_item.v -> 'force' is distinct from 'true'
+            and not (v_seen.workable and v_seen.open_blockers = 0 and coalesce(v_seen.defer_until <= now(), true)) then
+            outcome := 'unready';
+          end if;
+          if outcome is not null and v_seen.id is not null then
+            result := json_build_object('owner', v_seen.assignee, 'issue_type', v_seen.issue_type, 'workable', v_seen.workable,
+              'defer_until', v_seen.defer_until, 'blockers', array(
+                select d.depends_on_id from bead_dependencies d join beads t on t.stream_id = d.stream_id and t.id = d.depends_on_id
+                where d.stream_id = v_stream and d.issue_id = v_seen.id and d.blocking and t.status <> 'closed' order by d.depends_on_id));
+          end if;
+        elsif v_item.route is null then
+          outcome := 'unknown_agent';
+        else
+          if v_item.route is distinct from v_route then
+            v_route := v_item.route; v_queue := '{}'; v_at := 1; v_wanted := v_item.rivals; v_last_at := '-infinity'; v_last_id := '';
+          end if;
+          select o.* into v_seen from unnest(v_item.me) m(name) cross join lateral (
+            select b.* from beads b
+            where b.stream_id = v_stream and b.assignee = m.name and b.status <> 'closed' and bead_is_doable(b)
+              and bead_is_mine(b, v_item.me, v_item.names) and b.id <> all (v_ids)
+            order by b.status, coalesce(b.priority, 2), b.created_at, b.id limit 1
+          ) o
+          order by o.status, coalesce(o.priority, 2), o.created_at, o.id limit 1;
+          if v_seen.id is null and v_item.name <> v_item.route then
+            select b.* into v_seen from beads b
+            where b.stream_id = v_stream and b.routed_to = v_item.name and bead_is_offered(b) and b.id <> all (v_ids)
+            order by b.created_at, b.id limit 1;
+          end if;
+          while v_seen.id is null and (v_at <= cardinality(v_queue) or v_wanted > 0) loop
+            if v_at > cardinality(v_queue) then
+              select coalesce(array_agg(o.id order by o.created_at, o.id), '{}'), max(o.created_at) into v_queue, v_last_at from (
+                select b.id, b.created_at from beads b
+                where b.stream_id = v_stream and b.routed_to = v_route and bead_is_offered(b) and (b.created_at, b.id) > (v_last_at, v_last_id)
+                  and b.id <> all (v_ids)
+                order by b.created_at, b.id limit v_wanted
+              ) o;
+              v_last_id := v_queue[cardinality(v_queue)];
+              v_at := 1;
+              if cardinality(v_queue) < v_wanted then v_wanted := 0; end if;
+            end if;
+            select b.* into v_seen from beads b where b.stream_id = v_stream and b.id = v_queue[v_at] and bead_is_offered(b);
+            v_at := v_at + 1;
+          end loop;
+          if v_seen.id is null then outcome := 'none'; end if;
+        end if;
+        if outcome is not null then
+          return next;
+        else
+          v_ords := array_append(v_ords, ord);
+          v_ids := array_append(v_ids, v_seen.id);
+          v_revisions := array_append(v_revisions, v_seen.revision);
+          v_names := array_append(v_names, v_item.name);
+          v_owners := array_append(v_owners, case when v_seen.status = 'in_progress' then v_seen.assignee end);
+          v_leases := array_append(v_leases, (v_item.v ->> 'lease_ms')::integer);
+          v_stamps := array_append(v_stamps, v_item.stamps);
+          v_all := v_all || v_item.me;
+          if v_item.stamps ?| array['gc.session_id', 'gc.session_name'] then v_sessions := v_sessions || v_item.names;
+          else v_bare := v_bare || v_item.me; end if;
+          v_grouped := v_item.id is null and v_seen.status = 'open' and coalesce(v_seen.metadata ->> 'gc.root_bead_id', '') <> ''
+            and coalesce(v_seen.metadata ->> 'gc.continuation_group', '') <> '';
+        end if;
+        fetch v_items into v_item;
+        exit when v_item.n is null or v_grouped or v_item.id = any (v_ids)
+          or case when v_item.names = '{}' then v_item.me && v_all else v_item.me && v_bare or v_item.names && v_sessions end;
+      end loop;
+      v_left := cardinality(v_ids);
+      for v_taken in
+        with taken as (
+          update beads b set
+            status = 'in_progress',
+            assignee = coalesce(t.owner, t.name),
+            claim_fence = b.claim_fence + (t.owner is null)::integer,
+            lease_ms = t.lease_ms,
+            lease_until = clock_timestamp() + t.lease_ms * interval '1 millisecond',
+            metadata = b.metadata || t.stamps,
+            revision = b.revision + (t.owner is null or not b.metadata @> t.stamps)::integer,
+            updated_at = case when t.owner is null or not b.metadata @> t.stamps then clock_timestamp() else b.updated_at end
+          from unnest(v_ords, v_ids, v_revisions, v_names, v_owners, v_leases, v_stamps)
+            with ordinality t(n, id, revision, name, owner, lease_ms, stamps, place)
+          where b.stream_id = v_stream and b.id = t.id and b.revision = t.revision
+          returning t.n, t.place, t.name, t.owner is null as fresh, b.revision > t.revision as changed, b as bead
+        )
+        select k.*, bead_json(k.bead) as json from taken k order by k.place
+      loop
+        v_left := v_left - 1;
+        if v_taken.changed then
+          v_events := array_append(v_events,
+            bead_event(p_city, 'bead.updated', v_taken.name, v_taken.bead) || jsonb_build_object('payload', jsonb_build_object('bead', v_taken.json)));
+        end if;
+        if v_taken.fresh and (v_taken.bead).metadata ->> 'gc.formula_contract' = 'graph.v2' and (v_taken.bead).metadata ->> 'gc.step_id' <> '' then
+          v_events := array_append(v_events, bead_event(p_city, 'execution.step_started', v_taken.name, v_taken.bead) || '{"payload": {}}');
+        end if;
+        v_siblings := '{}';
+        if v_grouped and v_taken.place = cardinality(v_ids) then
+          for v_sibling in select s.* from take_siblings(v_taken.bead) s loop
+            v_siblings := array_append(v_siblings, v_sibling.id);
+            v_events := array_append(v_events, bead_event(p_city, 'bead.updated', v_taken.name, v_sibling)
+              || jsonb_build_object('payload', jsonb_build_object('bead', bead_json(v_sibling))));
+          end loop;
+        end if;
+        ord := v_taken.n;
+        outcome := case when v_taken.fresh then 'claimed' else 'existing' end;
+        result := json_build_object('bead', v_taken.json, 'fence', (v_taken.bead).claim_fence, 'lease_until', (v_taken.bead).lease_until,
+          'lease_ms', (v_taken.bead).lease_ms, 'siblings', v_siblings);
+        return next;
+      end loop;
+      if v_left > 0 then
+        raise exception 'beads have changed behind the work lock' using errcode = 'serialization_failure';
+      end if;
+    end loop;
+    select max(a.seq) into head from append_events(to_jsonb(v_events)) a;
+    if head is null then select s.head into head from event_streams s where s.id = v_stream; end if;
+    ord := -1;
+    outcome := 'head';
+    result := null;
+    return next;
+  end $function$;
+
+CREATE OR REPLACE FUNCTION public.claimant(p_stream integer, p_text text, OUT name text, OUT route text, OUT me text[])
+ RETURNS SETOF record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+    declare
+      v_slot text := '';
+      v_base text;
+    begin
+      route := agent_address(p_stream, p_text);
+      if route is null then
+        v_slot := substring(p_text from '-[0-9]+$');
+        route := agent_address(p_stream, left(p_text, -length(v_slot)));
+        if route is null then return; end if;
+      end if;
+      name := route || v_slot;
+      me := array[name];
+      if p_text <> name then me := me || p_text; end if;
+      v_base := substring(route from '[^/]*$');
+      if v_base <> route and v_base || v_slot <> p_text and agent_address(p_stream, v_base) = route then me := me || (v_base || v_slot); end if;
+      return next;
+    end $function$;
+
+CREATE OR REPLACE FUNCTION public.create_beads(p_city text, p_items jsonb)
+ RETURNS TABLE(ord integer, outcome text, bead text, seq bigint)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+    #variable_conflict use_column
+    declare
+      v_stream integer;
+      v_outcomes text[];
+      v_beads text[];
+      v_events jsonb;
+    begin
+      select stream_id into v_stream from cities where name = p_city and running;
+      if v_stream is null or not begin_work(v_stream) then
+        return query select 0, 'not_running', null::text, null::bigint;
+        return;
+      end if;
+      with given as (
+        select e.ordinality as n, e.value -> 'bead' as v, e.value -> 'event' as event, e.value ->> 'key' as key,
+               decode(e.value ->> 'hash', 'hex') as hash,
+               row_number() over (partition by e.value ->> 'key' order by e.ordinality) as nth
+        from jsonb_array_elements(p_items) with ordinality e
+      ), decided as (
+        select g.*, r.prefix, k.body as stored,
+               case when k.hash = g.hash then 'replayed'
+                    when k.hash is not null then 'mismatch'
+                    when g.key is not null and g.nth > 1 then 'again'
+                    when r.prefix is null then 'no_rig'
+                    when g.v ->> 'parent' is not null and p.id is null then 'no_parent'
+                    else 'created' end as outcome
+        from given g
+        left join lateral (
+          select i.body_hash as hash, i.body::text as body from idempotency_keys i
+          where i.scope = p_city and i.operation = 'create-bead' and i.key = g.key limit 1
+        ) k on g.key is not null
+        left join lateral (
+          select r.prefix from rigs r where r.stream_id = v_stream and r.name = coalesce(g.v ->> 'rig', '') and r.present limit 1
+        ) r on true
+        left join lateral (
+          select b.id from beads b where b.stream_id = v_stream and b.id = g.v ->> 'parent' limit 1
+        ) p on g.v ->> 'parent' is not null
+      ), counted as (
+        insert into bead_counters as c (stream_id, prefix, last)
+        select v_stream, d.prefix, count(*) from decided d where d.outcome = 'created' group by d.prefix
+        on conflict (stream_id, prefix) do update set last = c.last + excluded.last
+        returning prefix, last
+      ), fresh as (
+        select d.n, d.v, d.event, d.key, d.hash,
+               d.prefix || '-' || (c.last - row_number() over (partition by d.prefix order by d.n desc) + 1) as id
+        from decided d join counted c on c.prefix = d.prefix
+        where d.outcome = 'created'
+      ), added as (
+        insert into beads as b (stream_id, id, rig, title, issue_type, priority, assignee, parent, description, labels, metadata, defer_until)
+        select v_stream, f.id, coalesce(f.v ->> 'rig', ''), f.v ->> 'title', coalesce(f.v ->> 'type', 'task'), (f.v ->> 'priority')::smallint,
+               case when f.v ->> 'assignee' is not null
+                    then coalesce(agent_address(v_stream, f.v ->> 'assignee', coalesce(f.v ->> 'rig', '')), f.v ->> 'assignee') end,
+               f.v ->> 'parent', f.v ->> 'description',
+               array(select jsonb_array_elements_text(coalesce(f.v -> 'labels', '[]'))), coalesce(f.v -> 'metadata', '{}'),
+               (f.v ->> 'defer_until')::timestamptz
+        from fresh f order by f.n
+        returning b.id, b.metadata, bead_json(b) as json
+      ), made as (
+        select f.n, f.key, f.hash, a.json,
+               f.event || jsonb_build_object('subject', a.id, 'payload', json_build_object('bead', a.json),
+                 'run_id', coalesce(nullif(a.metadata ->> 'workflow_id', ''), nullif(a.metadata ->> 'molecule_id', ''),
+                                    nullif(a.metadata ->> 'gc.root_bead_id', ''), a.id),
+                 'session_id', nullif(a.metadata ->> 'gc.session_id', ''), 'step_id', nullif(a.metadata ->> 'gc.step_id', '')) as event
+        from fresh f join added a on a.id = f.id
+      ), kept as (
+        insert into idempotency_keys (scope, operation, key, body_hash, status, body)
+        select p_city, 'create-bead', m.key, m.hash, 201, m.json from made m where m.key is not null
+      )
+      select array_agg(d.outcome order by d.n), array_agg(coalesce(m.json::text, d.stored) order by d.n),
+             jsonb_agg(m.event order by d.n) filter (where m.n is not null)
+      into v_outcomes, v_beads, v_events
+      from decided d left join made m on m.n = d.n;
+      return query
+        with appended as (
+          select a.ord as place, a.seq
+          from append_events(coalesce(v_events, '[]')) with ordinality a(stream, stream_id, seq, ts, ord)
+        ), answered as (
+          select u.n, u.outcome, u.bead, count(*) filter (where u.outcome = 'created') over (order by u.n) as place
+          from unnest(v_outcomes, v_beads) with ordinality u(outcome, bead, n)
+        )
+        select w.n::integer - 1, w.outcome, w.bead,
+               case when w.outcome = 'created' then a.seq
+                    when w.outcome = 'replayed' then (select s.head from event_streams s where s.id = v_stream) end
+        from answered w left join appended a on w.outcome = 'created' and a.place = w.place
+        order by w.n;
     end $function$;
 
 CREATE OR REPLACE FUNCTION public.emit_event(p_city text, p_event jsonb)
@@ -531,6 +917,20 @@ CREATE OR REPLACE FUNCTION public.is_blocking(p_type text)
  IMMUTABLE PARALLEL SAFE
 AS $function$ select p_type in ('blocks', 'waits-for', 'conditional-blocks') $function$;
 
+CREATE OR REPLACE FUNCTION public.is_held(p_labels text[])
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+    declare
+      v_label text;
+    begin
+      foreach v_label in array p_labels loop
+        if starts_with(v_label, 'hold:') then return true; end if;
+      end loop;
+      return false;
+    end $function$;
+
 CREATE OR REPLACE FUNCTION public.is_workable(p_type text, p_labels text[])
  RETURNS boolean
  LANGUAGE sql
@@ -550,6 +950,31 @@ AS $function$
         when 'array' then (select '[' || coalesce(string_agg(json_compact(m.value), ',' order by m.ordinality), '') || ']' from jsonb_array_elements(p) with ordinality m)
         when 'number' then trim_scale(p::numeric)::text
         else p::text end
+    $function$;
+
+CREATE OR REPLACE FUNCTION public.mail_counts(p_stream integer, OUT total bigint, OUT unread bigint)
+ RETURNS record
+ LANGUAGE sql
+ STABLE
+AS $function$
+      select count(*), count(*) filter (where m.read_at is null) from messages m where m.stream_id = p_stream and message_is_open(m)
+    $function$;
+
+CREATE OR REPLACE FUNCTION public.message_is_open(m messages)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$ select m.archived_at is null $function$;
+
+CREATE OR REPLACE FUNCTION public.message_json(m messages, p_rig text)
+ RETURNS json
+ LANGUAGE sql
+ STABLE
+AS $function$
+      select json_strip_nulls(json_build_object(
+        'id', m.id, 'from', m.sender, 'to', m.recipient, 'subject', m.subject, 'body', m.body, 'created_at', m.created_at,
+        'read', m.read_at is not null, 'thread_id', m.thread_id, 'reply_to', m.reply_to, 'priority', m.priority,
+        'cc', case when m.cc <> '{}' then m.cc end, 'rig', coalesce(nullif(m.rig, ''), p_rig)))
     $function$;
 
 CREATE OR REPLACE FUNCTION public.next_bead_id(p_stream integer, p_rig text)
@@ -583,3 +1008,21 @@ AS $function$
       v := v -> k;
       return case jsonb_typeof(v) when 'string' then v #>> '{}' else json_compact(v) end;
     end $function$;
+
+CREATE OR REPLACE FUNCTION public.take_siblings(p_bead beads)
+ RETURNS SETOF beads
+ LANGUAGE sql
+AS $function$
+      with taken as (
+        update beads b set assignee = p_bead.assignee, claim_fence = b.claim_fence + 1, revision = b.revision + 1, updated_at = clock_timestamp()
+        where b.stream_id = p_bead.stream_id
+          and (b.labels <> '{}' or b.metadata <> '{}')
+          and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(p_bead.stream_id, '{}', jsonb_build_object(
+            'gc.root_bead_id', p_bead.metadata ->> 'gc.root_bead_id', 'gc.continuation_group', p_bead.metadata ->> 'gc.continuation_group'))
+          and b.metadata ->> 'gc.root_bead_id' = p_bead.metadata ->> 'gc.root_bead_id'
+          and b.metadata ->> 'gc.continuation_group' = p_bead.metadata ->> 'gc.continuation_group'
+          and b.status = 'open' and b.assignee is null and b.routed_to is not distinct from p_bead.routed_to
+        returning b.*
+      )
+      select t.* from taken t order by t.created_at, t.id
+    $function$;

@@ -4,6 +4,7 @@
  */
 
 import type { ColumnType } from "kysely";
+import type { IPostgresInterval } from "postgres-interval";
 
 export type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[]
   ? U[]
@@ -16,6 +17,8 @@ export type ArrayTypeImpl<T> = T extends ColumnType<infer S, infer I, infer U>
 export type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
   ? ColumnType<S, I | undefined, U>
   : ColumnType<T, T | undefined, T>;
+
+export type Interval = ColumnType<IPostgresInterval, IPostgresInterval | number | string, IPostgresInterval | number | string>;
 
 export type Json = JsonValue;
 
@@ -200,6 +203,31 @@ export interface IdempotencyKeys {
   status: number;
 }
 
+export interface MailSettings {
+  stream_id: number;
+  unread_retention: Interval;
+}
+
+export interface Messages {
+  archived_as: string | null;
+  archived_at: Timestamp | null;
+  body: string;
+  cc: Generated<string[]>;
+  created_at: Generated<Timestamp>;
+  id: string;
+  principal: string;
+  priority: number | null;
+  read_at: Timestamp | null;
+  recipient: string;
+  reply_to: string | null;
+  rig: Generated<string>;
+  sender: string;
+  sender_principal: string | null;
+  stream_id: number;
+  subject: string;
+  thread_id: string;
+}
+
 export interface Operations {
   attempts: Generated<number>;
   created_at: Generated<Timestamp>;
@@ -264,6 +292,8 @@ export interface DB {
   events: Events;
   idempotency_holds: IdempotencyHolds;
   idempotency_keys: IdempotencyKeys;
+  mail_settings: MailSettings;
+  messages: Messages;
   operations: Operations;
   processes: Processes;
   provider_readiness: ProviderReadiness;
