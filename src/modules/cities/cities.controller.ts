@@ -65,6 +65,7 @@ export class CitiesController {
   @Operation({
     id: 'get-v0-city-by-city-name-status',
     summary: 'What is going on in a running city; with `index`, once its event log has moved on',
+    description: '`lite=true` counts no work and no sessions.',
     tag: 'cities',
     response: StatusBody,
     headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S'],

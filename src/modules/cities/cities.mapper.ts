@@ -1,5 +1,5 @@
 import { VERSION } from '../../contract/version.js';
-import type { CityListRow, RunningCityRow } from './cities.repository.js';
+import type { CityListRow, RunningCityRow, StatusRow } from './cities.repository.js';
 import type { CityGetResponse, CityInfo, HealthOutputBody, StatusBody } from './cities.schemas.js';
 import { phasesCompleted } from './city-phases.js';
 
@@ -45,8 +45,8 @@ export function toHealth(row: RunningCityRow): HealthOutputBody {
   return { status: 'ok', version: VERSION, city: row.name, uptime_sec: row.uptime };
 }
 
-/** Counts of what a city has: agents and rigs of its config. It has no sessions, work or mail of which something could be counted. */
-export function toStatus(row: RunningCityRow, lite: boolean): StatusBody {
+/** Counts of what a city has: agents and rigs of its config, and its unfinished work. It has no sessions or mail of which something could be counted. */
+export function toStatus(row: StatusRow, lite: boolean): StatusBody {
   const suspended = isSuspended(row);
   return {
     name: row.name,
@@ -59,7 +59,7 @@ export function toStatus(row: RunningCityRow, lite: boolean): StatusBody {
     running: 0,
     agents: { total: row.agent_count, running: 0, suspended: suspended ? row.agent_count : 0, quarantined: 0 },
     rigs: { total: row.rig_count, suspended: suspended ? row.rig_count : 0 },
-    work: { in_progress: 0, ready: 0, open: 0 },
+    work: { in_progress: row.in_progress, ready: row.ready, open: row.open },
     mail: { unread: 0, total: 0 },
     ...(lite ? {} : { session_counts_detail: { active: 0, suspended: 0 } }),
   };

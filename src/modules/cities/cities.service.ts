@@ -48,7 +48,7 @@ export class CitiesService {
 
   /** The status now, or once the city's stream has moved beyond `index`. */
   async status(name: string, query: StatusQuery, caller: Principal, gone: AbortSignal): Promise<{ head: number; body: StatusBody }> {
-    const load = (n: string): ReturnType<CitiesRepository['loadRunningAtHead']> => this.repository.loadRunningAtHead(n);
+    const load = (n: string): ReturnType<CitiesRepository['loadRunningAtHead']> => this.repository.loadRunningAtHead(n, !query.lite);
     let row = await this.#load(name, caller, load);
     if (await this.heads.readAgain(name, row.head, query, gone)) row = await this.#load(name, caller, load);
     return { head: row.head, body: toStatus(row, query.lite) };
