@@ -53,7 +53,7 @@ function statusIs({ status, all: everything }: BeadsQuery): Condition[] {
 
 /** The text as given, and whom it names. */
 function assigneeIs(streamId: number, text: string, rig = ''): Condition {
-  return sql`b.assignee = any(array[${text}, (select agent_address(${streamId}, ${text}, ${rig}))])`;
+  return sql`b.assignee = any(array[${text}, agent_address(${streamId}, ${text}, ${rig})])`;
 }
 
 /** The index over terms knows hashes of them; the row decides. */

@@ -93,6 +93,7 @@ export class BeadsRepository {
     return rows[0];
   }
 
+  /** Finds the page's rows in an index where one has all that is asked for, and only then reads them. */
   async #page(
     streamId: number,
     limit: number,
@@ -102,17 +103,18 @@ export class BeadsRepository {
       select s.head, (select count(*) from beads b where ${matches}) as total, p.*
       from event_streams s
       cross join lateral (
-        select string_agg(bead_json(n.bead)::text, ',' order by n.nth) filter (where n.nth <= ${limit}) as items,
+        select string_agg(j.json, ',' order by n.nth) as items,
           max(n.id) filter (where n.nth = ${limit} and n.more) as id,
           max(n.created_at) filter (where n.nth = ${limit} and n.more) as created_at,
           max(n.priority) filter (where n.nth = ${limit} and n.more) as priority
         from (
-          select b.bead, b.id, (extract(epoch from b.created_at) * 1000000)::bigint::text as created_at, coalesce(b.priority, 2) as priority,
+          select b.id, (extract(epoch from b.created_at) * 1000000)::bigint::text as created_at, coalesce(b.priority, 2) as priority,
             row_number() over (order by ${order}) as nth, count(*) over () > ${limit} as more
-          from (
-            select b as bead, b.id, b.created_at, b.priority from beads b where ${matches} and ${after} order by ${order} limit ${limit + 1}
-          ) b
+          from (select b.id, b.created_at, b.priority from beads b where ${matches} and ${after} order by ${order} limit ${limit + 1}) b
         ) n
+        left join lateral (
+          select bead_json(b)::text as json from beads b where b.stream_id = ${streamId} and b.id = n.id and n.nth <= ${limit}
+        ) j on true
       ) p
       where s.id = ${streamId} and exists (select from cities c where c.stream_id = s.id and c.running)`.execute(this.db);
     return rows[0];
