@@ -19,7 +19,7 @@ describe('circle', () => {
   });
 
   it('is found exactly when an item holds the convoy, and every step of it is there, also among circles', () => {
-    const name = fc.constantFrom('a', 'b', 'c', 'd', 'e');
+    const name = fc.constantFrom<string[]>('a', 'b', 'c', 'd', 'e');
     const some = fc.array(fc.record({ container: name, member: name }), { maxLength: 12 });
     fc.assert(
       fc.property(fc.array(name, { maxLength: 3 }), some, (items, all) => {

@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import { Bead } from '../../contract/beads.schemas.js';
+import { Bead, beadDescription, beadLabels, beadName, beadTitle } from '../../contract/beads.schemas.js';
 import { blockingRead, queryBool, queryFlag, queryInt, queryText } from '../../contract/query.js';
 import { contract } from '../../contract/registry.js';
 import { int64, text } from '../../contract/scalars.js';
 
 const visible = /\S/;
-const id = text.min(1).max(255);
-const line = text.min(1).max(255).regex(visible);
-const items = z.array(id).max(1000).nullable().optional();
+const line = beadName.regex(visible);
+const items = z.array(beadName.min(1)).max(1000).nullable().optional();
 
 export const ConvoyIdParam = z.string().min(1);
 
@@ -17,11 +16,11 @@ const merge = z.enum(['direct', 'mr', 'local']);
 export const ConvoyCreateInputBody = contract(
   'ConvoyCreateInputBody',
   z.strictObject({
-    title: text.min(1).max(500).regex(visible),
-    rig: text.optional(),
+    title: beadTitle,
+    rig: beadName.optional(),
     items,
-    description: text.max(256 * 1024).optional(),
-    labels: z.array(text.min(1).max(200)).max(100).optional(),
+    description: beadDescription.optional(),
+    labels: beadLabels.optional(),
     /** Who looks after it. */
     owner: line.optional(),
     /** The mail address to tell when it has closed. */
@@ -58,7 +57,6 @@ export const ConvoyCloseInputBody = contract(
   'ConvoyCloseInputBody',
   z.strictObject({
     reason: text
-      .min(1)
       .max(16 * 1024)
       .regex(visible)
       .optional(),

@@ -162,7 +162,7 @@ function newConvoy({ title, rig, description, labels, owner, notify, owned, merg
   return {
     rig: rig ?? '',
     title,
-    description: description === '' ? undefined : description,
+    description,
     labels: [...(labels ?? []), ...(owned === true ? ['owned'] : [])],
     metadata: Object.fromEntries(given),
   };
