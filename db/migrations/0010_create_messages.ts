@@ -29,12 +29,16 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       primary key (stream_id, id),
       check ((archived_at is null) = (archived_as is null))
     )`.execute(db);
+  // read_at lets totals be counted in the index alone.
   await sql`
-    create index messages_open_idx on messages (stream_id, created_at desc, id desc) where archived_at is null`.execute(db);
+    create index messages_open_idx on messages (stream_id, created_at desc, id desc) include (read_at)
+    where archived_at is null`.execute(db);
   await sql`
-    create index messages_mailbox_idx on messages (stream_id, principal, created_at desc, id desc) where archived_at is null`.execute(db);
+    create index messages_mailbox_idx on messages (stream_id, principal, created_at desc, id desc) include (read_at)
+    where archived_at is null`.execute(db);
   await sql`
-    create index messages_archive_idx on messages (stream_id, created_at desc, id desc) where archived_at is not null`.execute(db);
+    create index messages_archive_idx on messages (stream_id, created_at desc, id desc)
+    where archived_at is not null and archived_as <> 'deleted'`.execute(db);
   await sql`create index messages_thread_idx on messages (stream_id, thread_id, created_at, id)`.execute(db);
   await sql`
     create index messages_read_idx on messages (stream_id, read_at) where archived_at is null and read_at is not null`.execute(db);
