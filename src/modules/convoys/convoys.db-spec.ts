@@ -220,5 +220,6 @@ describe('the convoy of a slung bead', () => {
     const second = await run(async (w) => convoys.createSlingConvoy(w, await w.require(a), { owned: true }));
     expect(second).toMatchObject({ labels: ['owned'] });
     expect((await sling()).id).toBe(second.id);
+    await expect(run((w) => w.reopen(first.id))).rejects.toMatchObject({ detail: `conflict: another open convoy follows ${a} meanwhile` });
   });
 });

@@ -56,6 +56,18 @@ describe('a convoy', () => {
     ]);
   });
 
+  it('closes when its last open member is removed, unless nothing is left', async () => {
+    const [a, b, d] = [await bead(), await bead(), await bead()];
+    const c = await convoy([a, b]);
+    const inner = await convoy([d, a], { parent: await convoy([]) });
+    await run((w) => w.close(a));
+    expect(await eventsOf((w) => w.remove(b))).toEqual([`bead.closed ${c}`, `bead.deleted ${b}`, `convoy.closed ${c}`]);
+    expect((await realm.events()).at(-1)).toMatchObject({ payload: { total: 1, closed: 1 } });
+    await run((w) => w.reopen(c));
+    expect(await eventsOf((w) => w.remove(a))).toEqual([`bead.updated ${c}`, `bead.updated ${inner}`, `bead.deleted ${a}`]);
+    expect(await eventsOf((w) => w.remove(d))).toEqual([`bead.updated ${inner}`, `bead.deleted ${d}`]);
+  });
+
   it('waits for its owner when it has one, and for nothing that does not count', async () => {
     const [a, b] = [await bead(), await bead()];
     await convoy([a], { labels: ['owned'] });

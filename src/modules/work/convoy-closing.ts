@@ -1,7 +1,7 @@
 import { ConvoyClosed } from '../../contract/events/convoys.events.js';
 import { event } from '../../platform/event-log/event.js';
 import { completedWith, countMembers, isConvoyCompleted } from './convoy-members.js';
-import type { ClosedReaction, Work } from './work.js';
+import type { ClosedReaction, RemovedReaction, Work } from './work.js';
 
 const COMPLETED = 'convoy autoclose: all children closed';
 
@@ -17,6 +17,14 @@ export const closeConvoys: ClosedReaction = async (work, closed) => {
     work.emit(event(ConvoyClosed, { ...work.facts(closed), message: closed.title, payload }));
   }
   for (const id of await completedWith(work.tx, work.city.streamId, closed.id)) await work.close(id, COMPLETED);
+};
+
+/** Closes the convoys whose last open member has just been removed for good. */
+export const closeBereftConvoys: RemovedReaction = async (work, removed, dependents) => {
+  if (removed.status === 'closed') return;
+  const ids = new Set(dependents.filter((edge) => edge.type === 'tracks').map((edge) => edge.issue_id));
+  if (removed.parent !== null) ids.add(removed.parent);
+  for (const id of [...ids].sort()) await closeIfCompleted(work, id);
 };
 
 /** Closes a convoy that has lost its last open member; false when it still waits for something, or for its owner. */

@@ -3,7 +3,7 @@ import { problem } from '../../contract/problems.js';
 import { Transactions } from '../../platform/database/transactions.js';
 import { EventLog } from '../../platform/event-log/event-log.js';
 import type { CityScope } from '../cities/city-scope.js';
-import { closeConvoys } from './convoy-closing.js';
+import { closeBereftConvoys, closeConvoys } from './convoy-closing.js';
 import { failWaits, satisfyWaits } from './wait-satisfaction.js';
 import { Work, type Reactions } from './work.js';
 import { WorkRepository } from './work.repository.js';
@@ -14,7 +14,7 @@ export interface Done<T> {
   readonly index: number;
 }
 
-const REACTIONS: Reactions = { closed: [closeConvoys, satisfyWaits], removed: [failWaits] };
+const REACTIONS: Reactions = { closed: [closeConvoys, satisfyWaits], removed: [closeBereftConvoys, failWaits] };
 
 /** Opens transactions on a city's work: one writer at a time a city, events last. */
 @Injectable()

@@ -1,5 +1,6 @@
 import { BeadClosed, BeadCreated, BeadDeleted, BeadUpdated } from '../../contract/events/beads.events.js';
 import { problem } from '../../contract/problems.js';
+import { violatedConstraint } from '../../platform/database/pg-errors.js';
 import type { Tx } from '../../platform/database/transactions.js';
 import { event, type NewEvent } from '../../platform/event-log/event.js';
 import type { CityScope } from '../cities/city-scope.js';
@@ -83,7 +84,8 @@ export class Work {
   /**
    * Changes a bead; a change that alters nothing writes nothing. A status that becomes `closed` does all that closing does.
    *
-   * @throws ProblemError bead_not_found; wrong_state for a move from closed to in_progress.
+   * @throws ProblemError bead_not_found; wrong_state for a move from closed to in_progress, and for reopening a sling
+   * convoy whose bead is followed by another one by now.
    */
   async update(id: string, change: BeadChange): Promise<BeadRecord> {
     const before = await this.require(id);
@@ -91,7 +93,10 @@ export class Work {
       throw problem('wrong_state', `bead ${id} is closed; reopen it first`);
     const diff = diffOf(before, change);
     if (diff === undefined) return before;
-    const row = await this.repository.update(this.tx, this.city.streamId, id, diff.columns, diff.metadata, diff);
+    const row = await this.repository.update(this.tx, this.city.streamId, id, diff.columns, diff.metadata, diff).catch((error: unknown) => {
+      if (violatedConstraint(error) !== 'beads_sling_source_key') throw error;
+      throw problem('wrong_state', `another open convoy follows ${before.sling_source} meanwhile`, { cause: error });
+    });
     this.#changed(before, row);
     if (before.status !== 'closed' && row.status === 'closed') await this.#onClosed(row);
     if (before.status === 'closed' && row.status !== 'closed') await this.#shift(id, 1);

@@ -14,11 +14,20 @@ export function* closedConvoys(beads: Beads, bead: ModelBead): Generator<Consequ
     const reason = bead.metadata.get('close_reason');
     yield { convoy: bead, tell: { total: members.length, closed, ...(reason === undefined ? {} : { reason }) } };
   }
+  for (const convoy of convoysAround(beads, bead)) if (isCompleted(beads, convoy)) yield { convoy };
+}
+
+/** Convoys that a bead is a member of, by id. */
+export function convoysAround(beads: Beads, bead: ModelBead): ModelBead[] {
   const around = [...beads.values()].filter((it) => it.type === 'convoy' && it !== bead && membersOf(beads, it).includes(bead));
-  for (const convoy of around.sort((a, b) => (a.id < b.id ? -1 : 1))) {
-    const done = membersOf(beads, convoy).every((member) => member.status === 'closed');
-    if (done && convoy.status !== 'closed' && !convoy.labels.includes('owned')) yield { convoy };
-  }
+  return around.sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** All members are closed, there are some, and it closes by itself. */
+export function isCompleted(beads: Beads, convoy: ModelBead): boolean {
+  const members = membersOf(beads, convoy);
+  const done = members.length > 0 && members.every((member) => member.status === 'closed');
+  return done && convoy.status !== 'closed' && !convoy.labels.includes('owned');
 }
 
 /** Beads that a convoy tracks, and its children. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { viewOf, type Beads, type ModelBead, type View } from './bead-model.js';
-import { closedConvoys } from './convoy-model.js';
+import { closedConvoys, convoysAround, isCompleted } from './convoy-model.js';
 import { DEFERRALS, idOf, NOBODY, type CreateStep, type Ref, type Step, type UpdateStep } from './steps.js';
 
 /** A step that must be refused: with this problem, or (`invalid`) by the database itself. */
@@ -22,6 +22,7 @@ export interface ModelEvent {
   readonly payload?: View;
 }
 
+const COMPLETED = 'convoy autoclose: all children closed';
 const PREFIXES: Readonly<Record<string, string>> = { '': 'al', web: 'web', core: 'co' };
 
 /**
@@ -170,14 +171,16 @@ export class WorkModel {
   #closed(bead: ModelBead): void {
     for (const it of closedConvoys(this.beads, bead)) {
       if (it.tell) this.#touched.push({ type: 'convoy.closed', ...this.#envelope(it.convoy), message: it.convoy.title, payload: it.tell });
-      else this.#close(it.convoy, 'convoy autoclose: all children closed');
+      else this.#close(it.convoy, COMPLETED);
     }
   }
 
   #remove(bead: ModelBead): void {
+    const convoys = bead.status === 'closed' ? [] : convoysAround(this.beads, bead);
     const dependents = [...this.beads.values()].filter((other) => other.needs.has(bead.id));
     for (const other of dependents.sort(byId)) this.#change(other.id, () => other.needs.delete(bead.id));
     this.#change(bead.id, () => this.beads.delete(bead.id));
+    for (const convoy of convoys) if (isCompleted(this.beads, convoy)) this.#close(convoy, COMPLETED);
   }
 
   #putEdges(from: Ref, to: readonly Ref[], type: string): boolean {
