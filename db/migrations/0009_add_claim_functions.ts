@@ -102,8 +102,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
  * Decides the claims of many callers of one city in one transaction, behind the city's work lock. An item of p_items:
  *   agent  who claims; bead  the bead that is wanted, absent for the next one on the hook; force  also when it is not ready
  *   names  further names of the claimant; lease_ms; stamps  metadata for the claimed bead
- * One row an item, then one of ord -1 with the city's head; a single row of not_running when the city serves nothing.
- * Outcomes: claimed, existing (it was the claimant's already), none, unknown_agent, not_found, owned, closed, unready.
+ * One row an item, then moved or unmoved with the city's head; a single row of not_running when the city serves nothing.
+ * Outcomes: claimed, assigned (ready work that was assigned to the claimant), existing (begun work of the claimant), none,
+ * unknown_agent, not_found, owned, closed, unready.
  *
  * The next bead on a hook is, first match: begun work of the claimant, ready work assigned to it, the oldest offered to its
  * route. Candidates of a route are fetched once for all its items, and again, behind the last one, only when they have run
@@ -147,7 +148,8 @@ const CLAIM_WORK = `
     v_ids text[];
     v_revisions bigint[];
     v_names text[];
-    v_owners text[];
+    v_fresh boolean[];
+    v_was text[];
     v_leases integer[];
     v_stamps jsonb[];
     v_all text[];
@@ -164,7 +166,7 @@ const CLAIM_WORK = `
     open v_items;
     fetch v_items into v_item;
     while v_item.n is not null loop
-      v_ords := '{}'; v_ids := '{}'; v_revisions := '{}'; v_names := '{}'; v_owners := '{}'; v_leases := '{}'; v_stamps := '{}';
+      v_ords := '{}'; v_ids := '{}'; v_revisions := '{}'; v_names := '{}'; v_fresh := '{}'; v_was := '{}'; v_leases := '{}'; v_stamps := '{}';
       v_all := '{}'; v_bare := '{}'; v_sessions := '{}'; v_grouped := false;
       loop
         ord := v_item.n;
@@ -233,7 +235,8 @@ const CLAIM_WORK = `
           v_ids := array_append(v_ids, v_seen.id);
           v_revisions := array_append(v_revisions, v_seen.revision);
           v_names := array_append(v_names, v_item.name);
-          v_owners := array_append(v_owners, case when v_seen.status = 'in_progress' then v_seen.assignee end);
+          v_fresh := array_append(v_fresh, v_seen.status = 'open' or v_seen.assignee is null);
+          v_was := array_append(v_was, v_seen.assignee);
           v_leases := array_append(v_leases, (v_item.v ->> 'lease_ms')::integer);
           v_stamps := array_append(v_stamps, v_item.stamps);
           v_all := v_all || v_item.me;
@@ -251,17 +254,17 @@ const CLAIM_WORK = `
         with taken as (
           update beads b set
             status = 'in_progress',
-            assignee = coalesce(t.owner, t.name),
-            claim_fence = b.claim_fence + (t.owner is null)::integer,
+            assignee = case when t.fresh then t.name else b.assignee end,
+            claim_fence = b.claim_fence + t.fresh::integer,
             lease_ms = t.lease_ms,
             lease_until = clock_timestamp() + t.lease_ms * interval '1 millisecond',
             metadata = b.metadata || t.stamps,
-            revision = b.revision + (t.owner is null or not b.metadata @> t.stamps)::integer,
-            updated_at = case when t.owner is null or not b.metadata @> t.stamps then clock_timestamp() else b.updated_at end
-          from unnest(v_ords, v_ids, v_revisions, v_names, v_owners, v_leases, v_stamps)
-            with ordinality t(n, id, revision, name, owner, lease_ms, stamps, place)
+            revision = b.revision + (t.fresh or not b.metadata @> t.stamps)::integer,
+            updated_at = case when t.fresh or not b.metadata @> t.stamps then clock_timestamp() else b.updated_at end
+          from unnest(v_ords, v_ids, v_revisions, v_names, v_fresh, v_was, v_leases, v_stamps)
+            with ordinality t(n, id, revision, name, fresh, was, lease_ms, stamps, place)
           where b.stream_id = v_stream and b.id = t.id and b.revision = t.revision
-          returning t.n, t.place, t.name, t.owner is null as fresh, b.revision > t.revision as changed, b as bead
+          returning t.n, t.place, t.name, t.fresh, t.was, b.revision > t.revision as changed, b as bead
         )
         select k.*, bead_json(k.bead) as json from taken k order by k.place
       loop
@@ -282,7 +285,7 @@ const CLAIM_WORK = `
           end loop;
         end if;
         ord := v_taken.n;
-        outcome := case when v_taken.fresh then 'claimed' else 'existing' end;
+        outcome := case when not v_taken.fresh then 'existing' when v_taken.was is null then 'claimed' else 'assigned' end;
         result := json_build_object('bead', v_taken.json, 'fence', (v_taken.bead).claim_fence, 'lease_until', (v_taken.bead).lease_until,
           'lease_ms', (v_taken.bead).lease_ms, 'siblings', v_siblings);
         return next;
@@ -292,9 +295,9 @@ const CLAIM_WORK = `
       end if;
     end loop;
     select max(a.seq) into head from append_events(to_jsonb(v_events)) a;
-    if head is null then select s.head into head from event_streams s where s.id = v_stream; end if;
     ord := -1;
-    outcome := 'head';
+    outcome := case when head is null then 'unmoved' else 'moved' end;
+    if head is null then select s.head into head from event_streams s where s.id = v_stream; end if;
     result := null;
     return next;
   end $$`;

@@ -1,0 +1,37 @@
+import { Injectable } from '@nestjs/common';
+import { GroupCommitter } from '../../platform/database/group-committer.js';
+import { MovedStreams } from '../../platform/event-log/moved.js';
+import { Metrics } from '../../platform/health/metrics.js';
+import { ClaimsRepository, type ClaimItem, type Decided } from './claims.repository.js';
+
+/** Combines the concurrent claims of this process into one transaction a city. */
+@Injectable()
+export class ClaimCommitter extends GroupCommitter<Decided | undefined> {
+  protected readonly noun = 'claim';
+  readonly #sizes;
+
+  constructor(
+    private readonly repository: ClaimsRepository,
+    private readonly moved: MovedStreams,
+    metrics: Metrics,
+  ) {
+    super();
+    this.#sizes = metrics.histogram({
+      name: 'svc_claim_batch_items',
+      help: 'Claims that shared one transaction',
+      buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 500],
+    });
+  }
+
+  /** Decides one claim in the city; undefined when the city does not run. */
+  claim(city: string, item: ClaimItem): Promise<Decided | undefined> {
+    return this.enqueue(city, JSON.stringify(item));
+  }
+
+  protected async flush(city: string, texts: readonly string[]): Promise<(Decided | undefined)[]> {
+    this.#sizes.observe(texts.length);
+    const batch = await this.repository.claim(city, texts);
+    if (batch?.moved === true) this.moved.mark([{ stream: city, head: batch.decided[0]!.index }]);
+    return texts.map((_, i) => batch?.decided[i]);
+  }
+}
