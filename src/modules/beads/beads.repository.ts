@@ -8,8 +8,8 @@ import type { BeadsQuery, ReadyQuery } from './beads.schemas.js';
 import type { ReadyPlace } from './ready-token.js';
 
 export interface BeadRow {
-  /** The bead's JSON; null when the city has no such bead. */
-  readonly json: string | null;
+  readonly json: string;
+  /** Null when the city has no such bead. */
   readonly revision: number | null;
   readonly head: number;
 }

@@ -30,7 +30,7 @@ export class BeadsService {
   async get(city: string, id: string, caller: Principal): Promise<Answer & { readonly revision: number }> {
     const row = maySee(caller, city) ? await this.repository.find(city, id) : undefined;
     if (row === undefined) throw notRunning(city);
-    if (row.json === null || row.revision === null) throw problem('bead_not_found', `bead ${id} not found`);
+    if (row.revision === null) throw problem('bead_not_found', `bead ${id} not found`);
     return { json: row.json, revision: row.revision, index: row.head };
   }
 
