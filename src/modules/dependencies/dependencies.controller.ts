@@ -55,8 +55,8 @@ export class DependenciesController {
     id: 'post-v0-city-by-city-name-bead-by-id-dependencies',
     summary: 'Make a bead depend on another',
     description:
-      'An edge that is there gets the given type; a repeat changes nothing and answers the same. Blocking edges, `parent-child` edges and ' +
-      'parents together may form no circle. A blocking edge to a closed bead is satisfied at once.',
+      'An edge that is there gets the given type; a repeat changes nothing and answers the same. Blocking edges may form no circle, ' +
+      'nor may `parent-child` edges and parents; an epic may be blocked by its children. A blocking edge to a closed bead is satisfied at once.',
     tag: 'beads',
     status: 201,
     response: BeadDependency,

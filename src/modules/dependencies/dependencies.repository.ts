@@ -16,7 +16,10 @@ export interface EdgePage {
   readonly items: { readonly place: Place; readonly edge: BeadDependency }[];
 }
 
-/** One step of a walk along edges and parent links: from `via` to `id`. */
+/** What may have no circles, each by itself: what keeps work from being ready, and the tree of parents. */
+export type Relation = 'blocking' | 'tree';
+
+/** One step of a walk along a relation: from `via` to `id`. */
 export interface Step {
   readonly id: string;
   readonly via: string;
@@ -72,19 +75,20 @@ export class DependenciesRepository {
   }
 
   /**
-   * The steps on the way from `start` along blocking edges, tree edges and parent links, when they lead to `end`; none when
-   * they do not. The two may be the same. Each bead is visited once however many ways lead to it.
+   * The steps on the way from `start` along a relation, when they lead to `end`; none when they do not. The two may be the
+   * same. Each bead is visited once however many ways lead to it.
    */
-  async stepsBetween(tx: Tx, streamId: number, start: string, end: string): Promise<Step[]> {
+  async stepsBetween(tx: Tx, streamId: number, start: string, end: string, relation: Relation): Promise<Step[]> {
+    const blocking = relation === 'blocking';
     const { rows } = await sql<Step>`
       with recursive walk (id, via) as (
         select ${start}::text collate "C", null::text collate "C"
         union
         select next.id, w.id from walk w cross join lateral (
           select d.depends_on_id from bead_dependencies d
-          where d.stream_id = ${streamId} and d.issue_id = w.id and (d.blocking or d.type = 'parent-child')
+          where d.stream_id = ${streamId} and d.issue_id = w.id and case when ${blocking} then d.blocking else d.type = 'parent-child' end
           union all
-          select b.parent from beads b where b.stream_id = ${streamId} and b.id = w.id and b.parent is not null
+          select b.parent from beads b where not ${blocking} and b.stream_id = ${streamId} and b.id = w.id and b.parent is not null
         ) next (id)
         where w.id <> ${end} or w.via is null
       )

@@ -7,11 +7,16 @@ import { isWait } from '../work/wait-states.js';
 import type { Work } from '../work/work.js';
 import { WorkService, type Done } from '../work/work.service.js';
 import { formatCycle, shortestPath } from './cycles.js';
-import { DependenciesRepository } from './dependencies.repository.js';
+import { DependenciesRepository, type Relation } from './dependencies.repository.js';
 import type { BeadDependenciesBody, BeadDependency, DependenciesQuery, DependencyAddInput } from './dependencies.schemas.js';
 
 const PAGE = 100;
-const CYCLIC = new Set<string>(['blocks', 'waits-for', 'conditional-blocks', 'parent-child']);
+const BLOCKING = new Set<string>(['blocks', 'waits-for', 'conditional-blocks']);
+
+/** An epic may be blocked by its own children: the two relations may cross. */
+function relationOf(type: string): Relation | undefined {
+  return BLOCKING.has(type) ? 'blocking' : type === 'parent-child' ? 'tree' : undefined;
+}
 
 /** Edges between beads. Membership of convoys and what waits wait for are theirs to change. */
 @Injectable()
@@ -43,7 +48,8 @@ export class DependenciesService {
       const issue = await work.require(id);
       await work.require(depends_on_id);
       await this.#requireOwn(work, issue, depends_on_id);
-      const cycle = CYCLIC.has(type) ? await this.findCycle(work, id, depends_on_id) : undefined;
+      const relation = relationOf(type);
+      const cycle = relation && (await this.findCycle(work, id, depends_on_id, relation));
       if (cycle !== undefined) throw problem('dependency_cycle', `dependency cycle: ${formatCycle(cycle)}`);
       await work.putEdge({ issue_id: id, depends_on_id, type });
       return (await this.repository.edge(work.tx, city.streamId, id, depends_on_id))!;
@@ -59,18 +65,17 @@ export class DependenciesService {
   }
 
   /**
-   * The cycle that an edge from `issue` to `dependsOn` would close over blocking edges, tree edges and parents:
-   * `[issue, dependsOn, …, issue]`. Undefined when it would close none. What it says holds until the transaction ends.
+   * The cycle that an edge from `issue` to `dependsOn` would close along the relation: `[issue, dependsOn, …, issue]`. Undefined when it would close none. What it says holds until the transaction ends.
    */
-  async findCycle(work: Work, issue: string, dependsOn: string): Promise<string[] | undefined> {
-    const steps = await this.repository.stepsBetween(work.tx, work.city.streamId, dependsOn, issue);
+  async findCycle(work: Work, issue: string, dependsOn: string, relation: Relation): Promise<string[] | undefined> {
+    const steps = await this.repository.stepsBetween(work.tx, work.city.streamId, dependsOn, issue, relation);
     const back = steps.length === 0 && issue !== dependsOn ? undefined : shortestPath(steps, dependsOn, issue);
     return back && [issue, ...back];
   }
 
-  /** The shortest cycle that a bead is part of, as `a → b → a`: there is one only when edges were written past `add`. */
+  /** The shortest cycle of blocking edges that a bead is part of, as `a → b → a`: there is one only when edges were written past `add`. */
   async cycleThrough(work: Work, id: string): Promise<string | undefined> {
-    const steps = await this.repository.stepsBetween(work.tx, work.city.streamId, id, id);
+    const steps = await this.repository.stepsBetween(work.tx, work.city.streamId, id, id, 'blocking');
     const ways = steps.filter((step) => step.via === id).map((step) => shortestPath(steps, step.id, id) ?? []);
     const [back] = ways.filter((way) => way.length > 0).sort((a, b) => a.length - b.length);
     return back && formatCycle([id, ...back]);

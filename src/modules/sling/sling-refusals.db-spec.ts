@@ -25,8 +25,9 @@ beforeAll(async () => {
   await make('foreign in a circle', { rig: 'core' });
   await make('in a circle', { metadata: { 'gc.routed_to': 'deacon' } });
   for (const name of ['foreign in a circle', 'in a circle']) {
-    const through = await h.create({ parent: beads[name]! });
+    const through = await h.create();
     await h.edge(beads[name]!, through);
+    await h.edge(through, beads[name]!);
   }
   await make('closed', { metadata: { 'gc.routed_to': 'mayor' } }, { status: 'closed' });
   await make('owned', { assignee: 'deacon' }, { status: 'in_progress' });
