@@ -7,7 +7,7 @@ import { arrival, notifier } from './notify.js';
 import { heldCity, hotCityHttp, http } from './requests.js';
 import { idle, memory } from './resting.js';
 import { manyCities, supervisorStream } from './supervisor.js';
-import { beads, pages, ready } from './work.js';
+import { beads, claims, pages, ready } from './work.js';
 
 /** In the order of the table. */
 export const BARS: readonly Bar[] = [
@@ -27,6 +27,7 @@ export const BARS: readonly Bar[] = [
   hotCityHttp,
   manyCities,
   beads,
+  claims,
   ready,
   pages,
 ];

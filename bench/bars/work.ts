@@ -1,4 +1,5 @@
 import type { Bar, Context } from '../lib/context.js';
+import type { Taken } from '../clients/claims.js';
 import { fill } from '../lib/beads.js';
 import { cityName, withClient } from '../lib/database.js';
 import { count, ms, type Line } from '../lib/report.js';
@@ -136,6 +137,40 @@ export const pages: Bar = {
         ratio,
         reach: '≤ 1.3',
         met: ratio <= 1.3 && runs.thousandth.every((run) => run.refused === 0),
+      },
+    ];
+  },
+};
+
+const WORKERS = 64;
+
+export const claims: Bar = {
+  ids: ['W2'],
+  title: `claims: ${WORKERS} workers against 100,000 ready beads of one city, against graphile-worker's on the same Postgres`,
+  async run(context) {
+    const url = await context.postgres.database(32);
+    const jobs = 100_000;
+    const client = await context.client('claims');
+    await fill(url, NAMES[0]!, { open: jobs, closed: 0, route: 'polecat' });
+    await client.call('prepare', { url, jobs });
+    const take = Math.floor(jobs / (context.rounds + 1) / 2);
+    const parts = {
+      ours: (): Promise<Taken> => client.call('ours', { url, city: NAMES[0], workers: WORKERS, take }),
+      peer: (): Promise<Taken> => client.call('peer', { url, workers: WORKERS, take }),
+    };
+    await context.turns(parts, 1); // warm
+    const runs = await context.turns(parts);
+    const [ours, peer] = [runs.ours, runs.peer].map((all) => all.map((run) => run.perSecond)) as [number[], number[]];
+    const ratio = pairedRatio(ours, peer);
+    return [
+      {
+        bar: 'W2',
+        what: `claims of one city, ${WORKERS} workers, ${count(take)} of ${count(jobs)} a round`,
+        ours: `${count(median(ours))}/s`,
+        floor: `${count(median(peer))}/s`,
+        ratio,
+        reach: '≥ 1',
+        met: ratio >= 1,
       },
     ];
   },
