@@ -73,11 +73,22 @@ function failed(api: Api, error: unknown): CliError {
 
 function refused(response: Response, body: unknown): ApiError {
   const problem = (typeof body === 'object' && body !== null ? body : {}) as Partial<Schemas['ErrorModel']>;
-  const fields = (problem.errors ?? []).map((e) => [e.location, e.message].filter(Boolean).join(': ')).filter((text) => text !== '');
   const said = problem.detail ?? problem.title ?? `API returned HTTP ${response.status}`;
-  const detail = fields.length === 0 ? said : `${said} (${fields.slice(0, 5).join('; ')})`;
+  const fields = fieldsBeside(said, problem.errors ?? [], response.status === 409).slice(0, 5);
+  const detail = fields.length === 0 ? said : `${said} (${fields.join('; ')})`;
   const message =
     response.status === 401 ? `unauthorized (401): ${said.replace(/^unauthorized:\s*/, '')}; pass --key-file or set SVC_API_KEY` : detail;
   const after = response.headers.get('retry-after') ?? '';
   return new ApiError(message, response.status, problem.code, RETRY_AFTER.test(after) ? Number(after) * 1_000 : undefined);
+}
+
+/** The fields of a problem that its detail does not tell already; those of a conflict are facts with a value. */
+function fieldsBeside(said: string, errors: NonNullable<Schemas['ErrorModel']['errors']>, facts: boolean): string[] {
+  return errors.flatMap(({ location, message = '', value }) => {
+    if (facts && typeof value === 'string') {
+      if (message.includes(value)) return said.includes(message) ? [] : [message];
+      return said.includes(value) ? [] : [[message, value].filter(Boolean).join(': ')];
+    }
+    return message === '' || said.includes(message) ? [] : [[location, message].filter(Boolean).join(': ')];
+  });
 }

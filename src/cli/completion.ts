@@ -10,19 +10,20 @@ export interface Words {
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** Every command of the tree, the root first. */
-export function wordsOf(command: Command, prefix = ''): Words[] {
+/** Every command of the tree under each of its names, the root first. */
+export function wordsOf(command: Command, prefix = '', name = command.name()): Words[] {
   const help = command.createHelp();
-  const path = prefix === '' ? command.name() : `${prefix} ${command.name()}`;
+  const path = prefix === '' ? name : `${prefix} ${name}`;
   const subcommands = help.visibleCommands(command).filter((sub) => sub.name() !== 'help');
+  const names = subcommands.flatMap((sub) => [sub.name(), ...sub.aliases()].map((name) => ({ sub, name })));
   const own: Words = {
     path,
-    subcommands: subcommands.map((sub) => ({ name: sub.name(), about: sub.description() })),
+    subcommands: names.map(({ sub, name }) => ({ name, about: sub.description() })),
     options: help
       .visibleOptions(command)
       .flatMap((option) => (option.long === undefined || option.long === null ? [] : [{ flag: option.long, about: option.description }])),
   };
-  return [own, ...subcommands.flatMap((sub) => wordsOf(sub, path))];
+  return [own, ...names.flatMap(({ sub, name }) => wordsOf(sub, path, name))];
 }
 
 export function completionScript(shell: Shell, root: Command): string {

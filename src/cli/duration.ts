@@ -18,6 +18,14 @@ const UNITS = [
   ['s', 1_000],
 ] as const;
 
+/** An instant for a reader: to the second, in UTC, and how long ago it was. */
+export function moment(instant: string, now = Date.now()): string {
+  const ms = Date.parse(instant);
+  if (Number.isNaN(ms)) return instant;
+  const text = new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+  return ms > now ? text : `${text} (${age(instant, now)} ago)`;
+}
+
 /** How long ago, in one unit: `40s`, `12m`, `5h`, `30d`. */
 export function age(instant: string, now = Date.now()): string {
   const ms = Math.max(0, now - Date.parse(instant));

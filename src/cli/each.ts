@@ -18,7 +18,9 @@ export async function each(context: CityContext<object>, names: readonly string[
       const known = error instanceof CliError && !(error instanceof InterruptedError) && !(error instanceof UnreachableError);
       if (!known || unique.length === 1) throw error;
       failed += 1;
-      context.io.err(`${context.path}: ${plain(name)}: ${plain(oneLine(error.message))}\n`);
+      const message = plain(oneLine(error.message));
+      const about = plain(name);
+      context.io.err(`${context.path}: ${message.includes(about) ? '' : `${about}: `}${message}\n`);
     }
   }
   if (failed > 0) throw new CliError(`${failed} of ${unique.length} failed${failed === unique.length ? '' : ', the rest is done'}`);

@@ -16,8 +16,8 @@ export interface ListPage<T> {
 }
 
 export interface Listing<T> {
-  /** `bead`, `convoy`: what one of them is called. */
-  readonly noun: string;
+  /** What they are called: `beads`, `convoys`. */
+  readonly plural: string;
   readonly page: (query: { limit: number; cursor?: string }) => Promise<ListPage<T>>;
   readonly show: (items: readonly T[]) => string;
   /** Said on stderr when there is nothing. */
@@ -50,6 +50,6 @@ export async function list<T>(context: CityContext<ListFlags>, listing: Listing<
   if (rows.length > 0) await io.out(listing.show(rows));
   if (count === 0 && flags.json !== true) io.err(`${listing.empty}\n`);
   if (cursor !== undefined) {
-    io.err(`${path}: ${count}${total === undefined ? '' : ` of ${total}`} ${listing.noun}s shown; --limit 0 shows all\n`);
+    io.err(`${path}: ${count}${total === undefined ? '' : ` of ${total}`} ${listing.plural} shown; --limit 0 shows all\n`);
   }
 }

@@ -1,9 +1,11 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Command } from 'commander';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runCli } from './program.js';
+import { pathOf } from './command.js';
+import { buildProgram, runCli } from './program.js';
 import { fakeIo, type FakeIo } from './testing/io.js';
 import { anEvent, json, testServer, type Handler, type TestServer } from './testing/server.js';
 
@@ -43,6 +45,36 @@ describe('wrong command lines', () => {
     [['event', 'emit', 'a.b', '--city', 'alpha', '--payload', '[1]'], 'svc event emit: --payload is not a JSON object'],
     [['health', '--api', 'ftp://x'], 'svc health: --api does not give an http or https address'],
     [['health', '--key-file', '/nowhere/key'], 'svc health: --key-file: '],
+    [['bead', 'list'], 'svc bead list: which city? name it with --city or SVC_CITY\n'],
+    [['bead', 'list', '--city', 'a', '--limit', 'x'], 'svc bead list: --limit: not a whole number: x\n'],
+    [['bead', 'list', '--city', 'a', '--created-after', 'x'], 'svc bead list: --created-after: not a time: x'],
+    [['bead', 'list', '--status', 'done'], "svc bead list: option '--status <status>' argument 'done' is invalid."],
+    [
+      ['bead', 'ready', '--city', 'a', '--unassigned', '--assignee', 'b'],
+      'svc bead ready: --unassigned and --assignee are mutually exclusive\n',
+    ],
+    [['bead', 'create'], "svc bead create: missing required argument 'title'\n"],
+    [['bead', 'create', 't', '--city', 'a', '--metadata', 'x'], 'svc bead create: --metadata: expected <key>=<value>: x\n'],
+    [['bead', 'create', 't', '--city', 'a', '--description', 'x', '--description-file', '-'], 'are mutually exclusive\n'],
+    [['bead', 'create', 't', '--city', 'a', '--defer', 'soon'], 'svc bead create: --defer: not a time: soon'],
+    [['bead', 'create', 't', '--city', 'a', '--defer', '2h', '--idempotency-key', 'k'], '--defer: with --idempotency-key give a time'],
+    [['bead', 'update', 'a-1', '--city', 'a'], 'svc bead update: nothing to change'],
+    [['bead', 'update', 'a-1', 'a-2', '--title', 'x', '--if-match', '1', '--city', 'a'], '--if-match is the revision of one bead'],
+    [['bead', 'delete', 'a-1', '--force', '--city', 'a'], 'svc bead delete: --force belongs to --hard\n'],
+    [['bead', 'assign', 'a-1', '--city', 'a'], 'svc bead assign: give either an assignee or --nobody\n'],
+    [['bead', 'assign', 'a-1', 'b', '--nobody', '--city', 'a'], 'svc bead assign: give either an assignee or --nobody\n'],
+    [['bead', 'claim', 'a-1', '--city', 'a'], 'svc bead claim: who are you? name the agent with --assignee or SVC_AGENT\n'],
+    [['bead', 'heartbeat', 'a-1', '--city', 'a'], "svc bead heartbeat: required option '--fence <n>' not specified\n"],
+    [['hook', 'claim', '--city', 'a'], 'svc hook claim: who are you? name the agent with --agent or SVC_AGENT\n'],
+    [['mail', 'inbox', '--all', '--archived', '--city', 'a'], 'svc mail inbox: --all and --archived are mutually exclusive\n'],
+    [
+      ['mail', 'settings', '--unread-retention', '-1h', '--city', 'a'],
+      'svc mail settings: --unread-retention: not a duration above zero: -1h',
+    ],
+    [['sling', 'worker', '--city', 'a'], 'svc sling: name either beads or a convoy with --convoy\n'],
+    [['sling', 'worker', 'a-1', '--convoy', 'a-2', '--city', 'a'], 'svc sling: name either beads or a convoy with --convoy\n'],
+    [['wait', 'create', '--for', 'a-1', '--city', 'a'], 'svc wait create: who waits? name the session with --session'],
+    [['wait', 'create', '--session', 'w', '--city', 'a'], 'svc wait create: give either --for or --manual\n'],
     [['evnts'], "svc: unknown command 'evnts'"],
   ])('%j', async (args, message) => {
     const { code, io } = await svc(args);
@@ -54,16 +86,19 @@ describe('wrong command lines', () => {
 });
 
 describe('help', () => {
-  it('shows examples at every command', async () => {
-    const lists = [['events'], ['events', 'rotate'], ['event', 'emit'], ['health'], ['serve'], ['completion'], ['key', 'create']];
-    for (const verb of ['create', 'list', 'status', 'stop', 'start', 'unregister', 'register', 'suspend', 'resume'])
-      lists.push(['city', verb]);
-    for (const args of lists) {
-      const { code, io } = await svc([...args, '--help']);
-      expect(code).toBe(0);
+  const leaves = (command: Command): Command[] => (command.commands.length === 0 ? [command] : command.commands.flatMap(leaves));
+  const commands = leaves(buildProgram(fakeIo())).map((command) => pathOf(command).split(' ').slice(1));
+
+  it.each(commands.filter(([name]) => name !== 'help').map((words) => [words.join(' ')]))(
+    'of %s says what it does and shows examples',
+    async (words) => {
+      const { code, io } = await svc([...words.split(' '), '--help']);
+      expect([code, io.stderr]).toEqual([0, '']);
+      expect(io.stdout).toMatch(new RegExp(`^Usage: svc (\\[.*\\] )?${words}.*\\n\\n\\w`));
       expect(io.stdout).toContain(`Examples:\n  $ `);
-    }
-  });
+      expect(io.stdout).toContain(`svc ${words}`);
+    },
+  );
 });
 
 describe('the API that a command talks to', () => {
@@ -92,12 +127,33 @@ describe('the API that a command talks to', () => {
       { detail: 'validation_failed: validation failed', errors: [{ location: 'body.dir', message: 'too short' }] },
       'validation_failed: validation failed (body.dir: too short)',
     ],
+    [
+      { detail: 'invalid: owned requires a convoy', errors: [{ location: 'body.owned', message: 'owned requires a convoy' }] },
+      'invalid: owned requires a convoy',
+    ],
   ])('prints what the API said: %j', async (body, message) => {
     const server = await serve({
       '/v0/cities': (_request, response) => void response.writeHead(500).end(typeof body === 'string' ? body : JSON.stringify(body)),
     });
     const { code, io } = await svc(['city', 'list', '--api', server.url]);
     expect([code, io.stderr]).toEqual([1, `svc city list: ${message}\n`]);
+  });
+
+  it('tells the facts of a conflict beside its detail, each once', async () => {
+    const errors = [
+      { location: 'bead.assignee', message: 'is owned by worker', value: 'worker' },
+      { location: 'bead.metadata.gc.routed_to', message: 'current route', value: 'pool' },
+      { location: 'bead.blocked_by', message: 'is blocked by al-2', value: ['al-2'] },
+      { location: 'body.beads', message: 'conflict: no: al-9', value: 'al-9' },
+    ];
+    const server = await serve({
+      '/v0/cities': (_request, response) =>
+        void response.writeHead(409).end(JSON.stringify({ detail: 'conflict: bead al-1 is owned by worker', errors })),
+    });
+    const { io } = await svc(['city', 'list', '--api', server.url]);
+    expect(io.stderr).toBe(
+      'svc city list: conflict: bead al-1 is owned by worker (current route: pool; bead.blocked_by: is blocked by al-2; conflict: no: al-9)\n',
+    );
   });
 
   it('shows the key of this machine to a supervisor of this machine only', async () => {
@@ -208,6 +264,12 @@ describe('completion', () => {
     expect(offered('svc city cr')).toEqual(['create']);
     expect(offered('svc city create alpha --pro')).toEqual(['--provider']);
     expect(offered('svc --api x events --fo')).toEqual(['--follow']);
+    expect(offered('svc bead ')).toEqual(expect.arrayContaining(['list', 'ready', 'create', 'dep', 'label', 'claim']));
+    expect(offered('svc bead dep add al-1 --ty')).toEqual(['--type']);
+    expect(offered('svc sling worker al-1 --rea')).toEqual(['--reassign']);
+    expect(offered('svc mail list --arch')).toEqual(['--archived']);
+    expect(offered('svc mail inbox --arch')).toEqual(['--archived']);
+    for (const noun of ['convoy', 'wait', 'hook']) expect(offered(`svc ${noun} sh`)).toEqual(['show']);
   });
 
   it('knows zsh and fish', async () => {

@@ -1,16 +1,22 @@
 import { Argument, Command, CommanderError } from 'commander';
 import { VERSION } from '../contract/version.js';
+import { addBead } from './beads/bead.command.js';
 import { addCity } from './cities/city.command.js';
 import { pathOf, withCity, withExamples, withTarget } from './command.js';
 import { completionScript, SHELLS, type Shell } from './completion.js';
+import { addConvoy } from './convoys/convoy.command.js';
 import { CliError, oneLine } from './errors.js';
 import { addEvent } from './events/emit.command.js';
 import { addEvents } from './events/events.command.js';
 import { addHealth } from './health.command.js';
+import { addHook } from './hooks/hook.command.js';
 import type { Io } from './io.js';
 import { addKey } from './keys.command.js';
+import { addMail } from './mail/mail.command.js';
 import { addServe } from './serve.command.js';
+import { addSling } from './sling/sling.command.js';
 import { plain } from './table.js';
+import { addWait } from './waits/wait.command.js';
 
 /** The tree of commands. */
 export function buildProgram(io: Io): Command {
@@ -26,12 +32,19 @@ export function buildProgram(io: Io): Command {
     program,
     'svc serve',
     'svc city create alpha --provider loopback',
+    'svc bead create "Fix the login page" --city alpha',
     'svc events --city alpha --follow',
     'eval "$(svc completion bash)"',
   );
   addCity(program, io);
   addEvents(program, io);
   addEvent(program, io);
+  addBead(program, io);
+  addSling(program, io);
+  addConvoy(program, io);
+  addMail(program, io);
+  addHook(program, io);
+  addWait(program, io);
   addKey(program, io);
   addHealth(program, io);
   addServe(program, io);

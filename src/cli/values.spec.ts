@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { age } from './duration.js';
+import { age, moment } from './duration.js';
 import { fakeIo } from './testing/io.js';
 import { durationText, instantOf, numberOf, pairsOf, textOf } from './values.js';
 
@@ -58,6 +58,13 @@ describe('textOf', () => {
     expect(await textOf('body', undefined, undefined, io)).toBeUndefined();
     await expect(textOf('body', 'typed', '-', io)).rejects.toThrow('--body and --body-file are mutually exclusive');
     await expect(textOf('body', undefined, 'b.md', io)).rejects.toThrow('--body-file: cannot read b.md (ENOENT)');
+  });
+});
+
+describe('moment', () => {
+  it('is to the second and says how long ago', () => {
+    expect(moment('2026-03-01T11:48:00.123456+00:00', NOW)).toBe('2026-03-01T11:48:00Z (11m ago)');
+    expect(moment('2026-03-02T12:00:00+02:00', NOW)).toBe('2026-03-02T10:00:00Z');
   });
 });
 

@@ -1,0 +1,88 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { runCli } from './program.js';
+import { fakeIo, type FakeIo } from './testing/io.js';
+import { json, problem, testServer, type Handler, type TestServer } from './testing/server.js';
+
+const bead = (n: number) => ({ id: `al-${n}`, title: `Bead ${n}`, status: 'open', issue_type: 'task', created_at: '2026-01-01T00:00:00Z' });
+
+/** `count` beads in pages as the API makes them. */
+const pages =
+  (count: number): Handler =>
+  (request, response) => {
+    const query = new URL(request.url!, 'http://x').searchParams;
+    const from = Number(query.get('cursor') ?? 0);
+    const to = Math.min(count, from + Number(query.get('limit')));
+    const items = Array.from({ length: to - from }, (_, n) => bead(from + n + 1));
+    json(response, { items, total: count, ...(to < count ? { next_cursor: String(to) } : {}) });
+  };
+
+let server: TestServer;
+afterEach(() => server.close());
+
+async function list(count: number, ...args: string[]): Promise<FakeIo> {
+  server = await testServer({ '/v0/city/alpha/beads': pages(count) });
+  const io = fakeIo({ env: { SVC_API_URL: server.url, SVC_CITY: 'alpha' } });
+  expect(await runCli(['bead', 'list', ...args], io)).toBe(0);
+  return io;
+}
+const lines = (io: FakeIo): number => io.stdout.split('\n').length - 1;
+const limits = (): (string | null)[] => server.requests.map((r) => new URL(r.line.split(' ')[1]!, 'http://x').searchParams.get('limit'));
+
+describe('a list', () => {
+  it('shows 50 and says how many there are', async () => {
+    const io = await list(120);
+    expect([lines(io), limits()]).toEqual([51, ['50']]);
+    expect(io.stderr).toBe('svc bead list: 50 of 120 beads shown; --limit 0 shows all\n');
+  });
+
+  it('says nothing when the limit is all there is', async () => {
+    const io = await list(50);
+    expect([lines(io), io.stderr]).toEqual([51, '']);
+  });
+
+  it('walks the pages up to the limit', async () => {
+    const io = await list(2_000, '--limit', '1200', '--json');
+    expect([lines(io), limits()]).toEqual([1_200, ['500', '500', '200']]);
+    expect(io.stderr).toContain('1200 of 2000 beads shown');
+  });
+
+  it('walks to the end with --limit 0', async () => {
+    const io = await list(1_001, '--limit', '0');
+    expect([lines(io), limits(), io.stderr]).toEqual([1_002, ['500', '500', '500'], '']);
+  });
+
+  it('is one JSON object a line, unchanged, with --json', async () => {
+    const io = await list(2, '--json');
+    expect(io.stdout).toBe(`${JSON.stringify(bead(1))}\n${JSON.stringify(bead(2))}\n`);
+  });
+
+  it('that is empty is told on stderr, and not at all to a program', async () => {
+    const io = await list(0);
+    expect([io.stdout, io.stderr]).toEqual(['', expect.stringMatching(/^no beads match/)]);
+    await server.close();
+    const quiet = await list(0, '--json');
+    expect([quiet.stdout, quiet.stderr]).toEqual(['', '']);
+  });
+
+  it('hands its filters to the server', async () => {
+    await list(1, '--metadata', 'a=b', '--metadata', 'c', '--no-blocked', '--priority', '0', '--text', 'x y', '--all');
+    const query = new URL(server.requests[0]!.line.split(' ')[1]!, 'http://x').searchParams;
+    expect([query.getAll('metadata'), query.get('blocked'), query.get('priority'), query.get('text'), query.get('all')]).toEqual([
+      ['a=b', 'c'],
+      'false',
+      '0',
+      'x y',
+      'true',
+    ]);
+  });
+
+  it('ends with the refusal of a later page', async () => {
+    server = await testServer({
+      '/v0/city/alpha/beads': (request, response, nth) =>
+        nth === 1 ? pages(900)(request, response, nth) : problem(response, 503, 'unavailable: try again'),
+    });
+    const io = fakeIo({ env: { SVC_API_URL: server.url, SVC_CITY: 'alpha' } });
+    expect(await runCli(['bead', 'list', '--limit', '0'], io)).toBe(1);
+    expect([io.stdout, io.stderr]).toEqual(['', 'svc bead list: unavailable: try again\n']);
+  });
+});

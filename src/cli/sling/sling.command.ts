@@ -1,0 +1,108 @@
+import { Option, type Command } from 'commander';
+import { ask, type Schemas } from '../api.js';
+import { cityCommand, cityContextOf, keyHeader, printJson, withExamples, withKey, type CityContext } from '../command.js';
+import { CliError } from '../errors.js';
+import { hinted } from '../identity.js';
+import type { Io } from '../io.js';
+import { plain, table } from '../table.js';
+import { defined } from '../values.js';
+
+interface Flags {
+  /** False for `--no-convoy`. */
+  readonly convoy?: string | false;
+  readonly rig?: string;
+  readonly force?: boolean;
+  readonly reassign?: boolean;
+  readonly owned?: boolean;
+  readonly merge?: 'direct' | 'mr' | 'local';
+  readonly dryRun?: boolean;
+  readonly atomic?: boolean;
+  readonly idempotencyKey?: string;
+  readonly json?: boolean;
+}
+
+export function addSling(program: Command, io: Io): void {
+  const sling = cityCommand(program, 'sling', 'send beads to an agent or a pool')
+    .argument('<target>', 'the agent or pool')
+    .argument('[bead...]', 'the beads')
+    .option('--convoy <id>', 'send the open members of this convoy instead')
+    .option('--no-convoy', 'make no convoy that follows the bead')
+    .option('--owned', 'the convoy never closes by itself')
+    .option('--rig <rig>', 'the rig in which a short target is looked up')
+    .addOption(new Option('--merge <how>', 'how the work is merged').choices(['direct', 'mr', 'local']))
+    .option('--reassign', 'take it from whoever has it')
+    .option('--force', 'also when it is owned, routed elsewhere, blocked, deferred or of another rig')
+    .option('--atomic', 'of several beads all or none')
+    .option('--dry-run', 'only tell what would happen')
+    .option('--json', 'print the answer as one JSON line');
+  withKey(sling);
+  withExamples(
+    sling,
+    'svc sling worker al-12',
+    'svc sling worker al-12 al-13 al-14 --atomic',
+    'svc sling worker --convoy al-20 --merge mr',
+    'svc sling worker al-12 --dry-run',
+  );
+  sling.action(async (target: string, beads: string[], _options, action: Command) => {
+    const context = await cityContextOf<Flags>(action, io);
+    const { convoy, atomic } = context.flags;
+    if (beads.length > 0 === (typeof convoy === 'string')) throw new CliError('name either beads or a convoy with --convoy');
+    if (typeof convoy === 'string') return slingMany(context, target, { convoy });
+    return beads.length === 1 && atomic !== true ? slingOne(context, target, beads[0]!) : slingMany(context, target, { beads });
+  });
+}
+
+const optionsOf = ({
+  convoy,
+  rig,
+  force,
+  reassign,
+  owned,
+  merge,
+  dryRun,
+}: Flags): Partial<Omit<Schemas['SlingInputBody'], 'target' | 'bead'>> =>
+  defined({ rig, force, reassign, owned, merge, no_convoy: convoy === false ? true : undefined, dry_run: dryRun });
+
+async function slingOne({ api, city, flags, io, path }: CityContext<Flags>, target: string, bead: string): Promise<void> {
+  const params = { path: { cityName: city }, header: keyHeader(flags) };
+  const body = { target, bead, ...optionsOf(flags) };
+  const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/sling', { params, body, signal })).catch(
+    hinted(409, `see \`svc bead show ${bead}\``),
+  );
+  for (const warning of data.warnings) io.err(`${path}: warning: ${plain(warning)}\n`);
+  if (flags.json === true) return printJson(io, data);
+  const convoy = data.convoy_id === undefined ? '' : ` (convoy ${data.convoy_id})`;
+  if (data.status === 'would_sling') {
+    await io.out(data.changed ? `${bead} would be slung to ${data.target}${convoy}\n` : `${bead} is slung to ${data.target} already\n`);
+    return io.out(eventLines(data.events));
+  }
+  return io.out(data.changed ? `${bead} is slung to ${data.target}${convoy}\n` : `${bead} was slung to ${data.target} already${convoy}\n`);
+}
+
+async function slingMany(
+  { api, city, flags, io, path }: CityContext<Flags>,
+  target: string,
+  what: { convoy: string } | { beads: string[] },
+): Promise<void> {
+  const params = { path: { cityName: city }, header: keyHeader(flags) };
+  const body = { target, ...what, ...optionsOf(flags), ...defined({ atomic: flags.atomic }) };
+  const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/sling/batch', { params, body, signal }));
+  const results = data.results;
+  for (const warning of results.flatMap((result) => result.warnings ?? [])) io.err(`${path}: warning: ${plain(warning)}\n`);
+  if (flags.json === true) await printJson(io, data);
+  else {
+    const rows = results.map((r) => [r.bead, wordOf(r), r.convoy_id ?? '', r.detail ?? '']);
+    await io.out(table(['BEAD', 'RESULT', 'CONVOY', 'WHY'], rows, io.width));
+    await io.out(eventLines(data.events));
+  }
+  if (data.refused > 0) throw new CliError(`${data.refused} of ${results.length} refused`);
+}
+
+function wordOf(result: Schemas['SlingBatchResult']): string {
+  if (result.status === 'skipped') return 'skipped, closed';
+  if (result.status === 'would_sling') return result.changed === false ? 'unchanged' : 'would be slung';
+  return result.status === 'slung' && result.changed === false ? 'unchanged' : result.status;
+}
+
+const eventLines = (events: readonly Schemas['SlingEvent'][] | undefined): string =>
+  (events ?? []).map(({ type, subject }) => `  ${plain(`${type} ${subject}`)}\n`).join('');
