@@ -4,8 +4,8 @@ import { Db } from '../../platform/database/database.js';
 import { Transactions } from '../../platform/database/transactions.js';
 import { EventLog } from '../../platform/event-log/event-log.js';
 import { Lifecycle } from '../../platform/health/lifecycle.js';
+import { repeat } from '../../platform/health/repeat.js';
 import { AppLogger } from '../../platform/logging/logger.js';
-import { sleep } from '../../platform/time/clock.js';
 import { CityBringUp, CityLost } from './city-bringup.js';
 import { CityStateRepository, type FailedCity, type Failure, type HeldCity } from './city-state.repository.js';
 import { configHash } from './config/city-files.js';
@@ -21,9 +21,6 @@ const AT_ONCE = 4;
  */
 @Injectable()
 export class CityKeeper implements OnApplicationBootstrap {
-  readonly #stop = new AbortController();
-  #loop: Promise<void> = Promise.resolve();
-
   constructor(
     private readonly config: AppConfig,
     private readonly state: CityStateRepository,
@@ -36,47 +33,31 @@ export class CityKeeper implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.#loop = this.#run();
-    this.lifecycle.onStop('worker', 'city keeper', () => {
-      this.#stop.abort();
-      return this.#loop;
-    });
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stop;
-    while (!signal.aborted) {
-      try {
-        await this.tick();
-      } catch (error) {
-        this.log.warn({ err: error }, 'waiting cities could not be looked at');
-      }
-      await sleep(TICK_MS, signal);
-    }
+    repeat(this.lifecycle, this.log, { name: 'waiting cities', everyMs: TICK_MS, work: (signal) => this.#tick(signal) });
   }
 
   /** One look at the waiting cities. */
-  async tick(): Promise<void> {
+  async #tick(signal: AbortSignal): Promise<void> {
     const waiting = await this.state.waiting(this.db, BATCH);
     const next = waiting.values();
     const work = async (): Promise<void> => {
       for (const city of next) {
-        if (this.#stop.signal.aborted) return;
-        await this.#look(city);
+        if (signal.aborted) return;
+        await this.#look(city, signal);
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
   }
 
-  async #look(city: FailedCity): Promise<void> {
+  async #look(city: FailedCity, signal: AbortSignal): Promise<void> {
     if (!city.due && (await configHash(city.dir)) === city.config_hash) return;
     const held = await this.transactions.run((tx) => this.state.takeForRetry(tx, city.id, this.config.processId));
-    if (held !== undefined) await this.#retry(held);
+    if (held !== undefined) await this.#retry(held, signal);
   }
 
-  async #retry(held: HeldCity): Promise<void> {
+  async #retry(held: HeldCity, signal: AbortSignal): Promise<void> {
     try {
-      const result = await this.bringUp.run(held, () => Promise.resolve(this.#stop.signal.throwIfAborted()));
+      const result = await this.bringUp.run(held, () => Promise.resolve(signal.throwIfAborted()));
       if ('failure' in result) await this.#failed(held, result.failure);
       else {
         await this.transactions.run(async (tx) => this.eventLog.append(tx, await this.bringUp.succeed(tx, held, result.found)), {
@@ -85,7 +66,7 @@ export class CityKeeper implements OnApplicationBootstrap {
         this.log.info({ city: held.name }, 'a city that had failed came up');
       }
     } catch (error) {
-      if (error instanceof CityLost || this.#stop.signal.aborted) return;
+      if (error instanceof CityLost || signal.aborted) return;
       this.log.warn({ err: error, city: held.name }, 'a retry broke off');
       const failure: Failure = {
         code: 'internal_error',
