@@ -10,6 +10,7 @@ import { hands, slings, type Slings } from './testing/slings.js';
 /** SVC_SLING_RUNS and SVC_SLING_SEED go deeper by hand; a failure prints its seed. */
 const RUNS = Number(process.env.SVC_SLING_RUNS ?? 50);
 const SEED = Number(process.env.SVC_SLING_SEED ?? 20261121);
+const LIMIT_MS = 60_000 + RUNS * 2_000;
 const BEADS = 5;
 
 let realm: WorkRealm;
@@ -122,28 +123,36 @@ async function agrees(rehearse: () => Promise<Outcome>, perform: () => Promise<O
 }
 
 describe('a dry run', () => {
-  it('of a sling leaves everything as it was and says what the real run then does', async () => {
-    const law = fc.asyncProperty(world, asked, async (given, ask) => {
-      const body = bodyOf(orderOf(given, ask), await make(given));
-      await agrees(
-        () => outcome(() => service.sling({ ...body, dry_run: true })),
-        () => outcome(() => service.sling(body)),
-      );
-    });
-    await fc.assert(law, { numRuns: RUNS, seed: SEED });
-    for (const kind of Object.values(seen)) expect(kind).toBeGreaterThan(0);
-  }, 120_000);
+  it(
+    'of a sling leaves everything as it was and says what the real run then does',
+    async () => {
+      const law = fc.asyncProperty(world, asked, async (given, ask) => {
+        const body = bodyOf(orderOf(given, ask), await make(given));
+        await agrees(
+          () => outcome(() => service.sling({ ...body, dry_run: true })),
+          () => outcome(() => service.sling(body)),
+        );
+      });
+      await fc.assert(law, { numRuns: RUNS, seed: SEED });
+      for (const kind of Object.values(seen)) expect(kind).toBeGreaterThan(0);
+    },
+    LIMIT_MS,
+  );
 
-  it('of a batch does too, each for itself or all or none', async () => {
-    const law = fc.asyncProperty(world, asked, some(undefined, true), fc.option(place), async (given, ask, atomic, convoy) => {
-      const ids = await make(given);
-      const subject = convoy === null ? { beads: ids } : { convoy: ids[convoy]! };
-      const body: SlingBatchInputBody = { ...optionsOf(orderOf(given, ask)), ...subject, atomic };
-      await agrees(
-        () => outcome(() => service.batch({ ...body, dry_run: true })),
-        () => outcome(() => service.batch(body)),
-      );
-    });
-    await fc.assert(law, { numRuns: RUNS, seed: SEED });
-  }, 120_000);
+  it(
+    'of a batch does too, each for itself or all or none',
+    async () => {
+      const law = fc.asyncProperty(world, asked, some(undefined, true), fc.option(place), async (given, ask, atomic, convoy) => {
+        const ids = await make(given);
+        const subject = convoy === null ? { beads: ids } : { convoy: ids[convoy]! };
+        const body: SlingBatchInputBody = { ...optionsOf(orderOf(given, ask)), ...subject, atomic };
+        await agrees(
+          () => outcome(() => service.batch({ ...body, dry_run: true })),
+          () => outcome(() => service.batch(body)),
+        );
+      });
+      await fc.assert(law, { numRuns: RUNS, seed: SEED });
+    },
+    LIMIT_MS,
+  );
 });
