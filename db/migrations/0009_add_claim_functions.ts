@@ -129,7 +129,7 @@ const CLAIM_WORK = `
         from jsonb_array_elements(p_items) with ordinality e
       ) i
       left join lateral claimant(v_stream, i.v ->> 'agent') c on true
-      order by i.v ? 'bead' desc, c.route, i.n;
+      order by i.v ? 'bead' desc, case when not i.v ? 'bead' then c.route end, i.n;
     v_item record;
     v_seen beads;
     v_taken record;
