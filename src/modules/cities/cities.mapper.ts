@@ -45,7 +45,7 @@ export function toHealth(row: RunningCityRow): HealthOutputBody {
   return { status: 'ok', version: VERSION, city: row.name, uptime_sec: row.uptime };
 }
 
-/** Counts of what a city has: agents and rigs of its config, and its unfinished work. It has no sessions or mail of which something could be counted. */
+/** Counts of what a city has: agents and rigs of its config, its unfinished work and its mail. It has no sessions of which something could be counted. */
 export function toStatus(row: StatusRow, lite: boolean): StatusBody {
   const suspended = isSuspended(row);
   return {
@@ -60,7 +60,7 @@ export function toStatus(row: StatusRow, lite: boolean): StatusBody {
     agents: { total: row.agent_count, running: 0, suspended: suspended ? row.agent_count : 0, quarantined: 0 },
     rigs: { total: row.rig_count, suspended: suspended ? row.rig_count : 0 },
     work: { in_progress: row.in_progress, ready: row.ready, open: row.open },
-    mail: { unread: 0, total: 0 },
+    mail: { unread: row.unread, total: row.mail },
     ...(lite ? {} : { session_counts_detail: { active: 0, suspended: 0 } }),
   };
 }

@@ -38,14 +38,14 @@ export type RunningCityRow = Pick<
 const RUNNING_COLUMNS = `c.name, c.dir, c.provider, c.suspended, c.suspended_on_start, c.session_template, c.agent_count, c.rig_count,
   floor(date_part('epoch', now() - coalesce(c.started_at, now()))) as uptime`;
 
-/** What the status of a city shows: beside its own row, the head of its log and its unfinished beads. */
-export type StatusRow = RunningCityRow & Readonly<Record<'head' | 'open' | 'in_progress' | 'ready', number>>;
+/** What the status of a city shows: beside its own row, the head of its log, its unfinished beads and its mail. */
+export type StatusRow = RunningCityRow & Readonly<Record<'head' | 'open' | 'in_progress' | 'ready' | 'mail' | 'unread', number>>;
 
-const WORK_COUNTS = `cross join lateral (
+const COUNTS = `cross join lateral (
     select count(*) filter (where b.status = 'open') as open, count(*) filter (where b.status = 'in_progress') as in_progress,
       (select count(*) from beads b where b.stream_id = c.stream_id and bead_is_ready(b)) as ready
     from beads b where b.stream_id = c.stream_id and b.status <> 'closed'
-  ) w`;
+  ) w cross join lateral mail_counts(c.stream_id) m`;
 
 /** All SQL about registered cities that answers requests. The reconciler's is in `city-state.repository.ts`. */
 @Injectable()
@@ -90,12 +90,12 @@ export class CitiesRepository {
     return rows[0];
   }
 
-  /** The same with the head of its stream and, when asked, the counts of its work, in one snapshot. */
+  /** The same with the head of its stream and, when asked, the counts of its work and mail, in one snapshot. */
   async loadRunningAtHead(name: string, counted: boolean): Promise<StatusRow | undefined> {
     const { rows } = await this.pool.query<StatusRow>({
       name: counted ? 'city-running-counted' : 'city-running-at-head',
-      text: `select ${RUNNING_COLUMNS}, s.head, ${counted ? 'w.*' : '0 as open, 0 as in_progress, 0 as ready'}
-        from cities c join event_streams s on s.id = c.stream_id ${counted ? WORK_COUNTS : ''} where c.name = $1 and c.running`,
+      text: `select ${RUNNING_COLUMNS}, s.head, ${counted ? 'w.*, m.total as mail, m.unread' : '0 as open, 0 as in_progress, 0 as ready, 0 as mail, 0 as unread'}
+        from cities c join event_streams s on s.id = c.stream_id ${counted ? COUNTS : ''} where c.name = $1 and c.running`,
       values: [name],
     });
     return rows[0];

@@ -32,6 +32,11 @@ export class MailAddresses {
     return [...found.values()];
   }
 
+  /** The mailbox of `text` if it names exactly one. */
+  async recipientIfKnown(tx: Tx, city: CityScope, text: string, rig: string): Promise<Recipient | undefined> {
+    return this.#known(city, text, rig, tx);
+  }
+
   /** Every agent and named session that is there. */
   async everybody(tx: Tx, city: CityScope): Promise<Recipient[]> {
     return (await this.roster.agents(city.streamId, tx)).map(({ name }) => agent(name));

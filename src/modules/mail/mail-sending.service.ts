@@ -113,6 +113,15 @@ export class MailSendingService {
     });
   }
 
+  /** Sends a notice in a transaction on the city's work; false when `to` names nobody, or several. */
+  async notify(work: Work, to: string, notice: { rig: string; subject: string; body: string }): Promise<boolean> {
+    const recipient = await this.addresses.recipientIfKnown(work.tx, work.city, to, notice.rig);
+    if (recipient === undefined) return false;
+    const sender = { principal: undefined, shown: work.actor };
+    await this.#deliver(work, MailSent, [{ ...notice, thread: newThread(), sender, recipient }]);
+    return true;
+  }
+
   /** With a key, only the first time; a repeat gets the first answer whatever has become of its message. */
   #once<T>(
     city: CityScope,

@@ -5,7 +5,7 @@ import { EventLog } from '../../platform/event-log/event-log.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { closeBereftConvoys, closeConvoys } from './convoy-closing.js';
 import { failWaits, satisfyWaits } from './wait-satisfaction.js';
-import { Work, type Reactions } from './work.js';
+import { Work, type ClosedReaction, type Reactions } from './work.js';
 import { WorkRepository } from './work.repository.js';
 
 export interface Done<T> {
@@ -14,16 +14,21 @@ export interface Done<T> {
   readonly index: number;
 }
 
-const REACTIONS: Reactions = { closed: [closeConvoys, satisfyWaits], removed: [closeBereftConvoys, failWaits] };
-
 /** Opens transactions on a city's work: one writer at a time a city, events last. */
 @Injectable()
 export class WorkService {
+  readonly #reactions = { closed: [closeConvoys, satisfyWaits], removed: [closeBereftConvoys, failWaits] } satisfies Reactions;
+
   constructor(
     private readonly transactions: Transactions,
     private readonly eventLog: EventLog,
     private readonly repository: WorkRepository,
   ) {}
+
+  /** Adds a reaction of another family to every bead that closes. */
+  onClosed(reaction: ClosedReaction): void {
+    this.#reactions.closed.push(reaction);
+  }
 
   /**
    * Runs `body` alone in the city, then appends the events of what it changed. A refusal undoes everything.
@@ -35,7 +40,7 @@ export class WorkService {
       async (tx) => {
         if (!(await this.repository.begin(tx, city.streamId)))
           throw problem('city_not_found', `city not found or not running: ${city.name}`);
-        const work = new Work(tx, city, actor, this.repository, REACTIONS);
+        const work = new Work(tx, city, actor, this.repository, this.#reactions);
         const value = await body(work);
         const appended = await this.eventLog.append(tx, work.events());
         const index = appended.at(-1)?.seq ?? (await this.repository.head(tx, city.streamId));
