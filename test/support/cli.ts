@@ -1,5 +1,6 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
 import { tmpdir } from 'node:os';
+import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -21,6 +22,8 @@ export interface CliProcess {
 export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** What stdin holds; without it stdin is empty. */
+  readonly input?: string;
 }
 
 /** `svc …` as a process of its own, from the sources, with an environment that holds nothing else of ours. */
@@ -29,8 +32,9 @@ export function spawnSvc(args: readonly string[], options: CliOptions = {}): Cli
   const child = spawn(process.execPath, ['--import', `${root}scripts/typescript.mjs`, `${root}src/cli/main.ts`, ...args], {
     cwd: options.cwd ?? tmpdir(),
     env: { ...inherited, ...options.env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+    stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+  }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
+  child.stdin?.end(options.input);
   running.add(child);
   child.once('close', () => running.delete(child));
   let stdout = '';

@@ -93,7 +93,7 @@ function addClaim(hook: Command, io: Io): void {
     const params = { path: { cityName: city }, header: MUTATION };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/hook/claim', { params, body, signal }));
     if (flags.json === true) return printJson(io, data);
-    if (data.action === 'drain') return io.err(`no work for ${plain(agent)} (${plain(data.reason)})\n`);
+    if (data.action === 'drain') return io.err(`no work for ${plain(agent)}\n`);
     const until = data.lease_until === undefined ? '' : ` until ${moment(data.lease_until)}`;
     io.err(`${plain(data.bead?.title ?? '')}: yours${until}, fence ${data.fence}\n`);
     return io.out(`${data.bead_id}\n`);
