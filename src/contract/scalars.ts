@@ -10,7 +10,7 @@ export const dateTime = z.iso.datetime({ offset: true });
 /** A time that can be stored: RFC 3339 within the years 1 to 9999, whatever its offset. */
 export const instant = dateTime.refine((value) => {
   const year = new Date(value).getUTCFullYear();
-  return year >= 1 && year <= 9999;
+  return !(year < 1 || year > 9999);
 }, 'must lie in the years 1 to 9999');
 
 /** Any text that can be stored: no NUL, no half of a surrogate pair. */
