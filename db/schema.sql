@@ -86,6 +86,7 @@ create table beads (
   constraint beads_status_check CHECK (status = ANY (ARRAY['open'::text, 'in_progress'::text, 'closed'::text]))
 );
 CREATE INDEX beads_assignee_idx ON public.beads USING btree (stream_id, assignee, created_at DESC, id DESC) WHERE (assignee IS NOT NULL);
+CREATE INDEX beads_convoys_idx ON public.beads USING btree (stream_id, created_at DESC, id DESC) INCLUDE (status, rig) WHERE (issue_type = 'convoy'::text);
 CREATE INDEX beads_lease_until_idx ON public.beads USING btree (lease_until) WHERE (lease_until IS NOT NULL);
 CREATE INDEX beads_listed_idx ON public.beads USING btree (stream_id, created_at DESC, id DESC);
 CREATE INDEX beads_offered_idx ON public.beads USING btree (stream_id, routed_to, created_at, id) WHERE ((status = 'open'::text) AND workable AND (open_blockers = 0) AND (assignee IS NULL) AND (routed_to IS NOT NULL) AND (issue_type <> 'epic'::text) AND (NOT is_held(labels)));
@@ -259,10 +260,10 @@ create table messages (
   constraint messages_check CHECK ((archived_at IS NULL) = (archived_as IS NULL)),
   constraint messages_priority_check CHECK (priority >= 0 AND priority <= 4)
 );
-CREATE INDEX messages_archive_idx ON public.messages USING btree (stream_id, created_at DESC, id DESC) WHERE (archived_at IS NOT NULL);
+CREATE INDEX messages_archive_idx ON public.messages USING btree (stream_id, created_at DESC, id DESC) WHERE ((archived_at IS NOT NULL) AND (archived_as <> 'deleted'::text));
 CREATE INDEX messages_archived_at_idx ON public.messages USING btree (archived_at) WHERE (archived_at IS NOT NULL);
-CREATE INDEX messages_mailbox_idx ON public.messages USING btree (stream_id, principal, created_at DESC, id DESC) WHERE (archived_at IS NULL);
-CREATE INDEX messages_open_idx ON public.messages USING btree (stream_id, created_at DESC, id DESC) WHERE (archived_at IS NULL);
+CREATE INDEX messages_mailbox_idx ON public.messages USING btree (stream_id, principal, created_at DESC, id DESC) INCLUDE (read_at) WHERE (archived_at IS NULL);
+CREATE INDEX messages_open_idx ON public.messages USING btree (stream_id, created_at DESC, id DESC) INCLUDE (read_at) WHERE (archived_at IS NULL);
 CREATE INDEX messages_read_idx ON public.messages USING btree (stream_id, read_at) WHERE ((archived_at IS NULL) AND (read_at IS NOT NULL));
 CREATE INDEX messages_thread_idx ON public.messages USING btree (stream_id, thread_id, created_at, id);
 
@@ -497,7 +498,7 @@ AS $function$
         from jsonb_array_elements(p_items) with ordinality e
       ) i
       left join lateral claimant(v_stream, i.v ->> 'agent') c on true
-      order by i.v ? 'bead' desc, c.route, i.n;
+      order by i.v ? 'bead' desc, case when not i.v ? 'bead' then c.route end, i.n;
     v_item record;
     v_seen beads;
     v_taken record;
@@ -516,7 +517,8 @@ AS $function$
     v_ids text[];
     v_revisions bigint[];
     v_names text[];
-    v_owners text[];
+    v_fresh boolean[];
+    v_was text[];
     v_leases integer[];
     v_stamps jsonb[];
     v_all text[];
@@ -533,7 +535,7 @@ AS $function$
     open v_items;
     fetch v_items into v_item;
     while v_item.n is not null loop
-      v_ords := '{}'; v_ids := '{}'; v_revisions := '{}'; v_names := '{}'; v_owners := '{}'; v_leases := '{}'; v_stamps := '{}';
+      v_ords := '{}'; v_ids := '{}'; v_revisions := '{}'; v_names := '{}'; v_fresh := '{}'; v_was := '{}'; v_leases := '{}'; v_stamps := '{}';
       v_all := '{}'; v_bare := '{}'; v_sessions := '{}'; v_grouped := false;
       loop
         ord := v_item.n;
@@ -602,7 +604,8 @@ AS $function$
           v_ids := array_append(v_ids, v_seen.id);
           v_revisions := array_append(v_revisions, v_seen.revision);
           v_names := array_append(v_names, v_item.name);
-          v_owners := array_append(v_owners, case when v_seen.status = 'in_progress' then v_seen.assignee end);
+          v_fresh := array_append(v_fresh, v_seen.status = 'open' or v_seen.assignee is null);
+          v_was := array_append(v_was, v_seen.assignee);
           v_leases := array_append(v_leases, (v_item.v ->> 'lease_ms')::integer);
           v_stamps := array_append(v_stamps, v_item.stamps);
           v_all := v_all || v_item.me;
@@ -620,17 +623,17 @@ AS $function$
         with taken as (
           update beads b set
             status = 'in_progress',
-            assignee = coalesce(t.owner, t.name),
-            claim_fence = b.claim_fence + (t.owner is null)::integer,
+            assignee = case when t.fresh then t.name else b.assignee end,
+            claim_fence = b.claim_fence + t.fresh::integer,
             lease_ms = t.lease_ms,
             lease_until = clock_timestamp() + t.lease_ms * interval '1 millisecond',
             metadata = b.metadata || t.stamps,
-            revision = b.revision + (t.owner is null or not b.metadata @> t.stamps)::integer,
-            updated_at = case when t.owner is null or not b.metadata @> t.stamps then clock_timestamp() else b.updated_at end
-          from unnest(v_ords, v_ids, v_revisions, v_names, v_owners, v_leases, v_stamps)
-            with ordinality t(n, id, revision, name, owner, lease_ms, stamps, place)
+            revision = b.revision + (t.fresh or not b.metadata @> t.stamps)::integer,
+            updated_at = case when t.fresh or not b.metadata @> t.stamps then clock_timestamp() else b.updated_at end
+          from unnest(v_ords, v_ids, v_revisions, v_names, v_fresh, v_was, v_leases, v_stamps)
+            with ordinality t(n, id, revision, name, fresh, was, lease_ms, stamps, place)
           where b.stream_id = v_stream and b.id = t.id and b.revision = t.revision
-          returning t.n, t.place, t.name, t.owner is null as fresh, b.revision > t.revision as changed, b as bead
+          returning t.n, t.place, t.name, t.fresh, t.was, b.revision > t.revision as changed, b as bead
         )
         select k.*, bead_json(k.bead) as json from taken k order by k.place
       loop
@@ -651,7 +654,7 @@ AS $function$
           end loop;
         end if;
         ord := v_taken.n;
-        outcome := case when v_taken.fresh then 'claimed' else 'existing' end;
+        outcome := case when not v_taken.fresh then 'existing' when v_taken.was is null then 'claimed' else 'assigned' end;
         result := json_build_object('bead', v_taken.json, 'fence', (v_taken.bead).claim_fence, 'lease_until', (v_taken.bead).lease_until,
           'lease_ms', (v_taken.bead).lease_ms, 'siblings', v_siblings);
         return next;
@@ -661,9 +664,9 @@ AS $function$
       end if;
     end loop;
     select max(a.seq) into head from append_events(to_jsonb(v_events)) a;
-    if head is null then select s.head into head from event_streams s where s.id = v_stream; end if;
     ord := -1;
-    outcome := 'head';
+    outcome := case when head is null then 'unmoved' else 'moved' end;
+    if head is null then select s.head into head from event_streams s where s.id = v_stream; end if;
     result := null;
     return next;
   end $function$;
@@ -671,7 +674,7 @@ AS $function$
 CREATE OR REPLACE FUNCTION public.claimant(p_stream integer, p_text text, OUT name text, OUT route text, OUT me text[])
  RETURNS SETOF record
  LANGUAGE plpgsql
- STABLE
+ STABLE ROWS 1
 AS $function$
     declare
       v_slot text := '';
