@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { GroupCommitter } from '../../platform/database/group-committer.js';
 import { MovedStreams } from '../../platform/event-log/moved.js';
+import { Failpoints } from '../../platform/failpoints/failpoints.js';
 import { Metrics } from '../../platform/health/metrics.js';
 import { ClaimsRepository, type ClaimItem, type Decided } from './claims.repository.js';
 
@@ -13,6 +14,7 @@ export class ClaimCommitter extends GroupCommitter<Decided | undefined> {
   constructor(
     private readonly repository: ClaimsRepository,
     private readonly moved: MovedStreams,
+    private readonly failpoints: Failpoints,
     metrics: Metrics,
   ) {
     super();
@@ -30,7 +32,9 @@ export class ClaimCommitter extends GroupCommitter<Decided | undefined> {
 
   protected async flush(city: string, texts: readonly string[]): Promise<(Decided | undefined)[]> {
     this.#sizes.observe(texts.length);
+    await this.failpoints.hit('claim.before_flush');
     const batch = await this.repository.claim(city, texts);
+    await this.failpoints.hit('claim.after_flush');
     if (batch?.moved === true) this.moved.mark([{ stream: city, head: batch.decided[0]!.index }]);
     return texts.map((_, i) => batch?.decided[i]);
   }

@@ -46,6 +46,8 @@ export const FAILPOINTS = [
   'emit.after_flush',
   'bead.before_flush',
   'bead.after_flush',
+  'claim.before_flush',
+  'claim.after_flush',
   'stream.after_headers',
   'stream.before_first_frame',
 ] as const;

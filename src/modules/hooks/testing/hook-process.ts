@@ -30,7 +30,7 @@ export function hookProcess(realm: WorkRealm, { pool = realm.pool, work = realm.
     batches.push(items.length);
     return flush(city, items);
   };
-  const committer = new ClaimCommitter(repository, streams, new Metrics());
+  const committer = new ClaimCommitter(repository, streams, realm.failpoints, new Metrics());
   const db = createDb(pool);
   const claims = new ClaimsService(committer, repository, work, new RosterService(new RosterRepository(db)));
   const hooks = new HooksService(new HooksRepository(pool), committer);
