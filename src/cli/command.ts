@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Help, type Command, type Option } from 'commander';
 import { connect, MUTATION, type Api } from './api.js';
 import { CliError } from './errors.js';
 import type { Io } from './io.js';
@@ -66,9 +66,17 @@ export async function cityContextOf<T extends object>(command: Command, io: Io):
   return { ...context, city, flags: flagsOf<T>(command), path: pathOf(command) };
 }
 
-/** A command of a family that works in one city. */
+const COMMON = new Set(['api', 'keyFile', 'city']);
+const rank = (option: Option): number => (option.attributeName() === 'help' ? 2 : COMMON.has(option.attributeName()) ? 1 : 0);
+
+/** A command of a family that works in one city. Its help shows its own options before those that all have. */
 export function cityCommand(parent: Command, name: string, about: string): Command {
-  return withCity(withTarget(parent.command(name).description(about)));
+  const command = withCity(withTarget(parent.command(name).description(about)));
+  return command.configureHelp({
+    visibleOptions(of) {
+      return Help.prototype.visibleOptions.call(this, of).sort((a, b) => rank(a) - rank(b));
+    },
+  });
 }
 
 export function withKey(command: Command): Command {

@@ -65,7 +65,7 @@ function addList(bead: Command, io: Io): void {
     'svc bead list',
     'svc bead list --label urgent --no-blocked',
     'svc bead list --status closed --updated-after 24h --json',
-    'svc bead list --metadata gc.routed_to=alpha/worker --limit 0',
+    'svc bead list --metadata gc.routed_to=worker --limit 0',
   );
   command.action(async (_options, action: Command) => {
     const context = await cityContextOf<Filters>(action, io);
