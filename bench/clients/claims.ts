@@ -3,6 +3,7 @@ import { ClaimCommitter } from '../../src/modules/hooks/claim-committer.js';
 import { ClaimsRepository } from '../../src/modules/hooks/claims.repository.js';
 import { createPool } from '../../src/platform/database/database.js';
 import { MovedStreams } from '../../src/platform/event-log/moved.js';
+import { Failpoints } from '../../src/platform/failpoints/failpoints.js';
 import { Metrics } from '../../src/platform/health/metrics.js';
 import { withClient } from '../lib/database.js';
 import { serve } from '../lib/rpc.js';
@@ -25,7 +26,7 @@ let slot = 0;
 /** Every claim is a worker of the pool's that has nothing yet: a claim, its event, the lease and the fence. */
 async function ours({ url, workers, take, city }: Taking & { city: string }): Promise<Taken> {
   const pool = createPool(url);
-  const committer = new ClaimCommitter(new ClaimsRepository(pool), new MovedStreams(), new Metrics());
+  const committer = new ClaimCommitter(new ClaimsRepository(pool), new MovedStreams(), new Failpoints(), new Metrics());
   let left = take;
   const started = performance.now();
   const work = async (): Promise<void> => {

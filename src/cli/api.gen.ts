@@ -423,7 +423,7 @@ export interface paths {
         put?: never;
         /**
          * Create a bead
-         * @description A new bead is open. Without a `rig` it is the city’s own. `assignee` becomes the canonical name of the agent that it addresses; any other text stays as it is. `defer_until` keeps the bead from being ready; `9999-12-31T23:59:59Z` means indefinitely.
+         * @description A new bead is open. Without a `rig` it is the city’s own. `assignee` becomes the canonical name of the agent that it addresses; any other text stays as it is. `defer_until` keeps the bead from being ready; `9999-12-31T23:59:59Z` means indefinitely. `needs` are its dependencies, `<id>` or `<type>:<id>`.
          */
         post: operations["create-bead"];
         delete?: never;
@@ -1448,6 +1448,7 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+            needs?: string[] | null;
             parent?: string;
             /** Format: int64 */
             priority?: number;

@@ -9,15 +9,20 @@ import { RosterRepository } from '../roster/roster.repository.js';
 import { RosterService } from '../roster/roster.service.js';
 import type { BeadRecord, NewBead } from '../work/bead-record.js';
 import type { WorkService } from '../work/work.service.js';
+import { DependenciesRepository } from '../dependencies/dependencies.repository.js';
+import { DependenciesService } from '../dependencies/dependencies.service.js';
 import { BeadChangesService, type Target } from './bead-changes.service.js';
 import type { BeadUpdateBody } from './beads.schemas.js';
-import { ParentsRepository } from './parents.repository.js';
 
 let realm: WorkRealm;
 let changes: BeadChangesService;
 
 const processOf = (work: WorkService): BeadChangesService =>
-  new BeadChangesService(work, new RosterService(new RosterRepository(realm.db)), new ParentsRepository());
+  new BeadChangesService(
+    work,
+    new RosterService(new RosterRepository(realm.db)),
+    new DependenciesService(new DependenciesRepository(realm.db), work),
+  );
 const create = async (bead: Partial<NewBead> = {}): Promise<string> =>
   (await realm.work.run(realm.city, 'maker', (work) => work.create({ rig: '', title: 'x', ...bead }))).value.id;
 const target = (id: string, expected?: Expected, actor = 'tester'): Target => ({

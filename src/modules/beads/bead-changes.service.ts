@@ -4,11 +4,12 @@ import type { Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
 import type { Expected } from '../../platform/http/if-match.js';
 import type { CityScope } from '../cities/city-scope.js';
+import { formatCycle } from '../dependencies/cycles.js';
+import { DependenciesService } from '../dependencies/dependencies.service.js';
 import { RosterService } from '../roster/roster.service.js';
 import type { BeadChange, BeadRecord } from '../work/bead-record.js';
 import { WorkService } from '../work/work.service.js';
 import type { Work } from '../work/work.js';
-import { ParentsRepository } from './parents.repository.js';
 import type { BeadUpdateBody, RemoveQuery } from './beads.schemas.js';
 
 /** What a write left behind. */
@@ -31,7 +32,7 @@ export class BeadChangesService {
   constructor(
     private readonly work: WorkService,
     private readonly roster: RosterService,
-    private readonly parents: ParentsRepository,
+    private readonly dependencies: DependenciesService,
   ) {}
 
   /**
@@ -126,8 +127,8 @@ export class BeadChangesService {
 
   async #checkParent(work: Work, id: string, parent: string): Promise<void> {
     await work.require(parent);
-    const path = await this.parents.path(work.tx, work.city.streamId, parent, id);
-    if (path !== undefined) throw problem('dependency_cycle', `bead ${id} cannot have the parent ${parent}: ${[id, ...path].join(' → ')}`);
+    const cycle = await this.dependencies.findCycle(work, id, parent, 'tree');
+    if (cycle !== undefined) throw problem('dependency_cycle', `bead ${id} cannot have the parent ${parent}: ${formatCycle(cycle)}`);
   }
 }
 

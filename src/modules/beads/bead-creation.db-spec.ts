@@ -1,13 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { ANYBODY } from '../../contract/principal.js';
-import { createPool, type PgPool } from '../../platform/database/database.js';
+import { createDb, createPool, type PgPool } from '../../platform/database/database.js';
 import { MovedStreams, type Moved } from '../../platform/event-log/moved.js';
 import { Failpoints } from '../../platform/failpoints/failpoints.js';
 import { Metrics } from '../../platform/health/metrics.js';
 import { eventually } from '../../../test/support/sse.js';
 import { workRealm, type WorkRealm } from '../../../test/support/work.js';
 import type { NewBead } from '../work/bead-record.js';
+import { Idempotency } from '../../platform/idempotency/idempotency.js';
+import { IdempotencyRepository } from '../../platform/idempotency/idempotency.repository.js';
+import type { HeadWaiter } from '../../platform/streams/head-waiter.js';
+import { CitiesRepository } from '../cities/cities.repository.js';
+import { CitiesService } from '../cities/cities.service.js';
+import { RosterRepository } from '../roster/roster.repository.js';
+import { RosterService } from '../roster/roster.service.js';
 import { BeadCreationService } from './bead-creation.service.js';
 import { BeadCreateInputBody } from './beads.schemas.js';
 import { CreateCommitter } from './create-committer.js';
@@ -44,7 +51,13 @@ function aProcess(): Process {
   };
   const [failpoints, streams, moved] = [new Failpoints(), new MovedStreams(), [] as Moved[]];
   streams.listen((m) => moved.push(...m));
-  const service = new BeadCreationService(new CreateCommitter(repository, streams, failpoints, new Metrics()));
+  const service = new BeadCreationService(
+    new CreateCommitter(repository, streams, failpoints, new Metrics()),
+    new CitiesService(new CitiesRepository(createDb(pool), pool), realm.transactions, realm.eventLog, {} as HeadWaiter),
+    new RosterService(new RosterRepository(realm.db)),
+    realm.work,
+    new Idempotency(new IdempotencyRepository()),
+  );
   return {
     failpoints,
     moved,
@@ -211,5 +224,40 @@ describe('an Idempotency-Key', () => {
     await expect(create({ title: 'x' }, 'k')).rejects.toMatchObject({ detail: expect.stringMatching(/^unavailable: .*Idempotency-Key/) });
     expect(await aProcess().create({ title: 'x' }, 'k')).toMatchObject({ id: 'al-1' });
     expect(await realm.events()).toHaveLength(1);
+  });
+
+  describe('that need others', () => {
+    it('is one transaction and one event, and waits from the first moment', async () => {
+      const { create } = aProcess();
+      const [a, b] = [await create({ title: 'a' }), await create({ title: 'b' })];
+      const at = (await realm.events()).length;
+      const body = { title: 'c', needs: [a.id, `related:${b.id}`], assignee: 'witness', rig: 'web', defer_until: '2030-01-01T00:00:00Z' };
+      const made = await create(body, 'key-1');
+      expect(JSON.parse(made.json)).toMatchObject({
+        id: 'web-1',
+        assignee: 'web/witness',
+        is_blocked: true,
+        dependencies: [
+          { issue_id: 'web-1', depends_on_id: a.id, type: 'blocks' },
+          { issue_id: 'web-1', depends_on_id: b.id, type: 'related' },
+        ],
+      });
+      expect(await create(body, 'key-1')).toMatchObject({ id: 'web-1' });
+      await expect(create({ ...body, title: 'd' }, 'key-1')).rejects.toMatchObject({ problem: 'idempotency_mismatch' });
+      expect((await realm.events(at)).map((e) => [e.type, e.payload.bead])).toEqual([['bead.created', JSON.parse(made.json)]]);
+    });
+
+    it('is refused whole when one is missing', async () => {
+      const { create } = aProcess();
+      await expect(create({ title: 'c', needs: ['al-99'] })).rejects.toMatchObject({ detail: 'not_found: bead al-99 not found' });
+      await expect(create({ title: 'c', needs: [(await create({ title: 'a' })).id], parent: 'al-99' })).rejects.toMatchObject({
+        problem: 'bead_not_found',
+      });
+      expect((await realm.events()).map((e) => e.subject)).toEqual(['al-1']);
+    });
+
+    it.each(['tracks:al-1', 'a b', ':al-1', 'blocks:'])('takes no %j', (need) => {
+      expect(BeadCreateInputBody.safeParse({ title: 'c', needs: [need] }).success).toBe(false);
+    });
   });
 });

@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { EventLogModule } from '../../platform/event-log/event-log.module.js';
+import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.js';
 import { CitiesModule } from '../cities/cities.module.js';
+import { DependenciesModule } from '../dependencies/dependencies.module.js';
 import { RosterModule } from '../roster/roster.module.js';
 import { WorkModule } from '../work/work.module.js';
 import { BeadChangesService } from './bead-changes.service.js';
@@ -12,12 +14,11 @@ import { BeadsService } from './beads.service.js';
 import { CreateCommitter } from './create-committer.js';
 import { CreateRepository } from './create.repository.js';
 import { LabelsController } from './labels.controller.js';
-import { ParentsRepository } from './parents.repository.js';
 
 /** Beads over HTTP: create, read, lists, changes and labels. Needs the streams room beside it in the root. */
 @Module({
-  imports: [CitiesModule, EventLogModule, RosterModule, WorkModule],
+  imports: [CitiesModule, DependenciesModule, EventLogModule, IdempotencyModule, RosterModule, WorkModule],
   controllers: [BeadsController, BeadController, LabelsController],
-  providers: [BeadChangesService, BeadCreationService, BeadsRepository, BeadsService, CreateCommitter, CreateRepository, ParentsRepository],
+  providers: [BeadChangesService, BeadCreationService, BeadsRepository, BeadsService, CreateCommitter, CreateRepository],
 })
 export class BeadsModule {}

@@ -12,6 +12,12 @@ import {
 import { blockingRead, queryBool, queryEnum, queryFlag, queryInt, queryText } from '../../contract/query.js';
 import { contract } from '../../contract/registry.js';
 import { instant, text } from '../../contract/scalars.js';
+import { NEED } from './needs.js';
+
+/** `<id>`, or `<type>:<id>` for another kind of dependency than `blocks`. */
+const need = text
+  .max(300)
+  .regex(NEED, 'must be an id, or one of blocks, waits-for, conditional-blocks, related, discovered-from with a colon and an id');
 
 export const BeadCreateInputBody = contract(
   'BeadCreateInputBody',
@@ -22,6 +28,8 @@ export const BeadCreateInputBody = contract(
     description: beadDescription.optional(),
     labels: beadLabels.nullable().optional(),
     metadata: beadMetadata.optional(),
+    /** Its dependencies from the first moment: nobody can take it before it waits for them. */
+    needs: z.array(need).max(100).nullable().optional(),
     parent: beadName.optional(),
     priority: beadPriority.optional(),
     rig: beadName.optional(),

@@ -1,0 +1,13 @@
+/** What a new bead depends on, as the create body writes it. */
+export const NEED = /^(?:(?:blocks|waits-for|conditional-blocks|related|discovered-from):)?[^:\s]+$/;
+
+/** The edges that `needs` stand for, by type; `blocks` unless said. */
+export function edgesOf(needs: readonly string[]): Map<string, string[]> {
+  const edges = new Map<string, string[]>();
+  for (const need of needs) {
+    const at = need.indexOf(':');
+    const type = at === -1 ? 'blocks' : need.slice(0, at);
+    edges.set(type, [...(edges.get(type) ?? []), need.slice(at + 1)]);
+  }
+  return edges;
+}
