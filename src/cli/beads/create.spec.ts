@@ -37,53 +37,14 @@ describe('svc bead create', () => {
     expect(server.requests[0]!.headers['idempotency-key']).toBe('k-1');
   });
 
-  it('is not ready for a moment before it waits for its blockers', async () => {
-    const code = await create(
-      {
-        [`${city}/bead/al-1`]: answer,
-        [`${city}/bead/al-2`]: answer,
-        [`${city}/beads`]: answer,
-        [`${city}/bead/al-9/dependencies`]: (_request, response) =>
-          json(response, {
-            issue_id: 'al-9',
-            depends_on_id: 'al-1',
-            type: 'blocks',
-            blocking: true,
-            satisfied: false,
-            status: 'open',
-            title: '',
-          }),
-        [`${city}/bead/al-9`]: (request, response) => json(response, request.method === 'GET' ? made : { status: 'updated' }),
-      },
-      ['--blocked-by', 'al-1', '--blocked-by', 'al-2'],
-    );
-    expect([code, io.stdout]).toEqual([0, 'al-9\n']);
-    expect(sent()).toEqual([
-      [`GET ${city}/bead/al-1`, undefined],
-      [`GET ${city}/bead/al-2`, undefined],
-      [`POST ${city}/beads`, { title: 'Deploy', defer_until: '9999-12-31T23:59:59Z' }],
-      [`POST ${city}/bead/al-9/dependencies`, { depends_on_id: 'al-1', type: 'blocks' }],
-      [`POST ${city}/bead/al-9/dependencies`, { depends_on_id: 'al-2', type: 'blocks' }],
-      [`PATCH ${city}/bead/al-9`, { defer_until: null }],
-      [`GET ${city}/bead/al-9`, undefined],
-    ]);
+  it('names what it waits for, each once', async () => {
+    expect(await create({ [`${city}/beads`]: answer }, ['--blocked-by', 'al-1', '--blocked-by', 'al-2', '--blocked-by', 'al-1'])).toBe(0);
+    expect(sent()).toEqual([[`POST ${city}/beads`, { title: 'Deploy', needs: ['al-1', 'al-2'] }]]);
   });
 
   it('makes nothing when a blocker is not there', async () => {
     const missing: Handler = (_request, response) => problem(response, 404, 'not_found: bead al-1 not found');
-    expect(await create({ [`${city}/bead/al-1`]: missing, [`${city}/beads`]: answer }, ['--blocked-by', 'al-1'])).toBe(1);
-    expect([io.stdout, io.stderr, server.requests.length]).toEqual(['', 'svc bead create: not_found: bead al-1 not found\n', 1]);
-  });
-
-  it('says what is left when a blocker goes meanwhile', async () => {
-    const gone: Handler = (_request, response) => problem(response, 404, 'not_found: bead al-1 not found');
-    const code = await create({ [`${city}/bead/al-1`]: answer, [`${city}/beads`]: answer, [`${city}/bead/al-9/dependencies`]: gone }, [
-      '--blocked-by',
-      'al-1',
-    ]);
-    expect([code, io.stdout]).toEqual([1, '']);
-    expect(io.stderr).toBe(
-      'svc bead create: not_found: bead al-1 not found; bead al-9 is made and stays deferred until you run `svc bead update al-9 --no-defer`\n',
-    );
+    expect(await create({ [`${city}/beads`]: missing }, ['--blocked-by', 'al-1'])).toBe(1);
+    expect([io.stdout, io.stderr]).toEqual(['', 'svc bead create: not_found: bead al-1 not found\n']);
   });
 });
