@@ -35,7 +35,7 @@ export class CitiesReconciler implements OnModuleInit {
     }
     this.operations.registerHandler({
       definition: CityStop as Definition,
-      lock,
+      lock: (tx, name) => this.state.lockWork(tx, name),
       run: (operation, context) => this.#stop(operation, context),
       failed: async (tx, operation) => {
         await this.state.revertStop(tx, operation.input.name);

@@ -114,6 +114,12 @@ export class CitiesRepository {
     return tx.selectFrom('cities').selectAll().where('name', '=', name).forUpdate().executeTakeFirst();
   }
 
+  /** As `lock`, after the writers of the city's work: who removes the row has them all behind him, and no more come. */
+  async lockWork(tx: Tx, name: string): Promise<CityRow | undefined> {
+    await sql`select begin_work(c.stream_id) from cities c where c.name = ${name}`.execute(tx);
+    return this.lock(tx, name);
+  }
+
   async insert(tx: Tx, city: NewCity): Promise<void> {
     await tx
       .insertInto('cities')

@@ -54,7 +54,7 @@ export class CityLifecycleService {
       caller,
       idempotencyRef(caller, name, 'post-v0-city-by-city-name-unregister', key, null),
       async (tx, cursor) => {
-        const city = await this.repository.lock(tx, name);
+        const city = await this.repository.lockWork(tx, name);
         if (city === undefined) throw problem('city_not_found', `city not registered with supervisor: ${name}`);
         const accepted = await this.#operation(tx, CityUnregister, city, cursor);
         await this.repository.delete(tx, city.id);

@@ -52,6 +52,12 @@ export class CityStateRepository {
     await tx.selectFrom('cities').select('id').where('name', '=', name).forUpdate().execute();
   }
 
+  /** As `lock`, after the writers of the city's work: what they have begun is told before the city is told as stopped. */
+  async lockWork(tx: Tx, name: string): Promise<void> {
+    await sql`select begin_work(c.stream_id) from cities c where c.name = ${name}`.execute(tx);
+    await this.lock(tx, name);
+  }
+
   /** Takes one failed city for a retry, unless it is locked, held, stopped or an operation works on it. */
   async takeForRetry(tx: Tx, id: number, owner: string): Promise<HeldCity | undefined> {
     const { rows } = await sql<HeldCity>`
