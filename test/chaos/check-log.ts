@@ -1,3 +1,4 @@
+import { logical } from './attempt.js';
 import type { History, LogRow, Write } from './history.js';
 import type { LogIndex } from './log-index.js';
 import type { Violations } from './violations.js';
@@ -20,11 +21,10 @@ export function checkLog(history: History, log: LogIndex, violations: Violations
     const { message } = parsed(row);
     if (message !== undefined) byMarker.set(message, [...(byMarker.get(message) ?? []), row]);
   }
-  const logical = new Map<string, Write[]>();
-  for (const write of history.writes) if (write.kind === 'emit') logical.set(write.marker, [...(logical.get(write.marker) ?? []), write]);
-  for (const [marker, writes] of logical) emitted(marker, writes, byMarker.get(marker) ?? [], log, violations);
+  const emits = logical(history.writes.filter((write) => write.kind === 'emit'));
+  for (const [marker, writes] of emits) emitted(marker, writes, byMarker.get(marker) ?? [], log, violations);
   answers(history.writes, violations);
-  for (const write of history.writes) {
+  for (const write of [...history.writes, ...history.changes]) {
     const { status = 0, problem } = write;
     if (status >= 500 && status !== 503)
       violations.add('no internal errors', `${write.kind} of ${write.city} was answered ${status}`, write);

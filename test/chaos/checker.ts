@@ -1,6 +1,7 @@
 import { checkConnections } from './check-connections.js';
 import { checkLog } from './check-log.js';
 import { checkOperations } from './check-operations.js';
+import { checkWork } from './check-work.js';
 import { ConnectionCheck, type StreamFacts } from './check-stream.js';
 import type { Connection, History, LogRow, Subscriber, Write } from './history.js';
 import { LogIndex } from './log-index.js';
@@ -16,6 +17,7 @@ export function check(history: History): readonly Violation[] {
   checkLog(history, facts.log, violations);
   checkOperations(history, facts.log, violations);
   checkConnections(history, violations);
+  checkWork(history, facts.log, violations);
   for (const { subscriber, connections } of chains(history)) {
     const checks = connections.map((connection) => new ConnectionCheck(facts, subscriber, connection));
     for (const one of checks) one.run();

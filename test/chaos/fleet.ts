@@ -92,6 +92,11 @@ export class Member {
     });
   }
 
+  /** Whether it takes requests, as far as can be known from outside. */
+  get serving(): boolean {
+    return this.#child !== undefined && this.#ready;
+  }
+
   /** Whether it lived all the time since `ms` ago: a socket that ended did so because the process meant it. */
   livedFor(ms: number): boolean {
     return this.#child !== undefined && performance.now() - this.#diedAt > ms;

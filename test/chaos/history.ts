@@ -2,6 +2,8 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Attempt } from './attempt.js';
+import type { Change, WorkView } from './history-work.js';
 
 /**
  * What one run has seen: everything clients sent and received, and what the database holds at the end. Times are
@@ -11,6 +13,8 @@ export interface History {
   readonly seed: number;
   readonly heartbeatMs: number;
   readonly writes: Write[];
+  readonly changes: Change[];
+  readonly views: WorkView[];
   readonly subscribers: Subscriber[];
   readonly connections: Connection[];
   readonly refusals: Refusal[];
@@ -20,21 +24,9 @@ export interface History {
 
 export type OperationKind = 'city.create' | 'city.register' | 'city.stop' | 'city.start' | 'city.unregister';
 
-/** One attempt at a mutation. Retries under one Idempotency-Key are several writes with the same `key`. */
-export interface Write {
-  /** Of an emit: the event's message, unique a logical write. Retries under one key share it. */
-  readonly marker: string;
+/** One attempt at an emit or at an operation on a city. Of an emit, the marker is the event's message. */
+export interface Write extends Attempt {
   readonly kind: 'emit' | OperationKind;
-  readonly city: string;
-  readonly key?: string;
-  readonly replica: string;
-  readonly from: number;
-  readonly to: number;
-  /** `unknown`: no answer arrived, so it may or may not have happened. */
-  readonly outcome: 'acknowledged' | 'refused' | 'unknown';
-  readonly status?: number;
-  readonly body?: string;
-  readonly problem?: boolean;
   /** Answered for an emit. */
   readonly seq?: number;
   /** Answered for an operation. */
@@ -139,11 +131,11 @@ export const SUPERVISOR = '__supervisor__';
 
 export function emptyHistory(seed: number, heartbeatMs: number): History {
   const final = { log: [], streams: [], cities: [], operations: [], cursors: [] };
-  return { seed, heartbeatMs, writes: [], subscribers: [], connections: [], refusals: [], faults: [], final };
+  return { seed, heartbeatMs, writes: [], changes: [], views: [], subscribers: [], connections: [], refusals: [], faults: [], final };
 }
 
 type Line = { readonly is: string } & Record<string, unknown>;
-const PARTS = ['writes', 'subscribers', 'connections', 'refusals', 'faults'] as const;
+const PARTS = ['writes', 'changes', 'views', 'subscribers', 'connections', 'refusals', 'faults'] as const;
 const FINAL = ['log', 'streams', 'cities', 'operations', 'cursors'] as const;
 
 /** One JSON object a line, so that a long history can be searched with grep and jq. */

@@ -1,9 +1,10 @@
-import { Agent, request } from 'node:http';
+import { Agent, request, type IncomingHttpHeaders } from 'node:http';
 
 export interface Answer {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
+  readonly headers: IncomingHttpHeaders;
 }
 
 const agent = new Agent({ keepAlive: false });
@@ -28,7 +29,14 @@ export function ask(
       response.on('error', () => resolve(undefined));
       response.on('end', () =>
         resolve(
-          response.complete ? { status: response.statusCode ?? 0, contentType: response.headers['content-type'] ?? '', body } : undefined,
+          response.complete
+            ? {
+                status: response.statusCode ?? 0,
+                contentType: response.headers['content-type'] ?? '',
+                body,
+                headers: response.headers,
+              }
+            : undefined,
         ),
       );
       response.on('close', () => resolve(undefined));

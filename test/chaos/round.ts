@@ -9,6 +9,8 @@ import { Recorder } from './recorder.js';
 import type { ChaosPostgres, ChaosRedis } from './servers.js';
 import { Client } from './subscribers.js';
 import type { Violation } from './violations.js';
+import { leasesEnded, readWork } from './work-final.js';
+import { WorkWriters } from './work-writers.js';
 import { Writers } from './writers.js';
 
 export interface RoundOptions {
@@ -26,6 +28,7 @@ export interface Round {
   readonly deliveries: number;
   readonly writes: number;
   readonly operations: number;
+  readonly changes: number;
   readonly faults: number;
   readonly exits: readonly string[];
   readonly lateness: { readonly p50: number; readonly p99: number; readonly max: number };
@@ -51,6 +54,10 @@ const KILLS = {
     ...EVERYWHERE,
     'emit.before_flush=kill:0.03',
     'emit.after_flush=kill:0.03',
+    'bead.before_flush=kill:0.05',
+    'bead.after_flush=kill:0.05',
+    'claim.before_flush=kill:0.05',
+    'claim.after_flush=kill:0.05',
     'queue.before_enqueue=kill:0.5',
     'queue.after_enqueue=kill:0.5',
     'scaffold.before_write=kill',
@@ -79,6 +86,9 @@ const NUISANCES = {
     'tx.after_commit=delay:200:0.1',
     'tx.before_commit=delay:100:0.1',
     'emit.after_flush=delay:150:0.2',
+    'bead.after_flush=delay:150:0.2',
+    'claim.before_flush=delay:150:0.2',
+    'claim.after_flush=delay:150:0.2',
     'stream.after_headers=delay:100:0.3',
     'stream.before_first_frame=delay:100:0.3',
     'queue.before_enqueue=drop:0.7',
@@ -135,6 +145,9 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
     // Half of the fleet comes back armed; what is killed comes back with something else.
     for (const member of [apis[0]!, apis[1]!, workers[0]!]) member.signal('SIGTERM');
     writers.start(8, 60);
+    const running = (): string[] => [...writers.cities].filter(([, state]) => state === 'running').map(([name]) => name);
+    const work = new WorkWriters(apis, random.fork(), recorder, cities.slice(0, 2), running);
+    work.start(10, 40);
     const faults = new Faults(
       { members, postgres, redis: options.queue === 'redis' ? redis : undefined, database },
       random.fork(),
@@ -144,7 +157,7 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
     faults.start(options.faultEveryMs);
     await sleep(options.seconds * 1_000);
     await faults.stop();
-    await writers.stop();
+    await Promise.all([writers.stop(), work.stop()]);
     failpoints.armed = false;
     await writers.repair();
     await heal(members);
@@ -155,6 +168,10 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
         message: `${unfinished.length} operations did not end within ${HEAL_MS} ms of healing`,
         entries: unfinished,
       });
+    const leases = await leasesEnded(postgres, database);
+    if (leases.length > 0)
+      problems.push({ property: 'lease kept', message: `${leases.length} leases have ended and were not taken back`, entries: leases });
+    recorder.history.views.push(...(await readWork(postgres, database, apis, random, recorder)));
     problems.push(...(await catchUp(recorder.history, postgres, database, clients, apis, random, recorder)));
     await Promise.all(clients.map((c) => c.close()));
     recorder.history.final = await readFinal(postgres, database);
@@ -167,6 +184,7 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
       deliveries: history.connections.reduce((sum, c) => sum + c.frames.filter((f) => f.event.endsWith('event')).length, 0),
       writes: history.writes.length,
       operations: history.final.operations.length,
+      changes: history.changes.length,
       faults: history.faults.length,
       exits,
       lateness: lateness(history),

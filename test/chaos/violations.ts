@@ -17,6 +17,15 @@ export const PROPERTIES = [
   'no internal errors',
   'stays up',
   'orderly stop',
+  'work told',
+  'work once',
+  'work kept',
+  'no lost update',
+  'one claimant',
+  'lease kept',
+  'blockers',
+  'convoy once',
+  'mail told',
 ] as const;
 export type Property = (typeof PROPERTIES)[number];
 

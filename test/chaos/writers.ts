@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import type { Member } from './fleet.js';
 import type { OperationKind, Write } from './history.js';
 import { ask, type Answer } from './http.js';
-import { isProblem } from './check-connections.js';
+import { outcomeOf, repeated } from './sending.js';
 import type { Random } from './random.js';
 import type { Recorder } from './recorder.js';
 
@@ -66,7 +66,7 @@ export class Writers {
       payload: { n: this.#serial, text: 'é"\\' },
     };
     const send = (): Promise<Write> => this.#send('emit', city, marker, `/v0/city/${city}/events`, body, key, random);
-    await this.#repeated(send, key, random);
+    await repeated(send, key, random);
   }
 
   async #lifecycle(random: Random): Promise<void> {
@@ -91,7 +91,7 @@ export class Writers {
           : [`/v0/city/${city}/${kind.slice(5)}`, undefined];
     const marker = `o${++this.#serial}`;
     const send = (): Promise<Write> => this.#send(kind, city, marker, path as string, body, key, random);
-    const writes = await this.#repeated(send, key, random);
+    const writes = await repeated(send, key, random);
     const accepted = writes.some((w) => w.outcome === 'acknowledged');
     if (accepted) this.cities.set(city, kind === 'city.unregister' ? 'gone' : kind === 'city.stop' ? 'stopped' : 'running');
     else await this.#look(city, writes);
@@ -125,18 +125,6 @@ export class Writers {
     else if (this.cities.has(city)) this.cities.set(city, 'gone');
   }
 
-  /** Under a key the same request goes out several times, partly at once, to whichever replicas. */
-  async #repeated(send: () => Promise<Write>, key: string | undefined, random: Random): Promise<Write[]> {
-    if (key === undefined) return [await send()];
-    const writes = await Promise.all(Array.from({ length: random.int(1, 3) }, send));
-    for (let i = 0; i < 4 && !writes.some((w) => w.outcome === 'acknowledged') && writes.at(-1)!.outcome === 'unknown'; i++) {
-      await new Promise((resolve) => setTimeout(resolve, random.int(50, 500)));
-      writes.push(await send());
-    }
-    if (random.chance(0.5)) writes.push(await send());
-    return writes;
-  }
-
   async #send(
     kind: Write['kind'],
     city: string,
@@ -151,26 +139,15 @@ export class Writers {
     const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key };
     const answer = await ask('POST', `${replica.url}${path}`, { body, headers });
     const common = { marker, kind, city, replica: replica.name, from, to: this.recorder.now(), ...(key === undefined ? {} : { key }) };
-    const write: Write = answer === undefined ? { ...common, outcome: 'unknown' } : { ...common, ...this.#outcome(kind, answer) };
+    const write: Write = { ...common, ...outcomeOf(answer), ...this.#answered(kind, answer) };
     this.recorder.history.writes.push(write);
     return write;
   }
 
-  #outcome(
-    kind: Write['kind'],
-    { status, body, contentType }: Answer,
-  ): Omit<Write, 'marker' | 'kind' | 'city' | 'replica' | 'from' | 'to'> {
-    const problem = contentType.startsWith('application/problem+json') && isProblem(body, status);
-    if (status >= 500 || status < 200) return { outcome: 'unknown', status, body, problem };
-    if (status >= 300) return { outcome: 'refused', status, body, problem };
-    const { request_id: requestId, event_cursor: cursor, seq } = JSON.parse(body) as Accepted;
+  #answered(kind: Write['kind'], answer: Answer | undefined): Pick<Write, 'seq' | 'requestId'> {
+    if (answer === undefined || answer.status < 200 || answer.status >= 300) return {};
+    const { request_id: requestId, event_cursor: cursor, seq } = JSON.parse(answer.body) as Accepted;
     if (cursor !== undefined) this.cursors.push(cursor);
-    return {
-      outcome: 'acknowledged',
-      status,
-      body,
-      ...(kind === 'emit' && seq !== undefined ? { seq } : {}),
-      ...(requestId === undefined ? {} : { requestId }),
-    };
+    return { ...(kind === 'emit' && seq !== undefined ? { seq } : {}), ...(requestId === undefined ? {} : { requestId }) };
   }
 }
