@@ -29,16 +29,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       on conflict (stream_id, prefix) do update set last = c.last + 1
       returning c.prefix || '-' || c.last
     $$`.execute(db);
-  // What may ever be offered as work, whatever its state.
-  await sql`
-    create function is_workable(p_type text, p_labels text[]) returns boolean
-    language sql immutable parallel safe as $$
-      select p_type not in ('merge-request', 'gate', 'molecule', 'step', 'convoy', 'message', 'session', 'agent', 'role', 'rig')
-        and not p_labels && array['gc:session', 'gc:order-tracking', 'order-tracking']
-    $$`.execute(db);
-  await sql`
-    create function is_blocking(p_type text) returns boolean
-    language sql immutable parallel safe as $$ select p_type in ('blocks', 'waits-for', 'conditional-blocks') $$`.execute(db);
+  // workable: what may ever be offered as work, whatever its state. Generated columns call no function of SQL: it would be
+  // parsed and planned anew by every statement that writes a bead, at more than the price of an index.
   await sql`
     create table beads (
       stream_id integer not null references event_streams (id),
@@ -68,7 +60,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       updated_at timestamptz,
       closed_at timestamptz,
       routed_to text generated always as (nullif(metadata ->> 'gc.routed_to', '')) stored,
-      workable boolean not null generated always as (is_workable(issue_type, labels)) stored,
+      workable boolean not null generated always as (
+        issue_type not in ('merge-request', 'gate', 'molecule', 'step', 'convoy', 'message', 'session', 'agent', 'role', 'rig')
+        and not labels && array['gc:session', 'gc:order-tracking', 'order-tracking']) stored,
       primary key (stream_id, id),
       check ((closed_at is not null) = (status = 'closed')),
       check (lease_until is null or (status = 'in_progress' and assignee is not null))
@@ -79,7 +73,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       issue_id text collate "C" not null,
       depends_on_id text collate "C" not null,
       type text not null,
-      blocking boolean not null generated always as (is_blocking(type)) stored,
+      blocking boolean not null generated always as (type in ('blocks', 'waits-for', 'conditional-blocks')) stored,
       created_at timestamptz not null default clock_timestamp(),
       primary key (stream_id, issue_id, depends_on_id),
       foreign key (stream_id, issue_id) references beads (stream_id, id),
@@ -150,12 +144,6 @@ export async function down(db: Kysely<unknown>): Promise<void> {
   await db.schema.dropTable('bead_dependencies').execute();
   await db.schema.dropTable('beads').execute();
   await db.schema.dropTable('bead_counters').execute();
-  for (const f of [
-    'bead_terms(integer, text[], jsonb)',
-    'is_blocking(text)',
-    'is_workable(text, text[])',
-    'next_bead_id(integer, text)',
-    'begin_work(integer)',
-  ])
+  for (const f of ['bead_terms(integer, text[], jsonb)', 'next_bead_id(integer, text)', 'begin_work(integer)'])
     await sql`drop function ${sql.raw(f)}`.execute(db);
 }

@@ -258,7 +258,7 @@ const CLAIM_WORK = `
             claim_fence = b.claim_fence + t.fresh::integer,
             lease_ms = t.lease_ms,
             lease_until = clock_timestamp() + t.lease_ms * interval '1 millisecond',
-            metadata = b.metadata || t.stamps,
+            metadata = case when t.fresh then b.metadata - array['gc.session_id', 'gc.session_name'] else b.metadata end || t.stamps,
             revision = b.revision + (t.fresh or not b.metadata @> t.stamps)::integer,
             updated_at = case when t.fresh or not b.metadata @> t.stamps then clock_timestamp() else b.updated_at end
           from unnest(v_ords, v_ids, v_revisions, v_names, v_fresh, v_was, v_leases, v_stamps)

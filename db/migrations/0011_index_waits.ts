@@ -6,10 +6,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create index beads_waits_idx on beads (stream_id, created_at desc, id desc)
     where issue_type = 'gate' and labels @> '{gc:wait}'`.execute(db);
-  // What expires next in any city. The times are text of one form and one length, so that their order is that of time.
+  // What expires next in any city. The times are text of one form and one length, so that their order is that of time;
+  // anybody may write other texts into a bead, too long ones for an index among them.
   await sql`
     create index beads_wait_expiry_idx on beads ((metadata ->> 'expires_at') collate "C", stream_id)
-    where issue_type = 'gate' and labels @> '{gc:wait}' and metadata ->> 'state' in ('pending', 'ready') and metadata ? 'expires_at'`.execute(
+    where issue_type = 'gate' and labels @> '{gc:wait}' and metadata ->> 'state' in ('pending', 'ready')
+      and length(metadata ->> 'expires_at') = 24`.execute(
     db,
   );
 }

@@ -18,18 +18,23 @@ interface Row {
   readonly seq: number | null;
 }
 
-/** The statement of the create path, prepared by name on every connection. */
+/** The statements of the create path, prepared by name on every connection: one for a single item, one for a batch. */
 @Injectable()
 export class CreateRepository {
   constructor(private readonly pool: PgPool) {}
 
   /** Creates items (each the JSON text of one) in one transaction; undefined when the city does not run. */
   async create(city: string, items: readonly string[]): Promise<CreateResult[] | undefined> {
-    const { rows } = await this.pool.query<Row>({
-      name: 'create-beads',
-      text: 'select ord, outcome, bead, seq from create_beads($1, $2::jsonb)',
-      values: [city, `[${items.join(',')}]`],
-    });
+    const [single] = items;
+    const { rows } = await this.pool.query<Row>(
+      items.length === 1
+        ? { name: 'create-bead', text: 'select ord, outcome, bead, seq from create_bead($1, $2::jsonb)', values: [city, single] }
+        : {
+            name: 'create-beads',
+            text: 'select ord, outcome, bead, seq from create_beads($1, $2::jsonb)',
+            values: [city, `[${items.join(',')}]`],
+          },
+    );
     const results: CreateResult[] = [];
     for (const { ord, outcome, bead, seq } of rows) {
       if (outcome === 'not_running') return undefined;
