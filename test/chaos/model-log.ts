@@ -15,6 +15,8 @@ interface Members {
   readonly message?: string;
   readonly subject?: string;
   readonly payload?: object;
+  readonly actor?: string;
+  readonly ts?: string;
 }
 
 /** The model's database: streams, events, the registry and stored cursors. */

@@ -3,6 +3,7 @@ import { SUPERVISOR, type Connection, type History, type Subscriber } from './hi
 import { wants } from './log-index.js';
 import { Delivery } from './model-delivery.js';
 import { World, type Live, type Replica } from './model-world.js';
+import { ModelWork } from './model-work.js';
 import { Writer } from './model-writer.js';
 
 /**
@@ -14,12 +15,14 @@ export class Model {
   readonly #world: World;
   readonly #delivery: Delivery;
   readonly #writer: Writer;
+  readonly #work: ModelWork;
 
   constructor(seed: number, bug?: Bug) {
     this.#world = new World(seed, bug);
     this.history = this.#world.history;
     this.#delivery = new Delivery(this.#world);
     this.#writer = new Writer(this.#world, this.#delivery);
+    this.#work = new ModelWork(this.#world);
   }
 
   run(steps: number): History {
@@ -29,6 +32,7 @@ export class Model {
     for (let i = 0; i < steps; i++) {
       this.#world.now += this.#world.random.int(2, 60);
       this.#step();
+      if (this.#world.random.chance(0.7)) this.#work.step();
       this.#delivery.beat();
     }
     this.#heal();
@@ -176,6 +180,7 @@ export class Model {
 
   #heal(): void {
     this.#writer.finishAll();
+    this.#work.final();
     for (const subscriber of this.history.subscribers) {
       if (subscriber.city !== undefined && !this.#world.running.has(subscriber.city)) subscriber.mustCatchUp = false;
     }

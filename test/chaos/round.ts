@@ -140,13 +140,14 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
     const writers = new Writers(apis, random.fork(), recorder, new Set(cities.slice(0, 3)), `${directory}/cities`);
     for (const city of cities) await writers.create(city);
     await settled(postgres, database);
+    const running = (): string[] => [...writers.cities].filter(([, state]) => state === 'running').map(([name]) => name);
+    const work = new WorkWriters(apis, random.fork(), recorder, cities.slice(0, 2), running);
+    await work.prepare(40);
     clients.push(...subscribe(recorder, apis, random, writers, cities));
     failpoints.armed = true;
     // Half of the fleet comes back armed; what is killed comes back with something else.
     for (const member of [apis[0]!, apis[1]!, workers[0]!]) member.signal('SIGTERM');
     writers.start(8, 60);
-    const running = (): string[] => [...writers.cities].filter(([, state]) => state === 'running').map(([name]) => name);
-    const work = new WorkWriters(apis, random.fork(), recorder, cities.slice(0, 2), running);
     work.start(10, 40);
     const faults = new Faults(
       { members, postgres, redis: options.queue === 'redis' ? redis : undefined, database },

@@ -39,6 +39,12 @@ export class WorkWriters {
     this.#loops.push(this.#loop(this.random.fork(), 200, (r) => this.#look(r)));
   }
 
+  /** Something to work on, before anything is harmed. */
+  async prepare(changes: number): Promise<void> {
+    for (const city of this.busy)
+      for (let i = 0; i < changes; i += 4) await Promise.all([1, 2, 3, 4].map(() => this.#changeOf(city, this.random)));
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true;
     await Promise.all(this.#loops);
@@ -53,7 +59,11 @@ export class WorkWriters {
 
   async #change(random: Random): Promise<void> {
     const running = this.running();
-    const city = random.chance(0.75) || running.length === 0 ? random.pick(this.busy) : random.pick(running);
+    const at = random.next();
+    await this.#changeOf(at < 0.6 || running.length === 0 ? this.busy[0]! : at < 0.8 ? this.busy[1]! : random.pick(running), random);
+  }
+
+  async #changeOf(city: string, random: Random): Promise<void> {
     const beliefs = this.#of(city);
     const request = draw(random, beliefs, `w${this.recorder.history.seed}-${++this.#serial}`);
     const send = (): Promise<Change> => this.#send(city, request, random);
