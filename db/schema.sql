@@ -79,14 +79,13 @@ create table beads (
   routed_to text generated always as (NULLIF((metadata ->> 'gc.routed_to'::text), ''::text)) stored,
   workable boolean generated always as (((issue_type <> ALL (ARRAY['merge-request'::text, 'gate'::text, 'molecule'::text, 'step'::text, 'convoy'::text, 'message'::text, 'session'::text, 'agent'::text, 'role'::text, 'rig'::text])) AND (NOT (labels && ARRAY['gc:session'::text, 'gc:order-tracking'::text, 'order-tracking'::text])))) stored not null,
   constraint beads_pkey PRIMARY KEY (stream_id, id),
-  constraint beads_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
   constraint beads_check CHECK ((closed_at IS NOT NULL) = (status = 'closed'::text)),
   constraint beads_check1 CHECK (lease_until IS NULL OR status = 'in_progress'::text AND assignee IS NOT NULL),
   constraint beads_open_blockers_check CHECK (open_blockers >= 0),
   constraint beads_status_check CHECK (status = ANY (ARRAY['open'::text, 'in_progress'::text, 'closed'::text]))
 );
 CREATE INDEX beads_assignee_idx ON public.beads USING btree (stream_id, assignee, created_at DESC, id DESC) WHERE (assignee IS NOT NULL);
-CREATE INDEX beads_convoys_idx ON public.beads USING btree (stream_id, created_at DESC, id DESC) INCLUDE (status, rig) WHERE (issue_type = 'convoy'::text);
+CREATE INDEX beads_kind_idx ON public.beads USING btree (stream_id, issue_type, created_at DESC, id DESC) INCLUDE (status, rig) WHERE (issue_type <> 'task'::text);
 CREATE INDEX beads_lease_until_idx ON public.beads USING btree (lease_until) WHERE (lease_until IS NOT NULL);
 CREATE INDEX beads_listed_idx ON public.beads USING btree (stream_id, created_at DESC, id DESC);
 CREATE INDEX beads_offered_idx ON public.beads USING btree (stream_id, routed_to, created_at, id) WHERE ((status = 'open'::text) AND workable AND (open_blockers = 0) AND (assignee IS NULL) AND (routed_to IS NOT NULL) AND (issue_type <> 'epic'::text) AND (NOT is_held(labels)));
@@ -95,10 +94,8 @@ CREATE INDEX beads_parent_idx ON public.beads USING btree (stream_id, parent) WH
 CREATE INDEX beads_ready_idx ON public.beads USING btree (stream_id, COALESCE((priority)::integer, 2), created_at, id) INCLUDE (priority, defer_until, rig, assignee) WHERE ((status = 'open'::text) AND workable AND (open_blockers = 0));
 CREATE UNIQUE INDEX beads_sling_source_key ON public.beads USING btree (stream_id, sling_source) WHERE ((sling_source IS NOT NULL) AND (status <> 'closed'::text));
 CREATE INDEX beads_terms_idx ON public.beads USING gin (bead_terms(stream_id, labels, metadata)) WHERE ((labels <> '{}'::text[]) OR (metadata <> '{}'::jsonb));
-CREATE INDEX beads_type_idx ON public.beads USING btree (stream_id, issue_type, created_at DESC, id DESC) WHERE (status <> 'closed'::text);
 CREATE INDEX beads_unclosed_idx ON public.beads USING btree (stream_id, created_at DESC, id DESC) INCLUDE (status, rig, priority, open_blockers) WHERE (status <> 'closed'::text);
-CREATE INDEX beads_wait_expiry_idx ON public.beads USING btree (((metadata ->> 'expires_at'::text)) COLLATE "C", stream_id) WHERE ((issue_type = 'gate'::text) AND (labels @> '{gc:wait}'::text[]) AND ((metadata ->> 'state'::text) = ANY (ARRAY['pending'::text, 'ready'::text])) AND (metadata ? 'expires_at'::text));
-CREATE INDEX beads_waits_idx ON public.beads USING btree (stream_id, created_at DESC, id DESC) WHERE ((issue_type = 'gate'::text) AND (labels @> '{gc:wait}'::text[]));
+CREATE INDEX beads_wait_expiry_idx ON public.beads USING btree (((metadata ->> 'expires_at'::text)) COLLATE "C", stream_id) WHERE ((issue_type = 'gate'::text) AND (labels @> '{gc:wait}'::text[]) AND ((metadata ->> 'state'::text) = ANY (ARRAY['pending'::text, 'ready'::text])) AND (length((metadata ->> 'expires_at'::text)) = 24));
 
 create table cities (
   id bigint generated always as identity not null,
@@ -444,13 +441,21 @@ CREATE OR REPLACE FUNCTION public.bead_json(b beads)
  LANGUAGE sql
  STABLE
 AS $function$
+      select bead_json(b, (
+        select json_agg(json_build_object('issue_id', d.issue_id, 'depends_on_id', d.depends_on_id, 'type', d.type) order by d.depends_on_id)
+        from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id))
+    $function$;
+
+CREATE OR REPLACE FUNCTION public.bead_json(b beads, p_dependencies json)
+ RETURNS json
+ LANGUAGE sql
+ STABLE
+AS $function$
       select json_strip_nulls(json_build_object(
         'id', b.id, 'title', b.title, 'status', b.status, 'issue_type', b.issue_type, 'priority', b.priority, 'rig', nullif(b.rig, ''),
         'assignee', b.assignee, 'from', b.author, 'parent', b.parent, 'ref', b.ref, 'description', b.description,
         'labels', case when b.labels <> '{}' then b.labels end, 'metadata', case when b.metadata <> '{}' then b.metadata end,
-        'dependencies', (
-          select json_agg(json_build_object('issue_id', d.issue_id, 'depends_on_id', d.depends_on_id, 'type', d.type) order by d.depends_on_id)
-          from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id),
+        'dependencies', p_dependencies,
         'ephemeral', nullif(b.ephemeral, false), 'no_history', nullif(b.no_history, false), 'defer_until', b.defer_until,
         'is_blocked', b.open_blockers > 0, 'revision', b.revision,
         'created_at', b.created_at, 'updated_at', b.updated_at, 'closed_at', b.closed_at))
@@ -604,7 +609,10 @@ AS $function$
           v_ids := array_append(v_ids, v_seen.id);
           v_revisions := array_append(v_revisions, v_seen.revision);
           v_names := array_append(v_names, v_item.name);
-          v_fresh := array_append(v_fresh, v_seen.status = 'open' or v_seen.assignee is null);
+          -- Another session of the same owner, which may take it once the lease has ended, takes it from the one before.
+          v_fresh := array_append(v_fresh, v_seen.status = 'open' or v_seen.assignee is null or v_item.names <> '{}'
+            and coalesce(v_seen.metadata ->> 'gc.session_id', v_seen.metadata ->> 'gc.session_name', '') <> ''
+            and not array[v_seen.metadata ->> 'gc.session_id', v_seen.metadata ->> 'gc.session_name'] && v_item.names);
           v_was := array_append(v_was, v_seen.assignee);
           v_leases := array_append(v_leases, (v_item.v ->> 'lease_ms')::integer);
           v_stamps := array_append(v_stamps, v_item.stamps);
@@ -627,7 +635,7 @@ AS $function$
             claim_fence = b.claim_fence + t.fresh::integer,
             lease_ms = t.lease_ms,
             lease_until = clock_timestamp() + t.lease_ms * interval '1 millisecond',
-            metadata = b.metadata || t.stamps,
+            metadata = case when t.fresh then b.metadata - array['gc.session_id', 'gc.session_name'] else b.metadata end || t.stamps,
             revision = b.revision + (t.fresh or not b.metadata @> t.stamps)::integer,
             updated_at = case when t.fresh or not b.metadata @> t.stamps then clock_timestamp() else b.updated_at end
           from unnest(v_ords, v_ids, v_revisions, v_names, v_fresh, v_was, v_leases, v_stamps)
@@ -709,6 +717,7 @@ AS $function$
       v_stream integer;
       v_hash bytea;
       v_id text;
+      v_row beads;
       v_json json;
       v_ts timestamptz;
     begin
@@ -748,7 +757,8 @@ AS $function$
       values (v_stream, v_id, v_rig, v_bead ->> 'title', coalesce(v_bead ->> 'type', 'task'), (v_bead ->> 'priority')::smallint, v_assignee,
               v_bead ->> 'parent', v_bead ->> 'description', array(select jsonb_array_elements_text(coalesce(v_bead -> 'labels', '[]'))), v_meta,
               (v_bead ->> 'defer_until')::timestamptz)
-      returning bead_json(b) into v_json;
+      returning b.* into v_row;
+      v_json := bead_json(v_row, null);
       perform pg_advisory_xact_lock(1, v_stream);
       update event_streams s set head = s.head + 1, last_ts = greatest(clock_timestamp(), s.last_ts)
       where s.id = v_stream returning s.head, s.last_ts into seq, v_ts;

@@ -30,10 +30,11 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       returning c.prefix || '-' || c.last
     $$`.execute(db);
   // workable: what may ever be offered as work, whatever its state. Generated columns call no function of SQL: it would be
-  // parsed and planned anew by every statement that writes a bead, at more than the price of an index.
+  // parsed and planned anew by every statement that writes a bead, at more than the price of an index. No foreign key to the stream, as with `events`:
+  // who writes has just locked it by its id, and the check would lock the row that every event of the city updates.
   await sql`
     create table beads (
-      stream_id integer not null references event_streams (id),
+      stream_id integer not null,
       id text collate "C" not null,
       rig text collate "C" not null default '',
       title text not null,
@@ -100,24 +101,33 @@ export async function up(db: Kysely<unknown>): Promise<void> {
           union all select 'm' || m.key || '=' || m.value from jsonb_each_text(p_metadata) m
         ) terms);
     end $$`.execute(db);
+  // The JSON of a bead; in two, because a new bead has no dependencies that one would have to look for.
   await sql`
-    create function bead_json(b beads) returns json
+    create function bead_json(b beads, p_dependencies json) returns json
     language sql stable as $$
       select json_strip_nulls(json_build_object(
         'id', b.id, 'title', b.title, 'status', b.status, 'issue_type', b.issue_type, 'priority', b.priority, 'rig', nullif(b.rig, ''),
         'assignee', b.assignee, 'from', b.author, 'parent', b.parent, 'ref', b.ref, 'description', b.description,
         'labels', case when b.labels <> '{}' then b.labels end, 'metadata', case when b.metadata <> '{}' then b.metadata end,
-        'dependencies', (
-          select json_agg(json_build_object('issue_id', d.issue_id, 'depends_on_id', d.depends_on_id, 'type', d.type) order by d.depends_on_id)
-          from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id),
+        'dependencies', p_dependencies,
         'ephemeral', nullif(b.ephemeral, false), 'no_history', nullif(b.no_history, false), 'defer_until', b.defer_until,
         'is_blocked', b.open_blockers > 0, 'revision', b.revision,
         'created_at', b.created_at, 'updated_at', b.updated_at, 'closed_at', b.closed_at))
     $$`.execute(db);
+  await sql`
+    create function bead_json(b beads) returns json
+    language sql stable as $$
+      select bead_json(b, (
+        select json_agg(json_build_object('issue_id', d.issue_id, 'depends_on_id', d.depends_on_id, 'type', d.type) order by d.depends_on_id)
+        from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id))
+    $$`.execute(db);
 
   await sql`create index beads_listed_idx on beads (stream_id, created_at desc, id desc)`.execute(db);
   await sql`create index beads_unclosed_idx on beads (stream_id, created_at desc, id desc) where status <> 'closed'`.execute(db);
-  await sql`create index beads_type_idx on beads (stream_id, issue_type, created_at desc, id desc) where status <> 'closed'`.execute(db);
+  // Convoys, waits and whatever else is few among many tasks. Every index costs each bead that is made, also those it does not hold.
+  await sql`
+    create index beads_kind_idx on beads (stream_id, issue_type, created_at desc, id desc) include (status, rig)
+    where issue_type <> 'task'`.execute(db);
   await sql`
     create index beads_ready_idx on beads (stream_id, coalesce(priority, 2), created_at, id)
     where status = 'open' and workable and open_blockers = 0`.execute(db);
@@ -139,7 +149,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 export async function down(db: Kysely<unknown>): Promise<void> {
-  await sql`drop function bead_json(beads)`.execute(db);
+  await sql`drop function bead_json(beads), bead_json(beads, json)`.execute(db);
   await sql`drop function bead_is_ready(beads)`.execute(db);
   await db.schema.dropTable('bead_dependencies').execute();
   await db.schema.dropTable('beads').execute();

@@ -103,7 +103,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
  *   agent  who claims; bead  the bead that is wanted, absent for the next one on the hook; force  also when it is not ready
  *   names  further names of the claimant; lease_ms; stamps  metadata for the claimed bead
  * One row an item, then moved or unmoved with the city's head; a single row of not_running when the city serves nothing.
- * Outcomes: claimed, assigned (ready work that was assigned to the claimant), existing (begun work of the claimant), none,
+ * Outcomes: claimed, assigned (ready work that was assigned to the claimant, or begun by a session whose lease has ended), existing (begun work of the claimant), none,
  * unknown_agent, not_found, owned, closed, unready.
  *
  * The next bead on a hook is, first match: begun work of the claimant, ready work assigned to it, the oldest offered to its
@@ -235,7 +235,10 @@ const CLAIM_WORK = `
           v_ids := array_append(v_ids, v_seen.id);
           v_revisions := array_append(v_revisions, v_seen.revision);
           v_names := array_append(v_names, v_item.name);
-          v_fresh := array_append(v_fresh, v_seen.status = 'open' or v_seen.assignee is null);
+          -- Another session of the same owner, which may take it once the lease has ended, takes it from the one before.
+          v_fresh := array_append(v_fresh, v_seen.status = 'open' or v_seen.assignee is null or v_item.names <> '{}'
+            and coalesce(v_seen.metadata ->> 'gc.session_id', v_seen.metadata ->> 'gc.session_name', '') <> ''
+            and not array[v_seen.metadata ->> 'gc.session_id', v_seen.metadata ->> 'gc.session_name'] && v_item.names);
           v_was := array_append(v_was, v_seen.assignee);
           v_leases := array_append(v_leases, (v_item.v ->> 'lease_ms')::integer);
           v_stamps := array_append(v_stamps, v_item.stamps);

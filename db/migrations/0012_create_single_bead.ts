@@ -19,6 +19,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       v_stream integer;
       v_hash bytea;
       v_id text;
+      v_row beads;
       v_json json;
       v_ts timestamptz;
     begin
@@ -58,7 +59,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       values (v_stream, v_id, v_rig, v_bead ->> 'title', coalesce(v_bead ->> 'type', 'task'), (v_bead ->> 'priority')::smallint, v_assignee,
               v_bead ->> 'parent', v_bead ->> 'description', array(select jsonb_array_elements_text(coalesce(v_bead -> 'labels', '[]'))), v_meta,
               (v_bead ->> 'defer_until')::timestamptz)
-      returning bead_json(b) into v_json;
+      returning b.* into v_row;
+      v_json := bead_json(v_row, null);
       perform pg_advisory_xact_lock(1, v_stream);
       update event_streams s set head = s.head + 1, last_ts = greatest(clock_timestamp(), s.last_ts)
       where s.id = v_stream returning s.head, s.last_ts into seq, v_ts;
