@@ -53,7 +53,7 @@ export const beads: Bar = {
       insert: one(floor.port, ['/create'], BEAD_BODY),
       get: one(
         port,
-        Array.from({ length: 1_000 }, (_, i) => `/v0/city/${NAMES[0]}/bead/b-${i + 1}`),
+        Array.from({ length: 1_000 }, (_, i) => `/v0/city/${NAMES[0]}/bead/o-${i + 1}`),
       ),
       row: one(floor.port, ['/bead']),
     };
@@ -180,7 +180,7 @@ export const claims: Bar = {
 async function cursorOf(url: string, n: number): Promise<string> {
   return withClient(url, async (client) => {
     const text = 'select (extract(epoch from created_at) * 1000000)::bigint::text as at from beads where stream_id = 2 and id = $1';
-    const { rows } = await client.query<{ at: string }>(text, [`b-${n}`]);
-    return encodeURIComponent(formatPlace('bead', { createdAt: rows[0]!.at, id: `b-${n}` }));
+    const { rows } = await client.query<{ at: string }>(text, [`o-${n}`]);
+    return encodeURIComponent(formatPlace('bead', { createdAt: rows[0]!.at, id: `o-${n}` }));
   });
 }

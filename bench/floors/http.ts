@@ -31,7 +31,7 @@ async function listen({ port, url }: { port: number; url: string }): Promise<voi
     return reply.code(201).send(rows[0]);
   });
   app.get('/bead', async (_request, reply) => {
-    const values = [`b-${(n = (n % 1000) + 1)}`];
+    const values = [`o-${(n = (n % 1000) + 1)}`];
     const text = 'select id, title, description, status, issue_type, priority, created_at from beads where stream_id = 2 and id = $1';
     return reply.send((await pool.query({ name: 'bead', text, values })).rows[0]);
   });

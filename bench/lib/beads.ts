@@ -17,7 +17,7 @@ export interface Filling {
 export async function fill(url: string, city: string, filling: Filling): Promise<void> {
   await withClient(url, async (client) => {
     await client.query('set synchronous_commit = off');
-    await insert(client, city, 'b', filling.open, null, filling.route);
+    await insert(client, city, 'o', filling.open, null, filling.route);
     await insert(client, city, 'c', filling.closed, '1 hour', undefined);
     if (filling.dependencies === true) await client.query(DEPENDENCIES, [city, filling.open, filling.closed]);
   });
@@ -45,7 +45,7 @@ async function insert(
 const DEPENDENCIES = `
   with edges as (
     insert into bead_dependencies (stream_id, issue_id, depends_on_id, type)
-    select s.id, 'b-' || g, case when n <= 2 then 'c-' || 1 + (g * 7 + n) % $3::int else 'b-' || g - n + 2 end, 'blocks'
+    select s.id, 'o-' || g, case when n <= 2 then 'c-' || 1 + (g * 7 + n) % $3::int else 'o-' || g - n + 2 end, 'blocks'
     from event_streams s, generate_series(4, $2::int, 2) g, generate_series(1, 4) n where s.name = $1
     returning stream_id, issue_id, depends_on_id
   )
