@@ -2,13 +2,18 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { ANYBODY } from '../../contract/principal.js';
 import type { Expected } from '../../platform/http/if-match.js';
+import { Idempotency } from '../../platform/idempotency/idempotency.js';
+import { IdempotencyRepository } from '../../platform/idempotency/idempotency.repository.js';
 import { HoldingGate } from '../../../test/support/gate.js';
 import { eventually } from '../../../test/support/sse.js';
 import { workRealm, type WorkRealm } from '../../../test/support/work.js';
 import { RosterRepository } from '../roster/roster.repository.js';
 import { RosterService } from '../roster/roster.service.js';
 import type { BeadRecord, NewBead } from '../work/bead-record.js';
+import { finishWait } from '../work/wait-states.js';
 import type { WorkService } from '../work/work.service.js';
+import { ConvoysRepository } from '../convoys/convoys.repository.js';
+import { ConvoysService } from '../convoys/convoys.service.js';
 import { DependenciesRepository } from '../dependencies/dependencies.repository.js';
 import { DependenciesService } from '../dependencies/dependencies.service.js';
 import { BeadChangesService, type Target } from './bead-changes.service.js';
@@ -22,6 +27,7 @@ const processOf = (work: WorkService): BeadChangesService =>
     work,
     new RosterService(new RosterRepository(realm.db)),
     new DependenciesService(new DependenciesRepository(realm.db), work),
+    new ConvoysService(new ConvoysRepository(realm.db), work, new Idempotency(new IdempotencyRepository())),
   );
 const create = async (bead: Partial<NewBead> = {}): Promise<string> =>
   (await realm.work.run(realm.city, 'maker', (work) => work.create({ rig: '', title: 'x', ...bead }))).value.id;
@@ -269,3 +275,40 @@ async function crossed(
   gate.release();
   return settled;
 }
+
+describe('what other families rely on', () => {
+  it('does not open a wait that has finished', async () => {
+    const id = await create({ type: 'gate', labels: ['gc:wait'], metadata: { state: 'pending' } });
+    await realm.work.run(realm.city, 'tester', async (work) => finishWait(work, await work.require(id), 'canceled'));
+    await expect(changes.reopen(target(id))).rejects.toMatchObject({ problem: 'wrong_state' });
+    await expect(changes.update(target(id), { status: 'open' })).rejects.toMatchObject({ problem: 'wrong_state' });
+    expect(await stored(id)).toMatchObject({ status: 'closed', metadata: { state: 'canceled' } });
+    const gate = await create({ type: 'gate' });
+    await changes.close(target(gate), undefined);
+    expect((await changes.reopen(target(gate))).bead.status).toBe('open');
+  });
+
+  it('does not put a convoy into itself by its parent', async () => {
+    const [outer, middle, inner] = [await create({ type: 'convoy' }), await create({ type: 'convoy' }), await create({ type: 'convoy' })];
+    await realm.work.run(realm.city, 'tester', async (work) => {
+      await work.putEdge({ issue_id: outer, depends_on_id: middle, type: 'tracks' });
+      await work.putEdge({ issue_id: middle, depends_on_id: inner, type: 'tracks' });
+    });
+    await expect(changes.update(target(outer), { parent: inner })).rejects.toMatchObject({ problem: 'dependency_cycle' });
+    expect((await changes.update(target(inner), { parent: outer })).bead.parent).toBe(outer);
+  });
+
+  it('keeps the reason of closing beside as much metadata as a bead may have', async () => {
+    const metadata = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`k${n}`, 'v']));
+    const id = await create({ metadata });
+    expect((await changes.close(target(id), 'done')).bead.metadata).toMatchObject({ ...metadata, close_reason: 'done' });
+  });
+
+  it('forgets the session of an owner who loses the bead, and says in no event that it is at work', async () => {
+    const id = await create({ assignee: 'a', metadata: { 'gc.session_id': 's-1', 'gc.session_name': 'n-1', 'gc.work_branch': 'b' } });
+    expect((await changes.assign(target(id), 'a')).bead.metadata).toMatchObject({ 'gc.session_id': 's-1' });
+    expect((await changes.assign(target(id), 'b')).bead.metadata).toEqual({ 'gc.work_branch': 'b' });
+    const given = await changes.update(target(id), { assignee: 'c', metadata: { 'gc.session_id': 's-3' } });
+    expect(given.bead.metadata).toEqual({ 'gc.work_branch': 'b', 'gc.session_id': 's-3' });
+  });
+});

@@ -4,10 +4,12 @@ import type { Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
 import type { Expected } from '../../platform/http/if-match.js';
 import type { CityScope } from '../cities/city-scope.js';
+import { ConvoysService } from '../convoys/convoys.service.js';
 import { formatCycle } from '../dependencies/cycles.js';
 import { DependenciesService } from '../dependencies/dependencies.service.js';
 import { RosterService } from '../roster/roster.service.js';
 import type { BeadChange, BeadRecord } from '../work/bead-record.js';
+import { isWait } from '../work/wait-states.js';
 import { WorkService } from '../work/work.service.js';
 import type { Work } from '../work/work.js';
 import type { BeadUpdateBody, RemoveQuery } from './beads.schemas.js';
@@ -33,6 +35,7 @@ export class BeadChangesService {
     private readonly work: WorkService,
     private readonly roster: RosterService,
     private readonly dependencies: DependenciesService,
+    private readonly convoys: ConvoysService,
   ) {}
 
   /**
@@ -41,7 +44,8 @@ export class BeadChangesService {
    */
   update(target: Target, body: BeadUpdateBody): Promise<Changed> {
     return this.#write(target, async (work, bead) => {
-      if (body.parent) await this.#checkParent(work, bead.id, body.parent);
+      if (body.parent) await this.#checkParent(work, bead, body.parent);
+      if (body.status === 'open') requireNoWait(bead);
       await work.update(bead.id, {
         title: body.title,
         description: body.description,
@@ -72,9 +76,10 @@ export class BeadChangesService {
     });
   }
 
-  /** @throws ProblemError bead_not_found, revision_mismatch; wrong_state when it is not closed. */
+  /** @throws ProblemError bead_not_found, revision_mismatch; wrong_state when it is not closed, and for a wait. */
   reopen(target: Target): Promise<Changed> {
     return this.#write(target, async (work, bead) => {
+      requireNoWait(bead);
       await work.reopen(bead.id);
     });
   }
@@ -125,11 +130,21 @@ export class BeadChangesService {
     return assignee;
   }
 
-  async #checkParent(work: Work, id: string, parent: string): Promise<void> {
-    await work.require(parent);
+  async #checkParent(work: Work, { id, issue_type: type }: BeadRecord, parent: string): Promise<void> {
+    const above = await work.require(parent);
     const cycle = await this.dependencies.findCycle(work, id, parent, 'tree');
     if (cycle !== undefined) throw problem('dependency_cycle', `bead ${id} cannot have the parent ${parent}: ${formatCycle(cycle)}`);
+    if (type === 'convoy' && above.issue_type === 'convoy') await this.convoys.refuseCircle(work, parent, [id]);
   }
+}
+
+/** A wait that has finished stays so: its state says how. */
+function requireNoWait(bead: BeadRecord): void {
+  if (bead.status !== 'closed' || !isWait(bead)) return;
+  throw problem(
+    'wrong_state',
+    `wait ${bead.id} has finished (state: ${bead.metadata.state ?? 'closed'}); its ready operation registers it once more`,
+  );
 }
 
 function assertExpected(bead: BeadRecord, expected: Expected): void {
@@ -137,10 +152,13 @@ function assertExpected(bead: BeadRecord, expected: Expected): void {
   throw problem('revision_mismatch', `bead ${bead.id} is at revision ${bead.revision}, expected ${expected}`);
 }
 
-/** What one request may bring is bounded by its schema; this bounds what many of them pile up. */
+/** What one request may bring is bounded by its schema; this bounds what many of them pile up. Nothing is too large to be closed. */
 function assertBounded(before: BeadRecord, after: BeadRecord): void {
   const beyond = (what: 'labels' | 'metadata', max: number): { message: string; location: string }[] => {
-    const [was, is] = [before, after].map((bead) => Object.keys(bead[what]).length) as [number, number];
+    const [was, is] = [before, after].map((bead) => Object.keys(bead[what]).filter((key) => key !== 'close_reason').length) as [
+      number,
+      number,
+    ];
     return is > max && is > was ? [{ message: `the bead would have more than ${max}`, location: `body.${what}` }] : [];
   };
   const errors = [...beyond('labels', MAX_LABELS), ...beyond('metadata', MAX_METADATA)];

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { EventLogModule } from '../../platform/event-log/event-log.module.js';
 import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.js';
 import { CitiesModule } from '../cities/cities.module.js';
+import { ConvoysModule } from '../convoys/convoys.module.js';
 import { DependenciesModule } from '../dependencies/dependencies.module.js';
 import { RosterModule } from '../roster/roster.module.js';
 import { WorkModule } from '../work/work.module.js';
@@ -17,7 +18,7 @@ import { LabelsController } from './labels.controller.js';
 
 /** Beads over HTTP: create, read, lists, changes and labels. Needs the streams room beside it in the root. */
 @Module({
-  imports: [CitiesModule, DependenciesModule, EventLogModule, IdempotencyModule, RosterModule, WorkModule],
+  imports: [CitiesModule, ConvoysModule, DependenciesModule, EventLogModule, IdempotencyModule, RosterModule, WorkModule],
   controllers: [BeadsController, BeadController, LabelsController],
   providers: [BeadChangesService, BeadCreationService, BeadsRepository, BeadsService, CreateCommitter, CreateRepository],
 })

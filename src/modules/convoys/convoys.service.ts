@@ -57,7 +57,11 @@ export class ConvoysService {
       const convoy = await requireConvoy(work, id);
       if (convoy.status === 'closed') throw problem('wrong_state', `convoy ${id} is closed; reopen it first`);
       const items = await this.#beads(work, body.items);
-      await this.#refuseCircle(work, id, items);
+      await this.refuseCircle(
+        work,
+        id,
+        items.filter((item) => item.issue_type === 'convoy').map((item) => item.id),
+      );
       await this.#track(work, id, items);
       return { status: 'updated', ...closedOf(items) };
     });
@@ -74,7 +78,11 @@ export class ConvoysService {
       if (stranger !== undefined) throw problem('invalid_request', `item ${stranger.id} does not belong to convoy ${id}`);
       const leaving = items.filter((item) => tracked.has(item.id)).map((item) => item.id);
       if (leaving.length > 0) await work.deleteEdges(id, leaving);
-      for (const item of items) if (item.parent === id) await work.update(item.id, { parent: null });
+      // Closed ones first: a convoy must not close over what is leaving it too.
+      const children = items
+        .filter((item) => item.parent === id)
+        .sort((x, y) => Number(y.status === 'closed') - Number(x.status === 'closed'));
+      for (const child of children) await work.update(child.id, { parent: null });
       if (items.some((item) => item.status !== 'closed')) await closeIfCompleted(work, id);
       return { status: 'updated' };
     });
@@ -141,8 +149,8 @@ export class ConvoysService {
     return beads;
   }
 
-  async #refuseCircle(work: Work, id: string, items: readonly BeadRecord[]): Promise<void> {
-    const convoys = items.filter((item) => item.issue_type === 'convoy').map((item) => item.id);
+  /** @throws ProblemError dependency_cycle when the convoy would hold itself once it holds `convoys`. */
+  async refuseCircle(work: Work, id: string, convoys: readonly string[]): Promise<void> {
     if (convoys.length === 0) return;
     const way = circle(id, convoys, await this.repository.holdings(work.tx, work.city.streamId, id));
     if (way !== undefined) throw problem('dependency_cycle', `a convoy cannot be in itself: ${way.join(' → ')}`);

@@ -93,4 +93,36 @@ describe('a convoy', () => {
     await run((w) => w.reopen(b));
     expect(await eventsOf((w) => w.close(b))).toEqual([`bead.closed ${b}`, `bead.closed ${c}`, `convoy.closed ${c}`]);
   });
+
+  it('closes when its last open child gets another parent, and not over one that leaves last', async () => {
+    const [c, other] = [await convoy([]), await bead()];
+    const [open, done] = [await bead({ parent: c }), await bead({ parent: c })];
+    await run((w) => w.close(done));
+    expect(await eventsOf((w) => w.update(open, { parent: other }))).toEqual([
+      `bead.updated ${open}`,
+      `bead.closed ${c}`,
+      `convoy.closed ${c}`,
+    ]);
+    const empty = await convoy([]);
+    const only = await bead({ parent: empty });
+    expect(await eventsOf((w) => w.update(only, { parent: null }))).toEqual([`bead.updated ${only}`]);
+  });
+
+  it('closes when its owner lets it go and nothing is left to wait for', async () => {
+    const a = await bead();
+    const c = await convoy([a], { labels: ['owned', 'x'] });
+    await run((w) => w.close(a));
+    expect(await eventsOf((w) => w.update(c, { removeLabels: ['x'] }))).toEqual([`bead.updated ${c}`]);
+    expect(await eventsOf((w) => w.update(c, { removeLabels: ['owned'] }))).toEqual([`bead.closed ${c}`, `convoy.closed ${c}`]);
+    const waiting = await convoy([await bead()], { labels: ['owned'] });
+    expect(await eventsOf((w) => w.update(waiting, { removeLabels: ['owned'] }))).toEqual([`bead.updated ${waiting}`]);
+  });
+
+  it('that was made to follow one bead goes with it', async () => {
+    const [a, b] = [await bead(), await bead()];
+    const c = await convoy([a], { slingSource: a });
+    const owned = await convoy([b], { slingSource: b, labels: ['owned'] });
+    expect(await eventsOf((w) => w.remove(a))).toEqual([`bead.closed ${c}`, `bead.deleted ${a}`, `convoy.closed ${c}`]);
+    expect(await eventsOf((w) => w.remove(b))).toEqual([`bead.updated ${owned}`, `bead.deleted ${b}`]);
+  });
 });

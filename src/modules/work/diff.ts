@@ -9,6 +9,9 @@ export interface Diff {
   readonly leaseMs: number | undefined;
 }
 
+/** The session that worked on a bead goes with its owner: kept, it would name somebody in events and claims who has left. */
+export const UNSTAMPED = { 'gc.session_id': '', 'gc.session_name': '' } as const;
+
 /** What of a change would really alter the bead; undefined when nothing would. */
 export function diffOf(bead: BeadRecord, change: BeadChange): Diff | undefined {
   const columns: Record<string, unknown> = {};
@@ -27,8 +30,9 @@ export function diffOf(bead: BeadRecord, change: BeadChange): Diff | undefined {
   const labels = labelsAfter(bead.labels, change);
   if (labels.size !== bead.labels.length || bead.labels.some((label) => !labels.has(label))) columns.labels = [...labels];
   const reopened = bead.status === 'closed' && columns.status === 'open';
+  const leaves = 'assignee' in columns && bead.assignee !== null;
   // Why it was closed does not hold of an open bead, nor of the next time that it closes.
-  const metadata = mergeOf(bead.metadata, { ...(reopened ? { close_reason: '' } : {}), ...change.metadata });
+  const metadata = mergeOf(bead.metadata, { ...(reopened ? { close_reason: '' } : {}), ...(leaves ? UNSTAMPED : {}), ...change.metadata });
   const handover = 'assignee' in columns || reopened || isUnclaimed(bead, columns);
   const leaseMs = change.lease?.ms;
   const nothing = Object.keys(columns).length === 0 && Object.keys(metadata.set).length === 0 && metadata.unset.length === 0;

@@ -165,6 +165,12 @@ export class WorkRepository {
       .execute();
   }
 
+  /** Takes away all edges from and to a bead. */
+  async deleteAllEdges(tx: Tx, streamId: number, id: string): Promise<void> {
+    await sql`
+      delete from bead_dependencies where stream_id = ${streamId} and (issue_id = ${id} or depends_on_id = ${id})`.execute(tx);
+  }
+
   /** Answers how many of the edges there were. */
   async deleteEdges(tx: Tx, streamId: number, issue: string, dependsOn: readonly string[]): Promise<number> {
     const { rows } = await sql`
@@ -175,12 +181,19 @@ export class WorkRepository {
 
   /** Counts the open blockers of `id` anew and raises its revision: its dependencies have changed. */
   async recount(tx: Tx, streamId: number, id: string): Promise<BeadRecord> {
+    const [row] = await this.recountAll(tx, streamId, [id]);
+    return row!;
+  }
+
+  /** As `recount`, for many; answers them by id. */
+  async recountAll(tx: Tx, streamId: number, ids: readonly string[]): Promise<BeadRecord[]> {
+    if (ids.length === 0) return [];
     const { rows } = await sql<BeadRecord>`
       update beads b set revision = b.revision + 1, updated_at = clock_timestamp(), open_blockers = (
         select count(*) from bead_dependencies d join beads t on t.stream_id = d.stream_id and t.id = d.depends_on_id
         where d.stream_id = b.stream_id and d.issue_id = b.id and d.blocking and t.status <> 'closed')
-      where b.stream_id = ${streamId} and b.id = ${id} returning ${RECORD}`.execute(tx);
-    return rows[0]!;
+      where b.stream_id = ${streamId} and b.id = any(${[...ids]}::text[]) returning ${RECORD}`.execute(tx);
+    return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
   async delete(tx: Tx, streamId: number, id: string): Promise<void> {

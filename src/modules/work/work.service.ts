@@ -3,7 +3,7 @@ import { problem } from '../../contract/problems.js';
 import { Transactions } from '../../platform/database/transactions.js';
 import { EventLog } from '../../platform/event-log/event-log.js';
 import type { CityScope } from '../cities/city-scope.js';
-import { closeBereftConvoys, closeConvoys } from './convoy-closing.js';
+import { closeBereftConvoys, closeConvoys, closeLeftConvoys } from './convoy-closing.js';
 import { failWaits, satisfyWaits } from './wait-satisfaction.js';
 import { Work, type ClosedReaction, type Reactions } from './work.js';
 import { WorkRepository } from './work.repository.js';
@@ -17,7 +17,11 @@ export interface Done<T> {
 /** Opens transactions on a city's work: one writer at a time a city, events last. */
 @Injectable()
 export class WorkService {
-  readonly #reactions = { closed: [closeConvoys, satisfyWaits], removed: [closeBereftConvoys, failWaits] } satisfies Reactions;
+  readonly #reactions = {
+    closed: [closeConvoys, satisfyWaits],
+    changed: [closeLeftConvoys],
+    removed: [closeBereftConvoys, failWaits],
+  } satisfies Reactions;
 
   constructor(
     private readonly transactions: Transactions,

@@ -14,8 +14,12 @@ export type ClosedReaction = (work: Work, closed: BeadRecord) => Promise<void>;
 /** Runs in the transaction in which a bead was removed, right after it, with the edges that led to it. */
 export type RemovedReaction = (work: Work, removed: BeadRecord, dependents: readonly Edge[]) => Promise<void>;
 
+/** Runs in the transaction in which a bead was changed, right after it and after what follows from its closing. */
+export type ChangedReaction = (work: Work, before: BeadRecord, after: BeadRecord) => Promise<void>;
+
 export interface Reactions {
   readonly closed: readonly ClosedReaction[];
+  readonly changed: readonly ChangedReaction[];
   readonly removed: readonly RemovedReaction[];
 }
 
@@ -29,6 +33,7 @@ export class Work {
   readonly #now = new Map<string, BeadRecord | undefined>();
   /** Ids of changed beads, and events of other kinds, in causal order. */
   readonly #order: (string | NewEvent)[] = [];
+  #clock: Promise<Date> | undefined;
 
   constructor(
     readonly tx: Tx,
@@ -100,6 +105,7 @@ export class Work {
     this.#changed(before, row);
     if (before.status !== 'closed' && row.status === 'closed') await this.#onClosed(row);
     if (before.status === 'closed' && row.status !== 'closed') await this.#shift(id, 1);
+    for (const react of this.reactions.changed) await react(this, before, row);
     return this.#now.get(id)!;
   }
 
@@ -121,21 +127,22 @@ export class Work {
   async remove(id: string): Promise<void> {
     const before = await this.require(id);
     const up = await this.edges(id, 'up');
-    await this.findAll(up.map((edge) => edge.issue_id));
-    for (const edge of await this.edges(id, 'down'))
-      await this.repository.deleteEdge(this.tx, this.city.streamId, edge.issue_id, edge.depends_on_id);
-    for (const { issue_id } of up) {
-      await this.repository.deleteEdge(this.tx, this.city.streamId, issue_id, id);
-      this.#changed(await this.require(issue_id), await this.repository.recount(this.tx, this.city.streamId, issue_id));
-    }
+    const dependents = await this.findAll(up.map((edge) => edge.issue_id));
+    await this.repository.deleteAllEdges(this.tx, this.city.streamId, id);
+    const counted = await this.repository.recountAll(
+      this.tx,
+      this.city.streamId,
+      dependents.map((dependent) => dependent.id),
+    );
+    for (const row of counted) this.#changed(this.#now.get(row.id), row);
     await this.repository.delete(this.tx, this.city.streamId, id);
     this.#changed(before, undefined);
     for (const react of this.reactions.removed) await react(this, before, up);
   }
 
-  /** The database's clock, of which there is one, whatever the processes' own say. */
+  /** The database's clock, of which there is one, whatever the processes' own say; read once a transaction. */
   now(): Promise<Date> {
-    return this.repository.now(this.tx);
+    return (this.#clock ??= this.repository.now(this.tx));
   }
 
   /** Edges from (`down`: what it depends on) or to (`up`: what depends on it) a bead. */

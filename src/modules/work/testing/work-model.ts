@@ -138,6 +138,9 @@ export class WorkModel {
       bead.leaseMs = step.leaseMs;
     }
     if (was.status !== 'closed' && bead.status === 'closed') this.#closed(bead);
+    const left = was.status === 'closed' || was.parent === bead.parent ? undefined : this.beads.get(was.parent ?? '');
+    const letGo = was.labels.includes('owned') && !bead.labels.includes('owned');
+    for (const it of [left, letGo ? bead : undefined]) if (it?.type === 'convoy' && isCompleted(this.beads, it)) this.#close(it, COMPLETED);
     return bead.id;
   }
 
@@ -148,7 +151,11 @@ export class WorkModel {
     if (step.type !== undefined) bead.type = step.type;
     if (step.status !== undefined) bead.status = step.status;
     if (step.priority !== undefined) bead.priority = step.priority;
-    if (step.assignee !== undefined) bead.assignee = step.assignee || undefined;
+    if (step.assignee !== undefined) {
+      if (bead.assignee !== undefined && bead.assignee !== (step.assignee || undefined))
+        for (const stamp of ['gc.session_id', 'gc.session_name']) bead.metadata.delete(stamp);
+      bead.assignee = step.assignee || undefined;
+    }
     if (step.parent !== undefined) bead.parent = step.parent === null ? undefined : idOf(this.ids, step.parent);
     if (step.defer !== undefined) bead.defer = step.defer === null ? undefined : DEFERRALS[step.defer];
     const labels = new Set(step.labels ?? bead.labels);
