@@ -161,7 +161,25 @@ describe('a direct claim', () => {
     expect(await p.claim('al-1', { assignee: 'polecat-x' })).toMatchObject({ claimed: false, fence: 1 });
     await sql`update beads set lease_until = now() - interval '1 second'`.execute(realm.db);
     const answer = await p.claim('al-1', { assignee: 'polecat-x', session_id: 's-2' });
-    expect(answer).toMatchObject({ claimed: false, fence: 1, bead: { revision: 3, metadata: { 'gc.session_id': 's-2' } } });
+    expect(answer).toMatchObject({ claimed: true, fence: 2, bead: { revision: 3, metadata: { 'gc.session_id': 's-2' } } });
+    expect(answer.bead.metadata).not.toHaveProperty('gc.session_name');
+    // The session before cannot go on with what another has taken.
+    await expect(p.claims.heartbeat(realm.city, 'al-1', { assignee: 'polecat-x', fence: 1 })).rejects.toMatchObject({
+      problem: 'owned_by_other',
+    });
+    expect(await p.claims.heartbeat(realm.city, 'al-1', { assignee: 'polecat-x', fence: 2 })).toMatchObject({ fence: 2 });
+  });
+
+  it('forgets the session of the claim before, whoever took the bead from it', async () => {
+    await create({ metadata: { 'gc.routed_to': 'mayor' } });
+    await p.claim('al-1', { assignee: 'mayor', session_id: 's-1', session_name: 'one' });
+    await run((w) => w.update('al-1', { status: 'open' }));
+    const at = await head();
+    expect(await p.next({ agent: 'mayor', aliases: ['bob'] })).toMatchObject({ action: 'work', bead_id: 'al-1' });
+    const { rows } = await sql<{ session_id: string | null }>`select session_id from events where seq > ${at}`.execute(realm.db);
+    expect(rows).toEqual([{ session_id: null }]);
+    // Its answer may have been lost: asked again, it is the claimant's.
+    expect(await p.next({ agent: 'mayor', aliases: ['bob'] })).toMatchObject({ reason: 'existing_assignment', bead_id: 'al-1' });
   });
 
   it('starts a step of a graph once', async () => {

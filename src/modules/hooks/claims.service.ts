@@ -82,8 +82,7 @@ export class ClaimsService {
       const isOwner = bead.assignee === assignee || bead.assignee === (await this.roster.address(city.streamId, assignee, '', work.tx));
       if (!isOwner || bead.status !== 'in_progress' || (fence !== undefined && fence !== bead.claim_fence))
         throw claimLost(id, bead, isOwner && bead.assignee !== null);
-      const metadata = { 'gc.session_id': '', 'gc.session_name': '', ...(reason === undefined ? {} : { release_reason: reason }) };
-      await work.update(id, { status: 'open', assignee: null, metadata });
+      await work.update(id, { status: 'open', assignee: null, metadata: reason === undefined ? {} : { release_reason: reason } });
     });
     return { index, body: { status: 'released' } };
   }

@@ -57,7 +57,7 @@ export class LeaseSweeper implements OnApplicationBootstrap {
   async #takeBack(work: Work): Promise<number> {
     const ended = await work.findAll(await this.repository.lockEnded(work.tx, work.city.streamId, BATCH));
     for (const bead of ended) {
-      await work.update(bead.id, { status: 'open', assignee: null, metadata: { 'gc.session_id': '', 'gc.session_name': '' } });
+      await work.update(bead.id, { status: 'open', assignee: null });
       work.emit(reopened(work, bead));
     }
     return ended.length;
