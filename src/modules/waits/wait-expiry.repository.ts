@@ -8,7 +8,8 @@ export interface DueWaits {
   readonly ids: readonly string[];
 }
 
-const IS_DUE = sql`b.issue_type = 'gate' and b.labels @> '{gc:wait}' and b.metadata ->> 'state' in ('pending', 'ready') and b.metadata ? 'expires_at'
+const IS_DUE = sql`b.issue_type = 'gate' and b.labels @> '{gc:wait}' and b.metadata ->> 'state' in ('pending', 'ready') 
+  and length(b.metadata ->> 'expires_at') = 24
   and (b.metadata ->> 'expires_at') collate "C" <= to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** Finds the waits whose time has run out. */
