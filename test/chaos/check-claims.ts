@@ -73,10 +73,12 @@ function claimsOf(city: string, changes: readonly Change[], replay: Replay, viol
   return claims;
 }
 
-/** Each claim of a bead has a higher fence than the one before. */
+/** Each claim of a bead, in the order of the log (a repeat after what it repeats), has a higher fence than the one before. */
 function fences(city: string, claims: readonly Claim[], violations: Violations): void {
   for (const own of groupBy(claims, (c) => c.answer.bead.id).values()) {
-    const ordered = [...own].sort((a, b) => a.event.seq - b.event.seq || a.answer.fence - b.answer.fence);
+    const ordered = [...own].sort(
+      (a, b) => a.event.seq - b.event.seq || a.answer.fence - b.answer.fence || Number(b.fresh) - Number(a.fresh),
+    );
     for (const [i, claim] of ordered.entries()) {
       const before = ordered[i - 1];
       if (before === undefined || before.answer.fence < claim.answer.fence) continue;

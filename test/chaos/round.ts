@@ -1,5 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { check, lagging } from './checker.js';
+import { drawFailpoints } from './failpoints.js';
 import { Faults } from './faults.js';
 import { Member, type Exit, type FleetOptions } from './fleet.js';
 import { readFinal } from './final.js';
@@ -42,60 +43,6 @@ const APIS = 3;
 const WORKERS = 2;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Places at which a process kills itself now and then, by the role that gets there, and what else may go wrong at a place. */
-const EVERYWHERE = [
-  'tx.before_commit=kill:0.03',
-  'tx.after_commit=kill:0.03',
-  'notify.before=kill:0.03',
-  'notify.after=kill:0.03',
-] as const;
-const KILLS = {
-  api: [
-    ...EVERYWHERE,
-    'emit.before_flush=kill:0.03',
-    'emit.after_flush=kill:0.03',
-    'bead.before_flush=kill:0.05',
-    'bead.after_flush=kill:0.05',
-    'claim.before_flush=kill:0.05',
-    'claim.after_flush=kill:0.05',
-    'queue.before_enqueue=kill:0.5',
-    'queue.after_enqueue=kill:0.5',
-    'scaffold.before_write=kill',
-    'scaffold.after_first_file=kill',
-    'scaffold.after_write=kill',
-    'city.before_commit=kill',
-    'city.after_commit=kill',
-    'stream.after_headers=kill:0.05',
-    'stream.before_first_frame=kill:0.05',
-  ],
-  worker: [
-    ...EVERYWHERE,
-    'operation.after_claim=kill:0.5',
-    'operation.after_phase=kill:0.15',
-    'operation.before_finish=kill:0.5',
-    'operation.after_finish=kill:0.5',
-    'operation.before_fail=kill',
-    'sweeper.before_redispatch=kill:0.5',
-  ],
-} as const;
-const NUISANCES = {
-  api: [
-    'notify.before=drop',
-    'notify.before=drop:0.5',
-    'notify.before=delay:300:0.5',
-    'tx.after_commit=delay:200:0.1',
-    'tx.before_commit=delay:100:0.1',
-    'emit.after_flush=delay:150:0.2',
-    'bead.after_flush=delay:150:0.2',
-    'claim.before_flush=delay:150:0.2',
-    'claim.after_flush=delay:150:0.2',
-    'stream.after_headers=delay:100:0.3',
-    'stream.before_first_frame=delay:100:0.3',
-    'queue.before_enqueue=drop:0.7',
-  ],
-  worker: ['notify.before=drop', 'notify.before=delay:300:0.5', 'tx.after_commit=delay:200:0.1', 'operation.before_finish=delay:500:0.3'],
-} as const;
-
 /** One seed: a fleet over a fresh database, harm for some seconds, healing, and the judgement. */
 export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | undefined, options: RoundOptions): Promise<Round> {
   const { seed } = options;
@@ -118,7 +65,7 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
     redisUrl: options.queue === 'redis' ? redis?.url : undefined,
     directory,
     heartbeatMs: HEARTBEAT_MS,
-    failpoints: (member) => (failpoints.armed ? draw(member.role, random) : ''),
+    failpoints: (member) => (failpoints.armed ? drawFailpoints(member.role, random) : ''),
     onTerminate: (member) => recorder.fault('terminate', member.name),
     onExit: (member, exit) => {
       recorder.fault(`exit ${exit.how}${member.armed === '' ? '' : ` (${member.armed})`}`, member.name);
@@ -203,13 +150,6 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
 /** Eight cities; every fourth seed has so many that ids become opaque. */
 function cityNames(seed: number): string[] {
   return Array.from({ length: seed % 4 === 3 ? 18 : 8 }, (_, i) => `city-${i + 1}`);
-}
-
-function draw(role: 'api' | 'worker', random: Random): string {
-  if (random.chance(0.15)) return '';
-  const chosen = [random.pick<string>(KILLS[role]), ...(random.chance(0.5) ? [random.pick<string>(NUISANCES[role])] : [])];
-  const byPlace = new Map(chosen.map((entry) => [entry.split('=')[0], entry]));
-  return [...byPlace.values()].join(',');
 }
 
 function subscribe(recorder: Recorder, apis: readonly Member[], random: Random, writers: Writers, cities: readonly string[]): Client[] {

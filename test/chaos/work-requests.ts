@@ -26,6 +26,9 @@ const CLAIMANTS: readonly Claimant[] = [
 ];
 const EDGE_TYPES = ['blocks', 'blocks', 'waits-for', 'conditional-blocks', 'parent-child', 'related'] as const;
 
+/** Of every claim: a shorter one would end earlier than what was told before. */
+const LEASE = '1.5s';
+
 type Make = (random: Random, beliefs: Beliefs, marker: string) => Request | undefined;
 
 /** By how often each is drawn. */
@@ -94,7 +97,7 @@ function removeEdge(random: Random, beliefs: Beliefs, marker: string): Request |
 
 function claimNext(random: Random, _beliefs: Beliefs, marker: string): Request {
   const claimant = random.pick(CLAIMANTS);
-  const body = { ...claimant, lease: leaseOf(random) };
+  const body = { ...claimant, lease: LEASE };
   return { method: 'POST', path: '/hook/claim', body, change: { kind: 'hook.claim', claimant, marker } };
 }
 
@@ -105,16 +108,12 @@ function claimOne(random: Random, beliefs: Beliefs, marker: string): Request | u
   const { agent: assignee, session: session_id } = claimant;
   const body = {
     assignee,
-    lease: leaseOf(random),
+    lease: LEASE,
     ...(session_id === undefined ? {} : { session_id }),
     ...(random.chance(0.2) ? { force: true } : {}),
   };
   const request = onBead('bead.claim', 'POST', '/claim', subject, marker, body);
   return { ...request, change: { ...request.change, claimant } };
-}
-
-function leaseOf(random: Random): string {
-  return `${random.int(10, 30) / 10}s`;
 }
 
 function heartbeat(random: Random, beliefs: Beliefs, marker: string): Request | undefined {
