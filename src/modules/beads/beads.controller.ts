@@ -30,7 +30,7 @@ export class BeadsController {
       '`assignee` is the text as stored, or an address of an agent. `metadata` is `key=value`, or `key` for any value, repeatable. ' +
       '`text` is looked for in title and description, whatever the case. `blocked` asks for unfinished prerequisites, or for none. ' +
       'A bead that was never changed counts as updated when it was created. `total` counts every match; `next_cursor` is there exactly when ' +
-      'the list goes on. With `index` the answer waits until the head is above it, at most `wait`.',
+      'the list goes on; a page also ends once it is 8 MiB long. With `index` the answer waits until the head is above it, at most `wait`.',
     tag: 'beads',
     response: ListBodyBead,
     headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S'],

@@ -3,8 +3,11 @@ import { sql } from 'kysely';
 import { Bead } from '../../contract/beads.schemas.js';
 import { workRealm, type WorkRealm } from '../../../test/support/work.js';
 import type { NewBead } from '../work/bead-record.js';
+import { PAGE_BYTES } from '../work/page-bytes.js';
+import type { Place } from '../work/page-token.js';
 import { BeadsRepository, type Page } from './beads.repository.js';
 import { BeadsQuery, ReadyQuery } from './beads.schemas.js';
+import type { ReadyPlace } from './ready-token.js';
 
 let realm: WorkRealm;
 let reads: BeadsRepository;
@@ -232,5 +235,63 @@ describe('reads', () => {
     expect((JSON.parse(`[${items}]`) as Bead[]).map((b) => b.id)).toEqual([first, third, 'al-4']);
     expect(await reads.children(realm.city, third)).toMatchObject({ items: '', found: true });
     expect(await reads.children(realm.city, 'al-999')).toMatchObject({ found: false });
+  });
+});
+
+describe('pages of long beads', () => {
+  it('end before they are too long for an answer, and lead on to the rest', async () => {
+    const long = await workRealm();
+    try {
+      const lists = new BeadsRepository(long.db, long.pool);
+      const { streamId } = long.city;
+      // A description is long as it is, metadata once they are read: they are stored compressed.
+      await sql`insert into beads (stream_id, id, title, description) select ${streamId}, 'd-' || n, 'x', repeat('d', 262144) from generate_series(1, 60) n`.execute(
+        long.db,
+      );
+      await sql`
+        insert into beads (stream_id, id, title, metadata)
+        select ${streamId}, 'm-' || n, 'x', (select jsonb_object_agg('k' || k, repeat('v', 16384)) from generate_series(1, 50) k)
+        from generate_series(1, 20) n`.execute(long.db);
+      const all = (
+        await sql<{ id: string }>`select id from beads where stream_id = ${streamId} order by created_at desc, id desc`.execute(long.db)
+      ).rows.map((row) => row.id);
+      const seen: string[] = [];
+      let pages = 0;
+      for (let after: Place | undefined, more = true; more; more = after !== undefined) {
+        const page = (await lists.list(long.city, BeadsQuery.parse({}), 1000, after))!;
+        expect(page.total).toBe(80);
+        expect(Buffer.byteLength(page.items)).toBeLessThan(PAGE_BYTES + 1024 * 1024);
+        seen.push(...ids(beadsOf(page)));
+        after = page.next;
+        pages++;
+      }
+      expect(seen).toEqual(all);
+      expect(pages).toBeGreaterThan(3);
+      const ready: string[] = [];
+      for (let after: ReadyPlace | undefined, more = true; more; more = after !== undefined) {
+        const page = (await lists.ready(long.city, ReadyQuery.parse({ limit: '1000' }), after))!;
+        ready.push(...ids(beadsOf(page)));
+        after = page.next;
+      }
+      expect(ready).toEqual([...all].reverse());
+    } finally {
+      await long.close();
+    }
+  });
+
+  it('hold a bead however long it is', async () => {
+    const long = await workRealm();
+    try {
+      const lists = new BeadsRepository(long.db, long.pool);
+      await sql`insert into beads (stream_id, id, title, description) select ${long.city.streamId}, 'd-' || n, 'x', repeat('d', 9000000) from generate_series(1, 2) n`.execute(
+        long.db,
+      );
+      const first = (await lists.list(long.city, BeadsQuery.parse({}), 10, undefined))!;
+      expect(ids(beadsOf(first))).toHaveLength(1);
+      const second = (await lists.list(long.city, BeadsQuery.parse({}), 10, first.next))!;
+      expect([ids(beadsOf(second)).length, second.next]).toEqual([1, undefined]);
+    } finally {
+      await long.close();
+    }
   });
 });

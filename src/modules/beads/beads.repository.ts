@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db, PgPool } from '../../platform/database/database.js';
 import type { CityScope } from '../cities/city-scope.js';
+import { beadBytes, PAGE_BYTES } from '../work/page-bytes.js';
 import type { Place } from '../work/page-token.js';
 import { matchesList, matchesReady } from './bead-filter.js';
 import type { BeadsQuery, ReadyQuery } from './beads.schemas.js';
@@ -93,7 +94,7 @@ export class BeadsRepository {
     return rows[0];
   }
 
-  /** Finds the page's rows in an index where one has all that is asked for, and only then reads them. */
+  /** Finds the page's rows in an index where one has all that is asked for, and only then reads as many as one answer holds. */
   async #page(
     streamId: number,
     limit: number,
@@ -104,17 +105,24 @@ export class BeadsRepository {
       from event_streams s
       cross join lateral (
         select string_agg(j.json, ',' order by n.nth) as items,
-          max(n.id) filter (where n.nth = ${limit} and n.more) as id,
-          max(n.created_at) filter (where n.nth = ${limit} and n.more) as created_at,
-          max(n.priority) filter (where n.nth = ${limit} and n.more) as priority
+          max(n.id) filter (where n.is_last) as id,
+          max(n.created_at) filter (where n.is_last) as created_at,
+          max(n.priority) filter (where n.is_last) as priority
         from (
-          select b.id, (extract(epoch from b.created_at) * 1000000)::bigint::text as created_at, coalesce(b.priority, 2) as priority,
-            row_number() over (order by ${order}) as nth, count(*) over () > ${limit} as more
-          from (select b.id, b.created_at, b.priority from beads b where ${matches} and ${after} order by ${order} limit ${limit + 1}) b
+          select m.*, coalesce(not lead(m.fits) over (order by m.nth), false) as is_last
+          from (
+            select b.id, (extract(epoch from b.created_at) * 1000000)::bigint::text as created_at, coalesce(b.priority, 2) as priority,
+              row_number() over w as nth,
+              row_number() over w <= ${limit} and sum(y.bytes) over w - y.bytes < ${PAGE_BYTES} as fits
+            from (select b.id, b.created_at, b.priority from beads b where ${matches} and ${after} order by ${order} limit ${limit + 1}) b
+            cross join lateral (select ${beadBytes('r')} as bytes from beads r where r.stream_id = ${streamId} and r.id = b.id) y
+            window w as (order by ${order})
+          ) m
         ) n
         left join lateral (
-          select bead_json(b)::text as json from beads b where b.stream_id = ${streamId} and b.id = n.id and n.nth <= ${limit}
+          select bead_json(b)::text as json from beads b where b.stream_id = ${streamId} and b.id = n.id
         ) j on true
+        where n.fits
       ) p
       where s.id = ${streamId} and exists (select from cities c where c.stream_id = s.id and c.running)`.execute(this.db);
     return rows[0];

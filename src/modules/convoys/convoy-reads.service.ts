@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
 import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import type { CityScope } from '../cities/city-scope.js';
+import { ANSWER_BYTES } from '../work/page-bytes.js';
 import { formatPlace, parsePlace, type Place } from '../work/page-token.js';
 import type { Done } from '../work/work.service.js';
 import { ConvoysRepository, type ConvoyRows } from './convoys.repository.js';
@@ -25,15 +26,17 @@ export class ConvoyReadsService {
     const limit = query.limit === 0 ? DEFAULT_PAGE : query.limit;
     let rows = await this.#rows(city, query, below, limit);
     if (await this.heads.readAgain(city.stream, rows.head, query, gone)) rows = await this.#rows(city, query, below, limit);
-    const next = rows.items.length > limit ? `,"next_cursor":"${formatPlace(LIST, rows.places[limit - 1]!)}"` : '';
-    return { value: `{"items":[${rows.items.slice(0, limit).join(',')}]${next},"total":${rows.total}}`, index: rows.head };
+    const next = rows.next === null ? '' : `,"next_cursor":"${formatPlace(LIST, rows.next)}"`;
+    return { value: `{"items":[${rows.items.join(',')}]${next},"total":${rows.total}}`, index: rows.head };
   }
 
-  /** The convoy with its members and how far they are. @throws ProblemError convoy_not_found. */
+  /** The convoy with its members and how far they are. @throws ProblemError convoy_not_found; invalid_request for members too long for one answer. */
   async get(city: CityScope, id: string): Promise<Done<string>> {
     const row = await this.repository.find(city.streamId, id);
     if (row.type === null) throw noConvoy(id);
     if (row.type !== 'convoy') throw problem('convoy_not_found', `bead ${id} is not a convoy`);
+    if (row.children === null)
+      throw problem('invalid_request', `the members of convoy ${id} hold ${row.bytes} bytes, more than ${ANSWER_BYTES}`);
     const progress = `{"total":${row.total},"closed":${row.closed}}`;
     return { value: `{"convoy":${row.json},"children":${row.children},"progress":${progress}}`, index: row.head };
   }
@@ -47,7 +50,7 @@ export class ConvoyReadsService {
   }
 
   async #rows(city: CityScope, query: ConvoysQuery, below: Place | undefined, limit: number): Promise<ConvoyRows> {
-    const rows = await this.repository.list(city.streamId, query, below, limit + 1);
+    const rows = await this.repository.list(city.streamId, query, below, limit);
     if (rows === undefined) throw problem('city_not_found', `city not found or not running: ${city.name}`);
     return rows;
   }

@@ -40,7 +40,7 @@ export class ConvoysController {
     id: 'get-v0-city-by-city-name-convoys',
     summary: "List a city's convoys",
     description:
-      'Newest first; closed ones only with `all`. `owned` and `stranded` take `true` or `false`; a convoy is stranded while an open member has ' +
+      'Newest first; closed ones only with `all`. A page also ends once it is 8 MiB long. `owned` and `stranded` take `true` or `false`; a convoy is stranded while an open member has ' +
       'no assignee. With `index` the answer waits until the head is above it, at most `wait`.',
     response: ListBodyBead,
     headers: READ_HEADERS,
@@ -84,7 +84,7 @@ export class ConvoysController {
     description: 'Members are the beads that it tracks and those whose parent it is, closed ones too, oldest first.',
     response: ConvoyGetResponse,
     headers: READ_HEADERS,
-    problems: ['city_not_found', 'convoy_not_found'],
+    problems: ['invalid_request', 'city_not_found', 'convoy_not_found'],
   })
   @Get('convoy/:id')
   @Header('content-type', JSON_TYPE)

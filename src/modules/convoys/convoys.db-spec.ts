@@ -1,12 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
 import { workRealm, type WorkRealm } from '../../../test/support/work.js';
 import { ANYBODY } from '../../contract/principal.js';
 import { Idempotency } from '../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../platform/idempotency/idempotency.repository.js';
+import { Lifecycle } from '../../platform/health/lifecycle.js';
+import { AppLogger, createLogger } from '../../platform/logging/logger.js';
+import { HeadWaiter } from '../../platform/streams/head-waiter.js';
+import type { StreamHub } from '../../platform/streams/hub.js';
 import type { BeadRecord, NewBead } from '../work/bead-record.js';
 import type { Work } from '../work/work.js';
+import { PAGE_BYTES } from '../work/page-bytes.js';
+import { ConvoyReadsService } from './convoy-reads.service.js';
 import { ConvoysRepository } from './convoys.repository.js';
-import type { ConvoyCreateInputBody } from './convoys.schemas.js';
+import { ConvoysQuery, type ConvoyCreateInputBody } from './convoys.schemas.js';
 import { ConvoysService } from './convoys.service.js';
 
 let realm: WorkRealm;
@@ -222,4 +229,37 @@ describe('the convoy of a slung bead', () => {
     expect((await sling()).id).toBe(second.id);
     await expect(run((w) => w.reopen(first.id))).rejects.toMatchObject({ detail: `conflict: another open convoy follows ${a} meanwhile` });
   });
+});
+
+it('that loses all its children at once is empty, not completed', async () => {
+  const c = await create([]);
+  const [open, done] = [await bead({ parent: c }), await bead({ parent: c })];
+  await run((w) => w.close(done));
+  expect(await told(() => remove(c, open, done))).toEqual([`bead.updated ${done}`, `bead.updated ${open}`]);
+  expect((await find(c)).status).toBe('open');
+});
+
+it('answers no more than fits, and says so', async () => {
+  const reads = new ConvoyReadsService(
+    new ConvoysRepository(realm.db),
+    new HeadWaiter({ stream: () => undefined } as unknown as StreamHub, new Lifecycle(new AppLogger(createLogger('silent')))),
+  );
+  const { streamId } = realm.city;
+  await sql`insert into beads (stream_id, id, title, issue_type, description) select ${streamId}, 'c-' || n, 'x', 'convoy', repeat('d', 262144) from generate_series(1, 50) n`.execute(
+    realm.db,
+  );
+  const seen: string[] = [];
+  for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
+    const { value } = await reads.list(realm.city, ConvoysQuery.parse({ cursor, limit: '1000' }), new AbortController().signal);
+    expect(Buffer.byteLength(value)).toBeLessThan(PAGE_BYTES + 1024 * 1024);
+    const page = JSON.parse(value) as { items: { id: string }[]; next_cursor?: string };
+    seen.push(...page.items.map((item) => item.id));
+    cursor = page.next_cursor;
+  }
+  expect(seen).toEqual(Array.from({ length: 50 }, (_, n) => `c-${50 - n}`));
+  await sql`insert into beads (stream_id, id, title, parent, description) select ${streamId}, 'm-' || n, 'x', 'c-1', repeat('d', 262144) from generate_series(1, 260) n`.execute(
+    realm.db,
+  );
+  await expect(reads.get(realm.city, 'c-1')).rejects.toMatchObject({ problem: 'invalid_request' });
+  expect((await reads.check(realm.city, 'c-1')).value).toMatchObject({ total: 260, closed: 0 });
 });

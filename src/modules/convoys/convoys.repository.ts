@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { Db } from '../../platform/database/database.js';
 import type { Tx } from '../../platform/database/transactions.js';
 import { memberIds } from '../work/convoy-members.js';
+import { ANSWER_BYTES, beadBytes, PAGE_BYTES } from '../work/page-bytes.js';
 import type { Place } from '../work/page-token.js';
 import type { Holding } from './containment.js';
 
@@ -13,13 +14,13 @@ export interface ConvoyFilter {
   readonly stranded?: boolean | undefined;
 }
 
-/** A page with one row more than asked for when the list goes on. */
 export interface ConvoyRows {
   readonly head: number;
   readonly total: number;
   /** The JSON of each. */
   readonly items: readonly string[];
-  readonly places: readonly Place[];
+  /** The last one's, when the list goes on. */
+  readonly next: Place | null;
 }
 
 /** What is stored under an id; of a convoy with its members' JSON, an array, oldest first. */
@@ -27,7 +28,10 @@ export interface ConvoyRow {
   readonly head: number;
   readonly type: string | null;
   readonly json: string;
-  readonly children: string;
+  /** Null when they are too long for one answer. */
+  readonly children: string | null;
+  /** Bytes of the members' JSON, about. */
+  readonly bytes: number;
   readonly total: number;
   readonly closed: number;
 }
@@ -58,31 +62,40 @@ export class ConvoysRepository {
         ? sql``
         : sql`and (c.created_at, c.id) < (timestamptz 'epoch' + ${below.createdAt}::bigint * interval '1 microsecond', ${below.id})`;
     const { rows } = await sql<ConvoyRows>`
-      select s.head, (select count(*) from beads c where ${matching}) as total, page.items, page.places
+      select s.head, (select count(*) from beads c where ${matching}) as total, page.items, page.next
       from cities y join event_streams s on s.id = y.stream_id cross join (
-        select coalesce(array_agg(p.json order by p.created_at desc, p.id desc), '{}') as items,
-          coalesce(json_agg(json_build_object('id', p.id, 'createdAt', (extract(epoch from p.created_at) * 1000000)::bigint::text)
-            order by p.created_at desc, p.id desc), '[]') as places
+        select coalesce(array_agg(j.json order by p.nth), '{}') as items,
+          (array_agg(json_build_object('id', p.id, 'createdAt', (extract(epoch from p.created_at) * 1000000)::bigint::text))
+            filter (where p.is_last))[1] as next
         from (
-          select c.id, c.created_at, bead_json(c)::text as json from beads c where ${matching} ${after}
-          order by c.created_at desc, c.id desc limit ${limit}) p) page
+          select f.*, coalesce(not lead(f.fits) over (order by f.nth), false) as is_last
+          from (
+            select m.id, m.created_at, row_number() over w as nth,
+              row_number() over w <= ${limit} and sum(m.bytes) over w - m.bytes < ${PAGE_BYTES} as fits
+            from (
+              select c.id, c.created_at, ${beadBytes('c')} as bytes from beads c where ${matching} ${after}
+              order by c.created_at desc, c.id desc limit ${limit + 1}) m
+            window w as (order by m.created_at desc, m.id desc)) f) p
+        cross join lateral (select bead_json(c)::text as json from beads c where c.stream_id = ${streamId} and c.id = p.id) j
+        where p.fits) page
       where y.stream_id = ${streamId} and y.running`.execute(this.db);
     return rows[0];
   }
 
   async find(streamId: number, id: string): Promise<ConvoyRow> {
     const { rows } = await sql<ConvoyRow>`
-      select s.head, c.issue_type as type, bead_json(c)::text as json, members.*
+      select s.head, c.issue_type as type, bead_json(c)::text as json, members.*, case when members.bytes <= ${ANSWER_BYTES} then (
+        select '[' || coalesce(string_agg(bead_json(m)::text, ',' order by m.created_at, m.id), '') || ']'
+        from beads m where c.issue_type = 'convoy' and m.stream_id = ${streamId} and m.id in (${memberIds(streamId, id)})) end as children
       from event_streams s left join beads c on c.stream_id = s.id and c.id = ${id} cross join lateral (
-        select '[' || coalesce(string_agg(bead_json(m)::text, ',' order by m.created_at, m.id), '') || ']' as children,
-          count(*) as total, count(*) filter (where m.status = 'closed') as closed
+        select count(*) as total, count(*) filter (where m.status = 'closed') as closed, coalesce(sum(${beadBytes('m')}), 0)::bigint as bytes
         from beads m where c.issue_type = 'convoy' and m.stream_id = ${streamId} and m.id in (${memberIds(streamId, id)})) members
       where s.id = ${streamId}`.execute(this.db);
     return rows[0]!;
   }
 
   /** As `find`, without any JSON. */
-  async progress(streamId: number, id: string): Promise<Omit<ConvoyRow, 'json' | 'children'>> {
+  async progress(streamId: number, id: string): Promise<Omit<ConvoyRow, 'json' | 'children' | 'bytes'>> {
     const { rows } = await sql<ConvoyRow>`
       select s.head, c.issue_type as type, members.*
       from event_streams s left join beads c on c.stream_id = s.id and c.id = ${id} cross join lateral (

@@ -240,3 +240,13 @@ describe('claims of one process', () => {
     expect(scan!['Rows Removed by Filter'] ?? 0).toBe(0);
   });
 });
+
+it('shows as much of a hook as one answer holds', async () => {
+  await sql`
+    insert into beads (stream_id, id, title, description, metadata)
+    select ${realm.city.streamId}, 'b-' || n, 'x', repeat('d', 262144), '{"gc.routed_to": "mayor"}' from generate_series(1, 50) n`.execute(
+    realm.db,
+  );
+  const { items } = await p.hook('mayor');
+  expect(items.map((item) => item.bead.id)).toEqual(Array.from({ length: 32 }, (_, n) => `b-${n + 1}`));
+});

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PgPool } from '../../platform/database/database.js';
+import { PAGE_BYTES } from '../work/page-bytes.js';
 
 export interface HookRow {
   /** Null when the city does not know the agent. */
@@ -16,7 +17,7 @@ export interface HookRow {
 export class HooksRepository {
   constructor(private readonly pool: PgPool) {}
 
-  /** What `claim_work` would take for the agent, in its order. */
+  /** What `claim_work` would take for the agent, in its order; as many as one answer holds. */
   async hook(streamId: number, agent: string, names: readonly string[], limit: number): Promise<HookRow> {
     const { rows } = await this.pool.query<HookRow>({
       name: 'hook-read',
@@ -45,12 +46,17 @@ export class HooksRepository {
                  case a.stage when 'open' then 'assigned' else a.stage end as name
           from (select * from owned union all select * from own union all select * from pool) a
           order by place limit $4
+        ), fitting as (
+          select f.* from (
+            select l.*, sum(y.bytes) over (order by l.place) - y.bytes as bytes_before from listed l cross join lateral (
+              select coalesce(octet_length((l.bead).description), 0) + octet_length((l.bead).metadata::text) as bytes) y
+          ) f where f.bytes_before < $5
         )
         select (select name from who) as agent, (select s.head from event_streams s where s.id = $1) as head,
                (select l.name from listed l where l.place = 1) as first,
                (select coalesce(json_agg(json_build_object('bead', bead_json(l.bead), 'tier', l.name) order by l.place), '[]')::text
-                from listed l) as items`,
-      values: [streamId, agent, [...names], limit],
+                from fitting l) as items`,
+      values: [streamId, agent, [...names], limit, PAGE_BYTES],
     });
     return rows[0]!;
   }
