@@ -14,6 +14,7 @@ const KEPT = 150;
 export class Beliefs {
   readonly beads: string[] = [];
   readonly convoys: string[] = [];
+  readonly closed: string[] = [];
   readonly messages: string[] = [];
   readonly edges: [issue: string, dependsOn: string][] = [];
   readonly held: Held[] = [];

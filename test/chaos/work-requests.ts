@@ -33,11 +33,11 @@ type Make = (random: Random, beliefs: Beliefs, marker: string) => Request | unde
 
 /** By how often each is drawn. */
 const MAKES: readonly [number, Make][] = [
-  [14, createBead],
+  [10, createBead],
   [8, addEdge],
   [5, removeEdge],
   [12, claimNext],
-  [6, claimOne],
+  [8, claimOne],
   [7, heartbeat],
   [6, release],
   [12, update],
@@ -158,7 +158,7 @@ function close(random: Random, beliefs: Beliefs, marker: string): Request | unde
 }
 
 function reopen(random: Random, beliefs: Beliefs, marker: string): Request | undefined {
-  const subject = random.chance(0.2) ? beliefs.one(beliefs.convoys, random) : beliefs.bead(random);
+  const subject = beliefs.one(beliefs.closed, random);
   return subject === undefined ? undefined : onBead('bead.reopen', 'POST', '/reopen', subject, marker);
 }
 

@@ -139,6 +139,7 @@ function learn(beliefs: Beliefs, change: Change): void {
   if (kind === 'bead.create') beliefs.keep(beliefs.beads, id!);
   if (kind === 'convoy.create') beliefs.keep(beliefs.convoys, id!);
   if (kind === 'mail.send' || kind === 'mail.reply') beliefs.keep(beliefs.messages, id!);
+  if (kind === 'bead.close') beliefs.keep(beliefs.closed, subject!);
   if (kind === 'edge.add') beliefs.keep(beliefs.edges, [subject!, others[0]!]);
   if (claimant !== undefined && bead !== undefined && fence !== undefined) beliefs.keep(beliefs.held, { id: bead.id, claimant, fence });
   const about = bead?.id ?? id ?? subject;
