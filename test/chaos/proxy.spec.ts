@@ -37,7 +37,7 @@ async function client(application: string): Promise<{ socket: Socket; heard(): s
 }
 
 async function until(holds: () => boolean): Promise<void> {
-  for (let i = 0; i < 200 && !holds(); i++) await new Promise((resolve) => setTimeout(resolve, 5));
+  for (let i = 0; i < 800 && !holds(); i++) await new Promise((resolve) => setTimeout(resolve, 5));
   expect(holds()).toBe(true);
 }
 
