@@ -7,13 +7,16 @@ import { api, type Api } from '../support/http.js';
 import { expectRefusal } from '../support/refusal.js';
 import { eventually, openStream } from '../support/sse.js';
 import { watchState, type Witness } from '../support/unchanged.js';
+import { makeWork, workBodies, workPath, type WorkExamples } from '../support/work-examples.js';
 
 /** Every operation times every kind of key: who may not comes to nothing, and no byte of a foreign city gets out. */
 const { operations } = contract();
 const isPublic = (o: DocumentedOperation): boolean => o.definition.security?.length === 0;
 const GUARDED = operations.filter((o) => !isPublic(o));
 const MUTATIONS = GUARDED.filter((o) => o.method !== 'GET');
-const target = (o: DocumentedOperation, city: string): string => o.path.replace('{cityName}', city).replace('{id}', '0123456789ab');
+const target = (o: DocumentedOperation, city: string): string => workPath(o.path, city, examples);
+const bodyOf = (o: DocumentedOperation): object | undefined =>
+  ({ ...BODIES, ...workBodies(examples) })[o.id] ?? ('requestBody' in o.definition ? {} : undefined);
 const BODIES: Readonly<Record<string, object>> = {
   'post-v0-city': { dir: 'made', provider: 'loopback' },
   'post-v0-cities-register': { dir: 'secret' },
@@ -24,6 +27,8 @@ const BODIES: Readonly<Record<string, object>> = {
 const SECRET = 'secret';
 
 let stack: Stack;
+/** In the city that only some may see. */
+let examples: WorkExamples;
 let witness: Witness;
 const keys = new Map<string, string>();
 const as = (key: string, replica = 0): Api => api(stack.urls[replica]!, { Authorization: `Bearer ${keys.get(key) ?? key}` });
@@ -59,6 +64,7 @@ beforeAll(async () => {
   for (const dir of ['mine', SECRET]) await done(await as('root').post('/v0/city', { dir, provider: 'loopback' }));
   for (const step of ['stop', 'start']) await done(await as('root').post(`/v0/city/${SECRET}/${step}`));
   await as('root').post(`/v0/city/${SECRET}/events`, { type: 'note.taken', actor: 'x', payload: { text: 'classified' } });
+  examples = await makeWork(as('root'), SECRET);
   witness = await watchState(stack);
 }, 60_000);
 afterAll(async () => {
@@ -81,7 +87,7 @@ describe('without a good key', () => {
       `${keys.get('root')}`,
     ]) {
       const header = { Authorization: authorization, 'X-SVC-Request': undefined };
-      const reply = await witness.unchangedBy(() => api(stack.urls[1]!).send(operation.method, path, BODIES[operation.id], header));
+      const reply = await witness.unchangedBy(() => api(stack.urls[1]!).send(operation.method, path, bodyOf(operation), header));
       expectRefusal(reply, path, { status: 401, detail: 'unauthorized: …' });
     }
     const twice = await api(stack.urls[0]!).send(operation.method, `${path}?key=${keys.get('root')}&access_token=${keys.get('root')}`);
@@ -101,7 +107,7 @@ describe('a key of scope read', () => {
     for (const name of ['reader', 'mine-reader']) {
       const path = target(operation, 'mine');
       const reply = await witness.unchangedBy(() =>
-        as(name).send(operation.method, path, BODIES[operation.id], { 'X-SVC-Request': undefined }),
+        as(name).send(operation.method, path, bodyOf(operation), { 'X-SVC-Request': undefined }),
       );
       expectRefusal(reply, path, { status: 403, detail: 'forbidden: the API key may only read' });
     }
@@ -124,7 +130,7 @@ describe('a key limited to another city', () => {
       for (const name of ['mine', 'nothing']) {
         const ask = async (city: string): Promise<{ status: number; text: string }> => {
           const path = target(operation, city);
-          const reply = await witness.unchangedBy(() => as(name).send(operation.method, path, BODIES[operation.id]));
+          const reply = await witness.unchangedBy(() => as(name).send(operation.method, path, bodyOf(operation)));
           return { status: reply.status, text: reply.text.replaceAll(city, 'CITY') };
         };
         const [hidden, absent] = [await ask(SECRET), await ask('absent')];

@@ -12,6 +12,7 @@ import { contract, Contract, documentFile, type Answer } from '../support/contra
 import { api, type Api, type Reply } from '../support/http.js';
 import { fitting } from '../support/schema-arbitrary.js';
 import { openStream, type Frame, type OpenStream } from '../support/sse.js';
+import { makeWork, workEverything, workPath } from '../support/work-examples.js';
 
 /**
  * The document and the service say the same. Every answer and frame of every e2e suite is checked by the clients of
@@ -149,6 +150,7 @@ describe('the service', () => {
 
   it('answers every operation as documented', async () => {
     await readEverything();
+    expect(await workEverything(b, 'alpha')).toEqual([]);
     expect((await a.post('/v0/city/alpha/events/rotate')).body.rotated).toBe(true);
     expect((await b.post('/v0/city/alpha/events/rotate?wait=true')).status).toBe(200);
     for (const suspended of [true, false]) expect((await b.patch('/v0/city/alpha', { suspended })).status).toBe(200);
@@ -172,9 +174,10 @@ describe('the service', () => {
   }, 60_000);
 
   async function readEverything(): Promise<void> {
+    const examples = await makeWork(a, 'alpha');
     for (const { method, path } of contract().operations) {
       if (method !== 'GET' || path.endsWith('/stream')) continue;
-      const target = path.replace('{cityName}', 'alpha');
+      const target = workPath(path, 'alpha', examples);
       expect({ path, status: (await a.get(target)).status }).toEqual({ path, status: 200 });
       expect((await b.send('HEAD', target)).status).toBe(200);
       expect((await b.send('OPTIONS', target)).status).toBe(204);

@@ -1,0 +1,117 @@
+import type { Api } from './http.js';
+
+/** One of everything that paths of the work families name. */
+export interface WorkExamples {
+  readonly bead: string;
+  readonly convoy: string;
+  readonly message: string;
+  readonly wait: string;
+}
+
+/** Makes them in a running city that has the agent `mayor`. */
+export async function makeWork(client: Api, city: string): Promise<WorkExamples> {
+  const made = async (path: string, body: object): Promise<string> => {
+    const reply = await client.post(`/v0/city/${city}/${path}`, body);
+    if (reply.status !== 201) throw new Error(`${path}: ${reply.status} ${reply.text}`);
+    return (reply.body as { id: string }).id;
+  };
+  const bead = await made('beads', { title: 'an example' });
+  return {
+    bead,
+    convoy: await made('convoys', { title: 'examples', items: [bead] }),
+    message: await made('mail', { to: 'mayor', subject: 'hello', from: 'human' }),
+    wait: await made('waits', { session: 'mayor', dep_ids: [bead] }),
+  };
+}
+
+/** A documented path in a city, its parameters filled with what is there; with the query that the operation demands. */
+export function workPath(path: string, city: string, examples: WorkExamples): string {
+  const kind = /\/(bead|convoy|mail|wait)\//.exec(path)?.[1];
+  const id = { bead: examples.bead, convoy: examples.convoy, mail: examples.message, wait: examples.wait }[kind ?? ''] ?? '0123456789ab';
+  const filled = path
+    .replace('{cityName}', city)
+    .replace('{id}', id)
+    .replace('{rootID}', examples.bead)
+    .replace('{dependsOnId}', examples.convoy)
+    .replace('{label}', 'x');
+  return path.endsWith('/hook') ? `${filled}?agent=mayor` : filled;
+}
+
+/** Bodies that fit, by operation, where an empty one does not. */
+export function workBodies({ bead, wait }: WorkExamples): Readonly<Record<string, object>> {
+  const city = 'v0-city-by-city-name';
+  return {
+    'create-bead': { title: 'made' },
+    'create-convoy': { title: 'made' },
+    'create-wait': { session: 'mayor', dep_ids: [bead] },
+    'send-mail': { to: 'mayor', subject: 'made' },
+    'broadcast-mail': { subject: 'made' },
+    [`put-${city}-mail-settings`]: { unread_retention: null },
+    [`post-${city}-bead-by-id-claim`]: { assignee: 'mayor' },
+    [`post-${city}-bead-by-id-heartbeat`]: { assignee: 'mayor', fence: 1 },
+    [`post-${city}-bead-by-id-release`]: { assignee: 'mayor' },
+    [`post-${city}-bead-by-id-dependencies`]: { depends_on_id: wait },
+    [`post-${city}-bead-by-id-labels`]: { labels: ['x'] },
+    [`put-${city}-bead-by-id-labels`]: { labels: ['x'] },
+    [`post-${city}-hook-claim`]: { agent: 'mayor' },
+    [`post-${city}-sling`]: { target: 'mayor', bead },
+    [`post-${city}-sling-batch`]: { target: 'mayor', beads: [bead] },
+    [`post-${city}-wait-by-id-accept`]: { nudge_id: 'x' },
+    [`post-${city}-wait-by-id-fail`]: { nudge_id: 'x', error: 'x' },
+  };
+}
+
+/** Uses every mutation of the work families once, to good effect; answers what did not succeed. */
+export async function workEverything(client: Api, city: string): Promise<string[]> {
+  const failed: string[] = [];
+  const ask = async (method: string, path: string, body?: object): Promise<{ id: string } & Record<string, unknown>> => {
+    const reply = await client.send(method, `/v0/city/${city}/${path}`, body);
+    if (reply.status >= 300) failed.push(`${method} ${path}: ${reply.status} ${reply.text}`);
+    return reply.body as { id: string };
+  };
+  const { id } = await ask('POST', 'beads', { title: 'one' });
+  const { id: other } = await ask('POST', 'beads', { title: 'two', needs: [id] });
+  await ask('PATCH', `bead/${id}`, { priority: 1 });
+  await ask('POST', `bead/${id}/update`, { description: 'x' });
+  await ask('POST', `bead/${id}/assign`, { assignee: '' });
+  await ask('PUT', `bead/${id}/labels`, { labels: ['a'] });
+  await ask('POST', `bead/${id}/labels`, { labels: ['b'] });
+  await ask('DELETE', `bead/${id}/labels/a`);
+  await ask('POST', `bead/${id}/dependencies`, { depends_on_id: other, type: 'related' });
+  await ask('DELETE', `bead/${id}/dependencies/${other}`);
+  const { fence } = await ask('POST', `bead/${id}/claim`, { assignee: 'mayor' });
+  await ask('POST', `bead/${id}/heartbeat`, { assignee: 'mayor', fence: fence as number });
+  await ask('POST', `bead/${id}/release`, { assignee: 'mayor' });
+  await ask('POST', 'sling', { target: 'mayor', bead: id });
+  await ask('POST', 'sling/batch', { target: 'mayor', beads: [id] });
+  await ask('POST', 'hook/claim', { agent: 'mayor' });
+  const { id: wait } = await ask('POST', 'waits', { session: 'mayor', dep_ids: [id] });
+  const again = await ask('POST', 'waits', { session: 'mayor', kind: 'manual' });
+  const lost = await ask('POST', 'waits', { session: 'mayor', kind: 'manual' });
+  const { id: convoy } = await ask('POST', 'convoys', { title: 'c', owned: true });
+  await ask('POST', `convoy/${convoy}/add`, { items: [id, other] });
+  await ask('POST', `convoy/${convoy}/remove`, { items: [other] });
+  await ask('POST', `bead/${id}/close`, { reason: 'done' });
+  await ask('POST', `convoy/${convoy}/land`, {});
+  const ready = (await ask('GET', `wait/${wait}`)) as unknown as { nudge_id: string };
+  await ask('POST', `wait/${wait}/accept`, { nudge_id: ready.nudge_id });
+  const second = (await ask('POST', `wait/${again.id}/ready`)) as unknown as { nudge_id: string };
+  await ask('POST', `wait/${again.id}/fail`, { nudge_id: second.nudge_id, error: 'x' });
+  await ask('POST', `wait/${lost.id}/cancel`, {});
+  await ask('POST', `bead/${id}/reopen`);
+  await ask('DELETE', `bead/${id}`);
+  for (const [method, path] of [
+    ['POST', 'close'],
+    ['DELETE', ''],
+  ] as const) {
+    const group = await ask('POST', 'convoys', { title: 'd' });
+    await ask(method, `convoy/${group.id}${path === '' ? '' : `/${path}`}`);
+  }
+  const { id: message } = await ask('POST', 'mail', { to: 'mayor', subject: 's', from: 'human' });
+  await ask('POST', 'mail/broadcast', { subject: 's' });
+  await ask('PUT', 'mail/settings', { unread_retention: null });
+  for (const step of ['read', 'mark-unread', 'reply', 'archive'])
+    await ask('POST', `mail/${message}/${step}`, step === 'reply' ? {} : undefined);
+  await ask('DELETE', `mail/${message}`);
+  return failed;
+}
