@@ -417,7 +417,7 @@ export interface paths {
         };
         /**
          * List a city's beads
-         * @description Newest first by `created_at`, then `id`. Every filter must match. Closed beads are left out unless `all=true` or `status=closed`. `assignee` is the text as stored, or an address of an agent. `metadata` is `key=value`, or `key` for any value, repeatable. `text` is looked for in title and description, whatever the case. `blocked` asks for unfinished prerequisites, or for none. A bead that was never changed counts as updated when it was created. `total` counts every match; `next_cursor` is there exactly when the list goes on. With `index` the answer waits until the head is above it, at most `wait`.
+         * @description Newest first by `created_at`, then `id`. Every filter must match. Closed beads are left out unless `all=true` or `status=closed`. `assignee` is the text as stored, or an address of an agent. `metadata` is `key=value`, or `key` for any value, repeatable. `text` is looked for in title and description, whatever the case. `blocked` asks for unfinished prerequisites, or for none. A bead that was never changed counts as updated when it was created. `total` counts every match; `next_cursor` is there exactly when the list goes on; a page also ends once it is 8 MiB long. With `index` the answer waits until the head is above it, at most `wait`.
          */
         get: operations["get-v0-city-by-city-name-beads"];
         put?: never;
@@ -602,7 +602,7 @@ export interface paths {
         };
         /**
          * List a city's convoys
-         * @description Newest first; closed ones only with `all`. `owned` and `stranded` take `true` or `false`; a convoy is stranded while an open member has no assignee. With `index` the answer waits until the head is above it, at most `wait`.
+         * @description Newest first; closed ones only with `all`. A page also ends once it is 8 MiB long. `owned` and `stranded` take `true` or `false`; a convoy is stranded while an open member has no assignee. With `index` the answer waits until the head is above it, at most `wait`.
          */
         get: operations["get-v0-city-by-city-name-convoys"];
         put?: never;
@@ -10004,6 +10004,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ConvoyGetResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
