@@ -263,3 +263,13 @@ it('answers no more than fits, and says so', async () => {
   await expect(reads.get(realm.city, 'c-1')).rejects.toMatchObject({ problem: 'invalid_request' });
   expect((await reads.check(realm.city, 'c-1')).value).toMatchObject({ total: 260, closed: 0 });
 });
+
+it('follows a slung bead also when its rig has gone', async () => {
+  const [here, gone] = [await bead({ rig: 'core' }), await bead({ rig: 'web' })];
+  await sql`update rigs set present = false where name = 'web'`.execute(realm.db);
+  const made = await run(async (w) => {
+    const of = async (id: string): Promise<BeadRecord> => convoys.createSlingConvoy(w, await w.require(id), { owned: false });
+    return [await of(here), await of(gone)];
+  });
+  expect(made.map((convoy) => convoy.rig)).toEqual(['core', '']);
+});

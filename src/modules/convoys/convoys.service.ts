@@ -122,9 +122,10 @@ export class ConvoysService {
     return id === undefined ? undefined : work.find(id);
   }
 
-  /** A convoy of one bead, in the bead's rig. Only when there is no `liveSlingConvoy`. An owned one does not close by itself. */
+  /** A convoy of one bead, in the bead's rig or, when that has gone, in the city's own. Only when there is no `liveSlingConvoy`. An owned one does not close by itself. */
   async createSlingConvoy(work: Work, bead: BeadRecord, { owned }: { owned: boolean }): Promise<BeadRecord> {
-    return this.#create(work, { rig: bead.rig, title: `sling-${bead.id}`, labels: owned ? ['owned'] : [], slingSource: bead.id }, [bead]);
+    const rig = bead.rig !== '' && (await work.hasRig(bead.rig)) ? bead.rig : '';
+    return this.#create(work, { rig, title: `sling-${bead.id}`, labels: owned ? ['owned'] : [], slingSource: bead.id }, [bead]);
   }
 
   async #create(work: Work, convoy: NewBead, items: readonly BeadRecord[]): Promise<BeadRecord> {

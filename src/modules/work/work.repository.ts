@@ -56,6 +56,11 @@ export class WorkRepository {
     return rows[0]?.id ?? undefined;
   }
 
+  async hasRig(tx: Tx, streamId: number, rig: string): Promise<boolean> {
+    const row = await tx.selectFrom('rigs').select('present').where('stream_id', '=', streamId).where('name', '=', rig).executeTakeFirst();
+    return row?.present ?? false;
+  }
+
   async insert(tx: Tx, streamId: number, id: string, bead: NewBead): Promise<BeadRecord> {
     const { rows } = await sql<BeadRecord>`
       insert into beads as b (stream_id, id, rig, title, issue_type, priority, assignee, author, parent, description, labels, metadata,

@@ -73,6 +73,11 @@ export class Work {
     return id;
   }
 
+  /** Whether the city has the rig now: beads of one that has gone stay where they are. */
+  hasRig(rig: string): Promise<boolean> {
+    return this.repository.hasRig(this.tx, this.city.streamId, rig);
+  }
+
   /**
    * Makes an open bead. Empty text and metadata without a value count as not given.
    *
