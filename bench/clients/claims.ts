@@ -1,4 +1,4 @@
-import { run, runMigrations } from 'graphile-worker';
+import { Logger, run, runMigrations } from 'graphile-worker';
 import { ClaimCommitter } from '../../src/modules/hooks/claim-committer.js';
 import { ClaimsRepository } from '../../src/modules/hooks/claims.repository.js';
 import { createPool } from '../../src/platform/database/database.js';
@@ -20,6 +20,9 @@ interface Taking {
 export interface Taken {
   readonly perSecond: number;
 }
+
+/** It logs every job, and nobody reads that here. */
+const SILENT = new Logger(() => () => undefined);
 
 let slot = 0;
 
@@ -61,10 +64,10 @@ async function peer({ url, workers, take }: Taking): Promise<Taken> {
   const runner = await run({
     connectionString: url,
     concurrency: workers,
-    maxPoolSize: 16,
+    maxPoolSize: workers,
     noHandleSignals: true,
     taskList: { report },
-    logger: undefined,
+    logger: SILENT,
   });
   await finished;
   const perSecond = take / ((performance.now() - started) / 1000);
