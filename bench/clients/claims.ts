@@ -44,10 +44,14 @@ async function ours({ url, workers, take, city }: Taking & { city: string }): Pr
   return { perSecond };
 }
 
+const ADD_JOBS = `
+  select count(*) from graphile_worker.add_jobs(array(
+    select ('report', json_build_object('n', g), null, null, null, null, null, null)::graphile_worker.job_spec from generate_series(1, $1::int) g))`;
+
 async function prepare({ url, jobs }: { url: string; jobs: number }): Promise<void> {
   await runMigrations({ connectionString: url });
   await withClient(url, async (client) => {
-    await client.query("select graphile_worker.add_job('report', json_build_object('n', g)) from generate_series(1, $1::int) g", [jobs]);
+    await client.query(ADD_JOBS, [jobs]);
   });
   await withClient(url, (client) => client.query('vacuum analyze graphile_worker._private_jobs'));
 }
