@@ -35,7 +35,7 @@ export interface WorkRealm {
   close(): Promise<void>;
 }
 
-/** Agents of the realm's city: `mayor`, `human`-free, a pool agent `web/polecat` and a second rig's `core/polecat`. */
+/** Two of the city's own, and agents of its rigs, of which two share their bare name. */
 const AGENTS = [
   ['mayor', 'mayor', '', 'agent'],
   ['deacon', 'deacon', '', 'named_session'],

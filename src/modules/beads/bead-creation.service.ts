@@ -65,10 +65,7 @@ export class BeadCreationService {
       deferUntil: deferUntil === undefined ? undefined : new Date(deferUntil),
       assignee: assignee && ((await this.roster.address(work.city.streamId, assignee, rig, work.tx)) ?? assignee),
     });
-    for (const [type, targets] of edgesOf(needs ?? [])) {
-      for (const target of targets) await work.require(target);
-      await work.putEdges(id, targets, type);
-    }
+    for (const [type, targets] of edgesOf(needs ?? [])) await work.putEdges(id, targets, type);
     return (await work.require(id)).snapshot;
   }
 }

@@ -2,7 +2,7 @@ import { problem } from '../../contract/problems.js';
 
 /** A place in a list by creation, newest first: the last row served. */
 export interface Place {
-  /** Microseconds since 1970, as text: more than a number holds exactly is never needed, but the text is what SQL compares with. */
+  /** Microseconds since 1970, as text. */
   readonly createdAt: string;
   readonly id: string;
 }

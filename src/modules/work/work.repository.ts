@@ -121,16 +121,6 @@ export class WorkRepository {
     return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  async edge(tx: Tx, streamId: number, issue: string, dependsOn: string): Promise<Edge | undefined> {
-    return tx
-      .selectFrom('bead_dependencies')
-      .select(['issue_id', 'depends_on_id', 'type'])
-      .where('stream_id', '=', streamId)
-      .where('issue_id', '=', issue)
-      .where('depends_on_id', '=', dependsOn)
-      .executeTakeFirst();
-  }
-
   /** Edges from (`down`) or to (`up`) a bead. */
   async edges(tx: Tx, streamId: number, id: string, direction: 'down' | 'up'): Promise<Edge[]> {
     return tx
@@ -143,12 +133,6 @@ export class WorkRepository {
       .execute();
   }
 
-  async putEdge(tx: Tx, streamId: number, edge: Edge): Promise<void> {
-    await sql`
-      insert into bead_dependencies (stream_id, issue_id, depends_on_id, type) values (${streamId}, ${edge.issue_id}, ${edge.depends_on_id}, ${edge.type})
-      on conflict (stream_id, issue_id, depends_on_id) do update set type = excluded.type`.execute(tx);
-  }
-
   /** How many edges were added or have changed. */
   async putEdges(tx: Tx, streamId: number, issue: string, dependsOn: readonly string[], type: string): Promise<number> {
     const { rows } = await sql<{ n: number }>`
@@ -159,15 +143,6 @@ export class WorkRepository {
         returning 1)
       select count(*) as n from put`.execute(tx);
     return rows[0]!.n;
-  }
-
-  async deleteEdge(tx: Tx, streamId: number, issue: string, dependsOn: string): Promise<void> {
-    await tx
-      .deleteFrom('bead_dependencies')
-      .where('stream_id', '=', streamId)
-      .where('issue_id', '=', issue)
-      .where('depends_on_id', '=', dependsOn)
-      .execute();
   }
 
   /** Takes away all edges from and to a bead. */

@@ -66,13 +66,6 @@ export class Work {
     return bead;
   }
 
-  /** A new id of a rig; messages take theirs from here too. @throws ProblemError rig_not_found */
-  async nextId(rig: string): Promise<string> {
-    const id = await this.repository.nextId(this.tx, this.city.streamId, rig);
-    if (id === undefined) throw problem('rig_not_found', `rig ${rig} not found`);
-    return id;
-  }
-
   /** Whether the city has the rig now: beads of one that has gone stay where they are. */
   hasRig(rig: string): Promise<boolean> {
     return this.repository.hasRig(this.tx, this.city.streamId, rig);
@@ -84,7 +77,8 @@ export class Work {
    * @throws ProblemError rig_not_found
    */
   async create(bead: NewBead): Promise<BeadRecord> {
-    const id = await this.nextId(bead.rig);
+    const id = await this.repository.nextId(this.tx, this.city.streamId, bead.rig);
+    if (id === undefined) throw problem('rig_not_found', `rig ${bead.rig} not found`);
     const { set: metadata } = mergeOf({}, bead.metadata ?? {});
     const row = await this.repository.insert(this.tx, this.city.streamId, id, { ...bead, labels: [...new Set(bead.labels)], metadata });
     this.#changed(undefined, row);
@@ -160,16 +154,11 @@ export class Work {
    *
    * @throws ProblemError bead_not_found for either end.
    */
-  async putEdge(edge: Edge): Promise<boolean> {
-    const before = await this.#requireEnds(edge.issue_id, [edge.depends_on_id]);
-    const old = await this.repository.edge(this.tx, this.city.streamId, edge.issue_id, edge.depends_on_id);
-    if (old?.type === edge.type) return false;
-    await this.repository.putEdge(this.tx, this.city.streamId, edge);
-    this.#changed(before, await this.repository.recount(this.tx, this.city.streamId, edge.issue_id));
-    return true;
+  putEdge(edge: Edge): Promise<boolean> {
+    return this.putEdges(edge.issue_id, [edge.depends_on_id], edge.type);
   }
 
-  /** Adds edges of one type to all of `dependsOn`, or changes their type; false when all are there already. As `putEdge` in fewer steps. */
+  /** Adds edges of one type to all of `dependsOn`, or changes their type; false when all are there already. @throws as `putEdge`. */
   async putEdges(issue: string, dependsOn: readonly string[], type: string): Promise<boolean> {
     const before = await this.#requireEnds(issue, dependsOn);
     if ((await this.repository.putEdges(this.tx, this.city.streamId, issue, dependsOn, type)) === 0) return false;
@@ -186,12 +175,8 @@ export class Work {
   }
 
   /** False when there is no such edge. */
-  async deleteEdge(issue: string, dependsOn: string): Promise<boolean> {
-    const before = await this.require(issue);
-    if ((await this.repository.edge(this.tx, this.city.streamId, issue, dependsOn)) === undefined) return false;
-    await this.repository.deleteEdge(this.tx, this.city.streamId, issue, dependsOn);
-    this.#changed(before, await this.repository.recount(this.tx, this.city.streamId, issue));
-    return true;
+  deleteEdge(issue: string, dependsOn: string): Promise<boolean> {
+    return this.deleteEdges(issue, [dependsOn]);
   }
 
   /** Adds an event of another kind after everything that has changed so far. */
