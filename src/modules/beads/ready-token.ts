@@ -1,4 +1,5 @@
 import { problem } from '../../contract/problems.js';
+import { decodeToken, encodeToken } from '../../contract/token.js';
 
 /** A place in the ready list: the last row served, in its order. */
 export interface ReadyPlace {
@@ -9,11 +10,10 @@ export interface ReadyPlace {
   readonly id: string;
 }
 
-const PREFIX = 'v1:';
 const KIND = 'ready';
 
 export function formatReadyPlace({ priority, createdAt, id }: ReadyPlace): string {
-  return PREFIX + Buffer.from(JSON.stringify({ k: KIND, p: priority, ca: createdAt, id })).toString('base64url');
+  return encodeToken({ k: KIND, p: priority, ca: createdAt, id });
 }
 
 /** @throws ProblemError invalid_cursor for anything that is not a token of this list. */
@@ -25,15 +25,9 @@ export function parseReadyPlace(text: string | undefined): ReadyPlace | undefine
 }
 
 function decode(text: string): ReadyPlace | undefined {
-  if (!text.startsWith(PREFIX) || !/^[A-Za-z0-9_-]+$/.test(text.slice(PREFIX.length))) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(Buffer.from(text.slice(PREFIX.length), 'base64url').toString());
-  } catch {
-    return undefined;
-  }
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { k, p, ca, id } = value as Record<string, unknown>;
+  const members = decodeToken(text);
+  if (members === undefined) return undefined;
+  const { k, p, ca, id } = members;
   if (k !== KIND || typeof p !== 'number' || !Number.isInteger(p) || Math.abs(p) > 32_767) return undefined;
   if (typeof ca !== 'string' || !/^\d{1,17}$/.test(ca) || typeof id !== 'string' || id === '' || id.length > 255) return undefined;
   return /[\0\ud800-\udfff]/.test(id) ? undefined : { priority: p, createdAt: ca, id };

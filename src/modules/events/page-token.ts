@@ -1,4 +1,5 @@
 import { problem } from '../../contract/problems.js';
+import { decodeToken, encodeToken } from '../../contract/token.js';
 
 /**
  * Page tokens: `v1:` and base64url of a small JSON object. `sq` continues a city's list downwards from a seq and
@@ -11,10 +12,8 @@ export type PageToken =
   | { readonly k: 'tq'; readonly t: number; readonly i: number; readonly s: number }
   | { readonly k: 'sv'; readonly p: string };
 
-const PREFIX = 'v1:';
-
 export function formatToken(token: PageToken): string {
-  return PREFIX + Buffer.from(JSON.stringify(token)).toString('base64url');
+  return encodeToken(token);
 }
 
 /** @throws 400 invalid_cursor for anything that is not a token of one of `kinds`. */
@@ -32,15 +31,9 @@ export function parseToken<K extends PageToken['k']>(
 const positive = (n: unknown): n is number => Number.isSafeInteger(n) && (n as number) > 0;
 
 function decode(text: string): PageToken | undefined {
-  if (!text.startsWith(PREFIX) || !/^[A-Za-z0-9_-]+$/.test(text.slice(PREFIX.length))) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(Buffer.from(text.slice(PREFIX.length), 'base64url').toString());
-  } catch {
-    return undefined;
-  }
-  if (typeof value !== 'object' || value === null || !('k' in value)) return undefined;
-  const { k, s, t, i, p } = value as Record<string, unknown>;
+  const members = decodeToken(text);
+  if (members === undefined) return undefined;
+  const { k, s, t, i, p } = members;
   if ((k === 'sq' || k === 'sa') && positive(s)) return { k, s };
   if (k === 'tq' && positive(s) && positive(t) && positive(i) && i < 2 ** 31) return { k, s, t, i };
   if (k === 'sv' && typeof p === 'string') return { k, p };
