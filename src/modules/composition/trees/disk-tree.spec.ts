@@ -1,0 +1,236 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, realpath, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createHash } from 'node:crypto';
+import { DiskTree } from './disk-tree.js';
+import { FileCache } from './file-cache.js';
+import { TreeFailure } from './file-tree.js';
+import { Ledger } from './ledger.js';
+
+let base: string;
+let root: string;
+beforeEach(async () => {
+  base = await realpath(await mkdtemp(path.join(tmpdir(), 'tree-')));
+  root = path.join(base, 'city');
+  await mkdir(root);
+});
+afterEach(() => rm(base, { recursive: true, force: true }));
+
+const tree = (ledger = new Ledger()): DiskTree => new DiskTree(root, '', ledger, new FileCache());
+
+async function put(name: string, content: string | Buffer = name): Promise<string> {
+  const at = path.join(root, name);
+  await mkdir(path.dirname(at), { recursive: true });
+  await writeFile(at, content);
+  return at;
+}
+
+async function failure(work: Promise<unknown>): Promise<TreeFailure> {
+  const error = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof TreeFailure)) throw new Error(`no TreeFailure: ${String(error)}`);
+  return error;
+}
+
+const sha = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+describe('DiskTree', () => {
+  it('reads, lists and digests what lies below its root', async () => {
+    await put('city.toml', '\u{FEFF}a = 1');
+    await put('agents/b/agent.toml');
+    await put('agents/a/.hidden');
+    await put('agents/_skipped');
+    await put('.gc/state');
+    await put('agents/.git/config');
+    expect(await tree().read('city.toml')).toBe('a = 1');
+    expect(await tree().read('./agents//b/../b/agent.toml')).toBe('agents/b/agent.toml');
+    expect(await tree().list('agents')).toEqual([
+      { name: 'a', kind: 'directory' },
+      { name: 'b', kind: 'directory' },
+    ]);
+    expect((await tree().digests('')).map(([name]) => name)).toEqual([
+      'agents/_skipped',
+      'agents/a/.hidden',
+      'agents/b/agent.toml',
+      'city.toml',
+    ]);
+    expect(await tree().digests('agents/b')).toEqual([['agents/b/agent.toml', sha('agents/b/agent.toml')]]);
+  });
+
+  it('answers what is not there with nothing', async () => {
+    await put('file');
+    expect(await tree().read('no')).toBeUndefined();
+    expect(await tree().read('file/below')).toBeUndefined();
+    expect(await tree().list('no')).toEqual([]);
+    expect(await tree().list('file')).toEqual([]);
+    expect(await tree().digests('no')).toEqual([]);
+    expect(await new DiskTree(path.join(base, 'no')).read('x')).toBeUndefined();
+  });
+
+  it.each(['../secret', 'a/../../secret', '/etc/passwd', 'a\0b', '\u{D800}', 'd/'.repeat(40)])('refuses the path %j', async (wanted) => {
+    await writeFile(path.join(base, 'secret'), 'x');
+    for (const work of [tree().read(wanted), tree().list(wanted), tree().digests(wanted)])
+      expect((await failure(work)).transient).toBe(false);
+  });
+
+  it('refuses a name that no file system has', async () => {
+    expect((await failure(tree().read('x'.repeat(300)))).message).toBe('the path is too long');
+  });
+
+  it('follows links inside and refuses those that lead out', async () => {
+    await put('shared/prompt.md', 'shared');
+    await writeFile(path.join(base, 'secret'), 'secret');
+    await mkdir(path.join(base, 'elsewhere'));
+    await put('agents/keep');
+    await symlink('../shared', path.join(root, 'agents/in'));
+    await symlink(path.join(base, 'elsewhere'), path.join(root, 'agents/out'));
+    await symlink('../../secret', path.join(root, 'agents/secret'));
+    await symlink('nowhere', path.join(root, 'agents/dangling'));
+    await symlink('loop', path.join(root, 'loop'));
+    expect(await tree().read('agents/in/prompt.md')).toBe('shared');
+    expect(await tree().read('agents/dangling')).toBeUndefined();
+    expect(await tree().list('agents')).toEqual([
+      { name: 'in', kind: 'directory' },
+      { name: 'keep', kind: 'file' },
+      { name: 'out', kind: 'directory' },
+      { name: 'secret', kind: 'file' },
+    ]);
+    for (const work of [tree().read('agents/secret'), tree().list('agents/out'), tree().read('agents/out/x'), tree().digests('agents')])
+      expect((await failure(work)).message).toBe('it leads outside');
+    expect((await failure(tree().read('loop'))).message).toMatch(/loop/);
+  });
+
+  it('digests through links and stops at one that leads up', async () => {
+    await put('shared/a', 'a');
+    await put('skills/own', 'own');
+    await symlink('../shared', path.join(root, 'skills/more'));
+    expect((await tree().digests('skills')).map(([name]) => name)).toEqual(['skills/more/a', 'skills/own']);
+    await symlink('..', path.join(root, 'skills/up'));
+    expect((await failure(tree().digests('skills'))).message).toMatch(/directory above it/);
+  });
+
+  it('refuses pipes, sockets and directories as files, at once', async () => {
+    execFileSync('mkfifo', [path.join(root, 'pipe')]);
+    const server = createServer().listen(path.join(root, 'socket'));
+    await put('directory/file');
+    try {
+      expect((await failure(tree().read('pipe'))).message).toMatch(/pipe/);
+      expect((await failure(tree().read('socket'))).message).toMatch(/socket/);
+      expect((await failure(tree().read('directory'))).message).toMatch(/directory/);
+      expect((await failure(tree().digests(''))).message).toMatch(/pipe/);
+    } finally {
+      server.close();
+    }
+  });
+
+  it('bounds text, digests and directories', async () => {
+    await put('big.toml', Buffer.alloc(1024 * 1024 + 1, 'a'));
+    await put('full.toml', Buffer.alloc(1024 * 1024, 'a'));
+    expect((await failure(tree().read('big.toml'))).message).toBe('it is larger than 1 MiB');
+    expect(await tree().read('full.toml')).toHaveLength(1024 * 1024);
+    await truncate(await put('sparse/one'), 200 * 1024 * 1024);
+    await truncate(await put('sparse/two'), 100 * 1024 * 1024);
+    expect((await failure(tree().digests('sparse'))).message).toBe('the files are larger than 256 MiB together');
+    for (let n = 0; n <= 2_000; n++) await put(`many/${n}`, '');
+    expect((await failure(tree().list('many'))).message).toMatch(/2000 entries/);
+    await put(`${'d/'.repeat(33)}f`);
+    expect((await failure(tree().digests('d'))).message).toMatch(/32 directories deep/);
+  });
+
+  it('refuses text that is no UTF-8', async () => {
+    await put('x.toml', Buffer.from([0x61, 0xff, 0x62]));
+    expect((await failure(tree().read('x.toml'))).message).toMatch(/UTF-8/);
+  });
+});
+
+describe('Ledger', () => {
+  async function seen(): Promise<Ledger> {
+    const ledger = new Ledger();
+    const reading = tree(ledger);
+    await reading.read('city.toml');
+    await reading.read('absent.toml');
+    await reading.list('agents');
+    await reading.digests('skills');
+    return ledger;
+  }
+  beforeEach(async () => {
+    await put('city.toml', 'a = 1');
+    await put('agents/a/agent.toml');
+    await put('skills/s/SKILL.md', 'one');
+    await put('other/o');
+    await symlink('other', path.join(root, 'link'));
+  });
+
+  it('says no while nothing changed, and two equal readings have one signature', async () => {
+    const ledger = await seen();
+    await put('unread.toml/x');
+    expect(await ledger.changed()).toBe(false);
+    expect((await seen()).signature()).toBe(ledger.signature());
+    expect(ledger.paths()).toContain(path.join(root, 'city.toml'));
+  });
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['a file of another size', () => put('city.toml', 'a = 10')],
+    ['a file of the same size, at once', () => put('city.toml', 'a = 2')],
+    ['a file that appears', () => put('absent.toml')],
+    ['an agent that appears', () => put('agents/b/agent.toml')],
+    ['a file that goes', () => rm(path.join(root, 'city.toml'))],
+    ['a digested file', () => put('skills/s/SKILL.md', 'two')],
+    ['a file that appears deep below', () => put('skills/s/more.md')],
+    ['a file that became a directory', () => rm(path.join(root, 'city.toml')).then(() => put('city.toml/x'))],
+  ])('notices %s', async (_, change) => {
+    const ledger = await seen();
+    await change();
+    expect(await ledger.changed()).toBe(true);
+  });
+
+  it('notices a change whose time was set back', async () => {
+    const old = new Date(1_000_000_000_000);
+    const at = await put('city.toml', 'a = 1');
+    await utimes(at, old, old);
+    const ledger = await seen();
+    await put('city.toml', 'a = 2');
+    await utimes(at, old, old);
+    expect(await ledger.changed()).toBe(true);
+  });
+
+  it('notices a link that leads elsewhere', async () => {
+    const ledger = new Ledger();
+    await tree(ledger).read('link/o');
+    expect(await ledger.changed()).toBe(false);
+    await put('third/o');
+    await rm(path.join(root, 'link'));
+    await symlink('third', path.join(root, 'link'));
+    expect(await ledger.changed()).toBe(true);
+  });
+});
+
+describe('FileCache', () => {
+  it('serves a file by its stamp and forgets what was used least recently', () => {
+    const cache = new FileCache(2, 10);
+    const known = (text: string): { stamp: string; sha256: string; text: string } => ({ stamp: 's', sha256: sha(text), text });
+    cache.set('a', known('aaa'));
+    cache.set('b', known('bbb'));
+    expect(cache.get('a', 'other')).toBeUndefined();
+    expect(cache.get('a', 's')?.text).toBe('aaa');
+    cache.set('c', known('ccc'));
+    expect(cache.get('b', 's')).toBeUndefined();
+    cache.set('d', known('d'.repeat(9)));
+    expect(cache.get('a', 's')).toBeUndefined();
+    expect(cache.get('c', 's')).toBeUndefined();
+    expect(cache.get('d', 's')).toBeDefined();
+  });
+
+  it('never answers with an old state of a file', async () => {
+    const shared = new DiskTree(root, '', new Ledger(), new FileCache());
+    for (let n = 0; n < 50; n++) {
+      await put('city.toml', String(n % 10));
+      expect(await shared.read('city.toml')).toBe(String(n % 10));
+    }
+  });
+});

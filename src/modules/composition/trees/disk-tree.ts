@@ -1,0 +1,210 @@
+import { lstat, opendir, realpath, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { processCache, type FileCache, type KnownFile } from './file-cache.js';
+import { checkKind, checkSize, readContent, type Content } from './file-content.js';
+import { type FileTree, type TreeEntry, TreeFailure } from './file-tree.js';
+import { isSettled, Ledger, stampOf } from './ledger.js';
+import { errnoOf, isBelow, relativePath } from './paths.js';
+
+const MAX_TEXT_BYTES = 1024 * 1024;
+const MAX_DIGEST_BYTES = 256 * 1024 * 1024;
+const MAX_DIGEST_FILES = 20_000;
+const MAX_ENTRIES = 2_000;
+const CONCURRENCY = 8;
+
+/** Runtime state, never configuration. */
+const NOT_CONTENT = new Set(['.git', '.gc', '.beads']);
+const ABSENT = new Set(['ENOENT', 'ENOTDIR']);
+const OF_THE_FILES = new Map([
+  ['ENAMETOOLONG', 'the path is too long'],
+  ['ELOOP', 'it goes through a loop of symbolic links'],
+]);
+
+/**
+ * The files below a real directory. They belong to people and agents, so nothing about them is trusted: links may lead
+ * anywhere inside the directory and nowhere else, and the work a reading takes is bounded.
+ */
+export class DiskTree implements FileTree {
+  #real: Promise<string> | undefined;
+
+  /** @param root absolute; it may not exist, then the tree is empty. @param ledger several trees may write into one. */
+  constructor(
+    readonly root: string,
+    readonly label = '',
+    readonly ledger = new Ledger(),
+    private readonly cache: FileCache = processCache,
+  ) {}
+
+  async read(wanted: string): Promise<string | undefined> {
+    return this.#guarded(wanted, async (name) => {
+      const at = await this.#locate(name);
+      if (at === undefined) return undefined;
+      const { text } = await this.#known(at, name, MAX_TEXT_BYTES, true);
+      return text;
+    });
+  }
+
+  async list(wanted: string): Promise<readonly TreeEntry[]> {
+    const found = await this.#guarded(wanted, async (name) => {
+      const at = await this.#locate(name);
+      if (at === undefined) return [];
+      const entries = (await this.#entries(at, name)).filter((entry) => !/^[._]/.test(entry.name));
+      return Promise.all(entries.map(async (entry) => (entry.isLink ? this.#linkTarget(at, entry) : entry)));
+    });
+    return (found ?? []).flatMap((entry) => (entry === undefined ? [] : [{ name: entry.name, kind: entry.kind }]));
+  }
+
+  async digests(wanted: string): Promise<readonly (readonly [path: string, sha256: string])[]> {
+    const walk: Walk = { found: [], bytes: 0 };
+    await this.#guarded(wanted, async (name) => {
+      const at = await this.#locate(name);
+      if (at !== undefined) await this.#walk(at, name, [], walk);
+    });
+    return walk.found.sort(([a], [b]) => (a < b ? -1 : 1));
+  }
+
+  /** @param above real paths of the directories that the walk is in. */
+  async #walk(at: string, name: string, above: readonly string[], walk: Walk): Promise<void> {
+    relativePath(name);
+    if (above.includes(at)) throw new TreeFailure(name, 'it is a link to a directory above it');
+    const entries = (await this.#entries(at, name)).filter((entry) => !NOT_CONTENT.has(entry.name));
+    const files: [real: string, name: string][] = [];
+    for (const entry of entries) {
+      const inner = name === '' ? entry.name : `${name}/${entry.name}`;
+      const real = entry.isLink ? await this.#locate(inner) : path.join(at, entry.name);
+      if (real === undefined) continue;
+      if (entry.isLink ? (await lstat(real)).isDirectory() : entry.kind === 'directory') {
+        await this.#walk(real, inner, [...above, at], walk);
+      } else {
+        files.push([real, inner]);
+      }
+    }
+    if (walk.found.length + files.length > MAX_DIGEST_FILES) throw new TreeFailure(name, `there are more than ${MAX_DIGEST_FILES} files`);
+    const rest = files.values();
+    const hash = async (): Promise<void> => {
+      for (const [real, inner] of rest) {
+        const known = await orAbsent(this.#known(real, inner, MAX_DIGEST_BYTES, false, walk));
+        if (known !== undefined) walk.found.push([inner, known.sha256]);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(CONCURRENCY, files.length) }, hash));
+  }
+
+  /** A file's content, from memory when its stamp is one that was read before. */
+  async #known(at: string, name: string, maxBytes: number, text: boolean, walk?: Walk): Promise<KnownFile> {
+    const found = await lstat(at, { bigint: true });
+    checkKind(found, name);
+    checkSize(Number(found.size), name, maxBytes);
+    if (walk !== undefined && (walk.bytes += Number(found.size)) > MAX_DIGEST_BYTES)
+      throw new TreeFailure(name, `the files are larger than ${MAX_DIGEST_BYTES / (1024 * 1024)} MiB together`);
+    const cached = this.cache.get(at, stampOf(found));
+    if (cached !== undefined && (!text || cached.text !== undefined)) {
+      this.#noteFile(at, { found, sha256: cached.sha256, bytes: undefined }, name);
+      return cached;
+    }
+    const content = await readContent(at, name, maxBytes, text);
+    this.#noteFile(at, content, name);
+    const known = { stamp: stampOf(content.found), sha256: content.sha256, ...(text ? { text: decoded(content.bytes!, name) } : {}) };
+    if (isSettled(content.found)) this.cache.set(at, known);
+    return known;
+  }
+
+  #noteFile(at: string, { found, sha256 }: Content, name: string): void {
+    this.ledger.noteEntry(at, found, async () => (await readContent(at, name, MAX_DIGEST_BYTES, false)).sha256 === sha256);
+  }
+
+  /** Everything in a directory, sorted by name, links as such. */
+  async #entries(at: string, name: string): Promise<DiskEntry[]> {
+    const found = await lstat(at, { bigint: true });
+    const entries = await readEntries(at, name);
+    this.ledger.noteEntry(at, found, async () => sameEntries(entries, await readEntries(at, name)));
+    return entries;
+  }
+
+  /** A link as what it leads to; undefined when it leads nowhere. Where it leads is checked when that is read. */
+  async #linkTarget(at: string, entry: DiskEntry): Promise<DiskEntry | undefined> {
+    const link = path.join(at, entry.name);
+    const target = await orAbsent(stat(link));
+    if (target === undefined) {
+      this.ledger.noteAbsent(link);
+      return undefined;
+    }
+    return { ...entry, kind: target.isDirectory() ? 'directory' : 'file' };
+  }
+
+  /** The real path of something inside; undefined when it is not there. @throws TreeFailure when links lead outside. */
+  async #locate(name: string): Promise<string | undefined> {
+    const root = await orAbsent((this.#real ??= realpath(this.root)));
+    if (root === undefined) {
+      this.#real = undefined;
+      this.ledger.noteAbsent(this.root);
+      return undefined;
+    }
+    const written = name === '' ? root : path.join(root, name);
+    const real = await orAbsent(realpath(written));
+    if (real === undefined) {
+      this.ledger.noteAbsent(written);
+      // Whether something outside exists is not told either.
+      if (name.includes('/')) await this.#locate(path.posix.dirname(name));
+      return undefined;
+    }
+    if (real !== written) this.ledger.noteLink(written, real);
+    if (real !== root && !isBelow(root, real)) throw new TreeFailure(name, 'it leads outside');
+    return real;
+  }
+
+  async #guarded<T>(wanted: string, work: (name: string) => Promise<T>): Promise<T | undefined> {
+    const name = relativePath(wanted);
+    try {
+      return await work(name);
+    } catch (error) {
+      const errno = errnoOf(error);
+      if (error instanceof TreeFailure || errno === undefined) throw error;
+      if (ABSENT.has(errno)) return undefined;
+      const own = OF_THE_FILES.get(errno);
+      throw new TreeFailure(name, own ?? `it cannot be read (${errno})`, own === undefined, { cause: error });
+    }
+  }
+}
+
+interface DiskEntry extends TreeEntry {
+  readonly isLink: boolean;
+}
+
+interface Walk {
+  readonly found: [path: string, sha256: string][];
+  bytes: number;
+}
+
+async function readEntries(at: string, name: string): Promise<DiskEntry[]> {
+  const entries: DiskEntry[] = [];
+  for await (const entry of await opendir(at, { bufferSize: 256 })) {
+    if (entries.length === MAX_ENTRIES) throw new TreeFailure(name, `it holds more than ${MAX_ENTRIES} entries`);
+    // Devices and pipes count as files: reading them is what is refused.
+    entries.push({ name: entry.name, kind: entry.isDirectory() ? 'directory' : 'file', isLink: entry.isSymbolicLink() });
+  }
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function sameEntries(a: readonly DiskEntry[], b: readonly DiskEntry[]): boolean {
+  return (
+    a.length === b.length && a.every((entry, n) => entry.name === b[n]!.name && entry.kind === b[n]!.kind && entry.isLink === b[n]!.isLink)
+  );
+}
+
+function decoded(bytes: Buffer, name: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new TreeFailure(name, 'it is not UTF-8 text');
+  }
+}
+
+async function orAbsent<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (ABSENT.has(errnoOf(error) ?? '')) return undefined;
+    throw error;
+  }
+}
