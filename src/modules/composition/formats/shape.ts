@@ -1,0 +1,56 @@
+import { z } from 'zod';
+
+/** The schema of what stands at a place, without what makes it optional; undefined where the schema says nothing. */
+export function schemaAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): z.core.$ZodType | undefined {
+  let at: z.core.$ZodType | undefined = bare(schema);
+  for (const segment of path) {
+    if (at instanceof z.ZodObject)
+      at = Object.hasOwn(at.shape as object, segment) ? bare((at.shape as z.core.$ZodShape)[segment as string]!) : undefined;
+    else if (at instanceof z.ZodRecord) at = bare(at.valueType);
+    else if (at instanceof z.ZodArray) at = bare(at.element);
+    else return undefined;
+  }
+  return at;
+}
+
+/** The keys of the table at a place; empty where any key goes. */
+export function keysAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
+  const at = schemaAt(schema, path);
+  return at instanceof z.ZodObject ? Object.keys(at.shape as object) : [];
+}
+
+/** Whether the table at a place cannot do without a key. */
+export function isRequired(schema: z.core.$ZodType, path: readonly PropertyKey[], key: PropertyKey): boolean {
+  const at = schemaAt(schema, path);
+  if (!(at instanceof z.ZodObject)) return false;
+  const member = (at.shape as z.core.$ZodShape)[key as string];
+  return member !== undefined && !(member instanceof z.ZodOptional);
+}
+
+function bare(schema: z.core.$ZodType): z.core.$ZodType {
+  return schema instanceof z.ZodOptional ? bare(schema.unwrap()) : schema;
+}
+
+/** The word that somebody meant: within two changes, the nearest first. */
+export function nearest(word: string, words: readonly string[]): string | undefined {
+  let found: string | undefined;
+  let best = 3;
+  for (const candidate of words) {
+    const far = distance(word, candidate, best);
+    if (far < best) [found, best] = [candidate, far];
+  }
+  return found;
+}
+
+/** Insertions, deletions and replacements between two words; `limit` when there are at least as many. */
+function distance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) >= limit) return limit;
+  let row = Array.from({ length: b.length + 1 }, (_, n) => n);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
+    if (Math.min(...next) >= limit) return limit;
+    row = next;
+  }
+  return row[b.length]!;
+}

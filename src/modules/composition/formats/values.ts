@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { parseDuration } from './duration.js';
+
+/** What an issue of a schema says beside its text. */
+export interface IssueTraits {
+  /** A warning leaves the value out, so that the default applies. */
+  readonly severity?: 'warning';
+  /** The value stays: what is wrong is how keys of a table stand to each other. */
+  readonly keep?: true;
+  readonly accepted?: readonly string[];
+}
+
+export const text = z.string();
+export const filled = z.string().min(1);
+export const flag = z.boolean();
+export const texts = z.array(z.string());
+export const map = z.record(z.string(), z.string());
+export const count = z.int().min(0);
+export const port = z.int().min(0).max(65_535);
+/** -1 stands for no limit. */
+export const limit = z.int().min(-1);
+
+const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]*$/;
+/** Names of agents, providers and bindings; 128 is far beyond what anybody types and keeps rows small. */
+export const name = z.string().max(128).regex(NAME, `must match ${NAME.source}`);
+
+/** A table with exactly these keys; those of `required` may not be missing. */
+export function table<O extends z.ZodRawShape, R extends z.ZodRawShape>(optional: O, required?: R) {
+  const shape: Record<string, z.core.SomeType> = { ...required };
+  for (const [key, schema] of Object.entries(optional)) shape[key] = z.optional(schema);
+  return z.strictObject(shape);
+}
+
+/** Any table: its keys belong to somebody else. */
+export const loose = z.looseObject({});
+
+export function listOf<T extends z.ZodType>(item: T) {
+  return z.array(item);
+}
+
+/** Tables under names of the owner's choice. */
+export function named<T extends z.ZodType>(value: T, key: z.ZodType<string, string> = name) {
+  return z.record(key, value);
+}
+
+export function oneOf<const T extends readonly [string, ...string[]]>(...values: T) {
+  return z.enum(values);
+}
+
+/** A duration as text. One that cannot be read, or is negative, is a warning, and the default applies. */
+export const duration = z.string().refine((written) => (parseDuration(written) ?? -1) >= 0, {
+  message: 'is not a duration such as 90s or 1h30m; the default applies',
+  params: { severity: 'warning' } satisfies IssueTraits,
+});
+
+/** A duration whose sign matters enough to refuse the file. */
+export const durationOfDolt = z
+  .string()
+  .refine((written) => (parseDuration(written) ?? 0) >= 0, { message: 'must not be negative', abort: true })
+  .refine((written) => parseDuration(written) !== undefined, {
+    message: 'is not a duration such as 90s or 1h30m; the default applies',
+    params: { severity: 'warning' } satisfies IssueTraits,
+  });
+
+/** How long something is kept: days are allowed, and none at all is refused. */
+export const retention = z
+  .string()
+  .refine((written) => (parseDuration(written, { days: true }) ?? 1) > 0, { message: 'must be longer than nothing', abort: true })
+  .refine((written) => parseDuration(written, { days: true }) !== undefined, {
+    message: 'is not a duration such as 12h or 7d; the default applies',
+    params: { severity: 'warning' } satisfies IssueTraits,
+  });
+
+export const durationOrOff = z.string().refine((written) => written === 'off' || (parseDuration(written) ?? -1) >= 0, {
+  message: 'is neither a duration such as 90s nor off; the default applies',
+  params: { severity: 'warning' } satisfies IssueTraits,
+});
+
+/** A key that another place has: `message` says which. */
+export function forbidden(message: string) {
+  return z.custom((value) => value === undefined, message);
+}
+
+export const zone = z.string().refine(isZone, 'is not a time zone such as Europe/Vienna');
+
+function isZone(written: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: written });
+    return true;
+  } catch {
+    return false;
+  }
+}
