@@ -1,27 +1,8 @@
-/** The agent providers a city may be created with, in canonical order. `loopback` ships with the product and needs no account. */
-export const PROVIDERS = [
-  'claude',
-  'codex',
-  'gemini',
-  'grok',
-  'kimi',
-  'kiro',
-  'cursor',
-  'copilot',
-  'amp',
-  'opencode',
-  'mimocode',
-  'groq',
-  'cerebras',
-  'auggie',
-  'pi',
-  'omp',
-  'antigravity',
-  'loopback',
-] as const;
+import { presetOf } from '../composition/presets/presets.js';
 
+/** Whether a city may be created with a provider of this name. */
 export function isProviderName(name: string): boolean {
-  return (PROVIDERS as readonly string[]).includes(name);
+  return presetOf(name) !== undefined;
 }
 
 /** What can be probed on a worker host. */
