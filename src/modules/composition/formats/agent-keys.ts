@@ -1,4 +1,5 @@
-import { duration, durationOrOff, filled, flag, limit, map, oneOf, text, texts, count, table, name } from './values.js';
+import type { z } from 'zod';
+import { duration, durationOrOff, filled, flag, limit, map, oneOf, text, rule, texts, count, table, name, env } from './values.js';
 
 /** Keys of an agent wherever one is described, without its name. */
 export const AGENT_KEYS = {
@@ -25,7 +26,7 @@ export const AGENT_KEYS = {
   ready_delay_ms: count,
   ready_prompt_prefix: text,
   process_names: texts,
-  env: map,
+  env,
   option_defaults: map,
   install_agent_hooks: texts,
   hooks_installed: flag,
@@ -57,6 +58,23 @@ export const AGENT_KEYS = {
   mcp: texts,
 };
 
+function agentRules<T extends z.ZodType>(schema: T): T {
+  const flagged = rule(
+    schema,
+    'prompt_flag',
+    'is required with prompt_mode flag',
+    (agent) => agent.prompt_mode !== 'flag' || (agent.prompt_flag ?? '') !== '',
+  );
+  return rule(
+    flagged,
+    'min_active_sessions',
+    'must not be more than max_active_sessions',
+    ({ min_active_sessions: min, max_active_sessions: max }) => {
+      return typeof min !== 'number' || typeof max !== 'number' || max < 0 || min <= max;
+    },
+  );
+}
+
 /** What only a change of an agent can say. */
 const CHANGE_KEYS = {
   ...AGENT_KEYS,
@@ -71,7 +89,11 @@ const CHANGE_KEYS = {
   mcp_append: texts,
 };
 
-export const agent = table(AGENT_KEYS, { name });
+/** An agent of `[[agent]]`. */
+export const agent = agentRules(table(AGENT_KEYS, { name }));
+/** An agent of its own folder, which is its name. */
+export const folderAgent = agentRules(table(AGENT_KEYS));
+/** A change of an agent that `name` (and `dir`) find. */
 export const agentPatch = table(CHANGE_KEYS, { name: filled });
 /** A rig's change of one of its agents: `agent` is the bare name. */
 export const rigAgentPatch = table(CHANGE_KEYS, { agent: filled });

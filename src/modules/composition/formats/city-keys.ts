@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { agentPatch, rigAgentPatch } from './agent-keys.js';
 import { providerPatch } from './provider-keys.js';
-import { count, duration, filled, flag, limit, listOf, map, name, named, oneOf, port, table, text, texts, zone } from './values.js';
+import { count, duration, filled, flag, limit, listOf, map, name, named, oneOf, port, table, text, texts, zone, env } from './values.js';
 
 export const imported = table({ version: text, transitive: flag, shadow: oneOf('warn', 'silent'), export: flag }, { source: filled });
 export const imports = named(imported);
@@ -21,7 +21,7 @@ export const workspace = table({
   session_template: text,
   install_agent_hooks: texts,
   global_fragments: texts,
-  env: map,
+  env,
   includes: texts,
   default_rig_includes: texts,
 });
@@ -39,17 +39,14 @@ export const agentDefaults = table({
 });
 
 export const namedSession = table(
-  { name: filled, scope: oneOf('city', 'rig'), dir: text, mode: oneOf('on_demand', 'always') },
+  { name, scope: oneOf('city', 'rig'), dir: text, mode: oneOf('on_demand', 'always') },
   { template: filled },
 );
 
 export const sessionSleep = table({ interactive_resume: duration, interactive_fresh: duration, noninteractive: duration });
 
-const rigName = z
-  .string()
-  .min(1)
-  .max(128)
-  .refine((written) => written !== '*', 'cannot be *, which stands for every rig');
+/** Also part of qualified names and of paths. */
+const rigName = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 letters, digits, dots, underscores or hyphens');
 export const rig = table(
   {
     path: filled,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, filled, flag, listOf, map, oneOf, table, text, texts } from './values.js';
+import { count, filled, flag, listOf, map, oneOf, table, text, texts, env } from './values.js';
 
 const choice = table({ label: text, flag_args: texts, flag_aliases: z.array(texts) }, { value: text });
 const option = table({ label: text, type: oneOf('select'), default: text, choices: listOf(choice), omit: flag }, { key: filled });
@@ -19,7 +19,7 @@ const PROVIDER_KEYS = {
   process_names: texts,
   emits_permission_warning: flag,
   accept_startup_dialogs: flag,
-  env: map,
+  env,
   resume_flag: text,
   resume_style: oneOf('flag', 'subcommand'),
   resume_command: text,
@@ -49,5 +49,5 @@ export const upstream = table({
   base_url_env: text,
   api_key_env: text,
   auth_token_env: text,
-  env: map,
+  env,
 });

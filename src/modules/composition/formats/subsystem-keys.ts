@@ -1,5 +1,22 @@
 import { z } from 'zod';
-import { count, duration, durationOfDolt, filled, flag, listOf, map, named, oneOf, port, retention, table, text, texts } from './values.js';
+import {
+  advised,
+  atLeast,
+  count,
+  duration,
+  durationOfDolt,
+  filled,
+  flag,
+  listOf,
+  named,
+  oneOf,
+  port,
+  retention,
+  table,
+  text,
+  texts,
+  env,
+} from './values.js';
 
 const mode = oneOf('off', 'auto', 'require');
 
@@ -33,7 +50,7 @@ const session = table({
   debounce_ms: count,
   display_ms: count,
   progress_stall_timeout: duration,
-  claim_holder_stall_timeout: duration,
+  claim_holder_stall_timeout: atLeast('5m'),
   socket: text,
   remote_match: text,
   acp: table({ handshake_timeout: duration, nudge_busy_timeout: duration, output_buffer_lines: count }),
@@ -93,7 +110,7 @@ const orderOverride = table(
     timeout: duration,
     check_timeout: duration,
     idempotent: flag,
-    env: map,
+    env,
   },
   { name: filled },
 );
@@ -156,7 +173,7 @@ export const SUBSYSTEMS = {
       max_size_bytes: count,
       check_interval_records: count,
       check_interval_seconds: count,
-      archive_retain_age: duration,
+      archive_retain_age: advised('168h'),
     }),
   }),
   usage: table({ provider: wordOrScript(...sink, 'local', 'discard') }),

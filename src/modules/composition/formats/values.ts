@@ -15,6 +15,8 @@ export const filled = z.string().min(1);
 export const flag = z.boolean();
 export const texts = z.array(z.string());
 export const map = z.record(z.string(), z.string());
+/** Variables of a process. */
+export const env = z.record(z.string().regex(/^[^=]+$/, 'must not be empty or contain ='), z.string());
 export const count = z.int().min(0);
 export const port = z.int().min(0).max(65_535);
 /** -1 stands for no limit. */
@@ -53,6 +55,22 @@ export const duration = z.string().refine((written) => (parseDuration(written) ?
   params: { severity: 'warning' } satisfies IssueTraits,
 });
 
+/** A duration below which the default applies, as it does for one that cannot be read. */
+export function atLeast(shortest: string) {
+  return duration.refine((written) => (parseDuration(written) ?? Infinity) >= parseDuration(shortest)!, {
+    message: `must be at least ${shortest}; the default applies`,
+    params: { severity: 'warning' } satisfies IssueTraits,
+  });
+}
+
+/** A duration that may be shorter than is wise. */
+export function advised(shortest: string) {
+  return duration.refine((written) => (parseDuration(written) ?? Infinity) >= parseDuration(shortest)!, {
+    message: `is shorter than ${shortest}`,
+    params: { severity: 'warning', keep: true } satisfies IssueTraits,
+  });
+}
+
 /** A duration whose sign matters enough to refuse the file. */
 export const durationOfDolt = z
   .string()
@@ -75,6 +93,28 @@ export const durationOrOff = z.string().refine((written) => written === 'off' ||
   message: 'is neither a duration such as 90s nor off; the default applies',
   params: { severity: 'warning' } satisfies IssueTraits,
 });
+
+/**
+ * A rule about keys of one table that stand to each other. It is asked whatever else is wrong with the table, so the
+ * members it looks at may be of any type. @param key the key that the issue is about
+ */
+export function rule<T extends z.ZodType>(
+  schema: T,
+  key: string,
+  message: string,
+  holds: (members: Readonly<Record<string, unknown>>) => boolean,
+): T {
+  return schema.refine((value) => !isMembers(value) || holds(value), {
+    path: [key],
+    message,
+    params: { keep: true } satisfies IssueTraits,
+    when: () => true,
+  });
+}
+
+function isMembers(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
 
 /** A key that another place has: `message` says which. */
 export function forbidden(message: string) {
