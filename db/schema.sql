@@ -7,6 +7,7 @@ create table agents (
   rig text collate "C" default ''::text not null,
   kind text not null,
   present boolean default true not null,
+  suspended boolean,
   constraint agents_pkey PRIMARY KEY (stream_id, name),
   constraint agents_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
   constraint agents_kind_check CHECK (kind = ANY (ARRAY['agent'::text, 'named_session'::text]))
@@ -147,6 +148,48 @@ create table city_reservations (
   constraint city_reservations_name_key UNIQUE (name)
 );
 CREATE INDEX city_reservations_expires_at_idx ON public.city_reservations USING btree (expires_at);
+
+create table config_edits (
+  stream_id integer not null,
+  id text not null,
+  owner text not null,
+  expires_at timestamp with time zone not null,
+  dir text not null,
+  plan jsonb,
+  constraint config_edits_pkey PRIMARY KEY (stream_id),
+  constraint config_edits_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
+);
+CREATE INDEX config_edits_expires_at_idx ON public.config_edits USING btree (expires_at);
+
+create table config_revisions (
+  stream_id integer not null,
+  revision bigint not null,
+  hash text not null,
+  cause text not null,
+  actor text not null,
+  config text not null,
+  origins text not null,
+  answer text not null,
+  warnings jsonb default '[]'::jsonb not null,
+  changed jsonb default '[]'::jsonb not null,
+  changed_total integer default 0 not null,
+  created_at timestamp with time zone default now() not null,
+  constraint config_revisions_pkey PRIMARY KEY (stream_id, revision),
+  constraint config_revisions_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint config_revisions_cause_check CHECK (cause = ANY (ARRAY['start'::text, 'files'::text, 'api'::text, 'reload'::text]))
+);
+
+create table config_states (
+  stream_id integer not null,
+  revision bigint default 0 not null,
+  attempt bigint default 0 not null,
+  last_edit text,
+  rejected jsonb,
+  keeper text,
+  keeper_until timestamp with time zone,
+  constraint config_states_pkey PRIMARY KEY (stream_id),
+  constraint config_states_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
+);
 
 create table event_cursors (
   id bigint generated always as identity not null,
@@ -323,6 +366,7 @@ create table rigs (
   prefix text collate "C" not null,
   "position" integer default 0 not null,
   present boolean default true not null,
+  suspended boolean,
   constraint rigs_pkey PRIMARY KEY (stream_id, name),
   constraint rigs_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
   constraint rigs_prefix_check CHECK (prefix ~ '^[a-z][a-z0-9]*$'::text)
@@ -337,6 +381,8 @@ AS $function$
       select coalesce(
         (select a.name from agents a where a.stream_id = p_stream and a.present and a.name = p_text),
         (select a.name from agents a where a.stream_id = p_stream and a.present and p_rig <> '' and a.name = p_rig || '/' || p_text),
+        (select min(a.name) from agents a
+          where a.stream_id = p_stream and a.present and a.base = p_text and a.rig = p_rig having count(*) = 1),
         (select min(a.name) from agents a where a.stream_id = p_stream and a.present and a.base = p_text having count(*) = 1))
     $function$;
 

@@ -34,6 +34,7 @@ export const PROBLEMS = {
   mail_not_found: kind('not_found', 404, 'Message Not Found'),
   wait_not_found: kind('not_found', 404, 'Wait Not Found'),
   agent_not_found: kind('not_found', 404, 'Agent Not Found'),
+  provider_not_found: kind('not_found', 404, 'Provider Not Found'),
   method_not_allowed: kind('method_not_allowed', 405, 'Method Not Allowed'),
   not_acceptable: kind('not_acceptable', 406, 'Not Acceptable'),
   request_timeout: kind('request_timeout', 408, 'Request Timeout'),

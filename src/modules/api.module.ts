@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { OperationsModule } from '../platform/operations/operations.module.js';
+import { AgentsModule } from './agents/agents.module.js';
 import { BeadsModule } from './beads/beads.module.js';
 import { DependenciesModule } from './dependencies/dependencies.module.js';
 import { HooksModule } from './hooks/hooks.module.js';
@@ -8,9 +9,13 @@ import { MailModule } from './mail/mail.module.js';
 import { SlingModule } from './sling/sling.module.js';
 import { WaitsModule } from './waits/waits.module.js';
 import { CitiesModule } from './cities/cities.module.js';
+import { ConfigHttpModule } from './config/config.module.js';
 import { EventsModule } from './events/events.module.js';
 import { KeysModule } from './keys/keys.module.js';
+import { PacksModule } from './packs/packs.module.js';
+import { PatchesModule } from './patches/patches.module.js';
 import { ProvidersModule } from './providers/providers.module.js';
+import { RigsModule } from './rigs/rigs.module.js';
 import { SchemasModule } from './system/schemas.module.js';
 import { SystemModule } from './system/system.module.js';
 
@@ -31,6 +36,11 @@ import { SystemModule } from './system/system.module.js';
     MailModule,
     SlingModule,
     WaitsModule,
+    ConfigHttpModule,
+    AgentsModule,
+    RigsModule,
+    PatchesModule,
+    PacksModule,
   ],
 })
 export class ApiModule {}

@@ -1,11 +1,13 @@
 import { Module } from '@nestjs/common';
 import { OperationsWorkerModule } from '../platform/operations/operations.worker.module.js';
 import { CitiesWorkerModule } from './cities/cities.worker.module.js';
+import { ConfigWorkerModule } from './config/config.worker.module.js';
 import { EventsWorkerModule } from './events/events.worker.module.js';
 import { HooksWorkerModule } from './hooks/hooks.worker.module.js';
 import { WaitsWorkerModule } from './waits/waits.worker.module.js';
 import { MailWorkerModule } from './mail/mail.worker.module.js';
 import { ProvidersWorkerModule } from './providers/providers.worker.module.js';
+import { RigsWorkerModule } from './rigs/rigs.worker.module.js';
 import { SystemModule } from './system/system.module.js';
 
 /** What a worker process does: handlers of operations, reconcile loops, sweepers. Composition only. */
@@ -19,6 +21,8 @@ import { SystemModule } from './system/system.module.js';
     HooksWorkerModule,
     WaitsWorkerModule,
     MailWorkerModule,
+    ConfigWorkerModule,
+    RigsWorkerModule,
   ],
 })
 export class WorkerModule {}

@@ -1,6 +1,7 @@
 /** Declares every known event kind. Import it wherever `knownEvents` has to be complete. */
 import './beads.events.js';
 import './cities.events.js';
+import './config.events.js';
 import './convoys.events.js';
 import './emergency.events.js';
 import './execution.events.js';

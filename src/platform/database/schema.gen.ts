@@ -41,6 +41,7 @@ export interface Agents {
   present: Generated<boolean>;
   rig: Generated<string>;
   stream_id: number;
+  suspended: boolean | null;
 }
 
 export interface ApiKeys {
@@ -138,6 +139,40 @@ export interface CityReservations {
   process_id: string;
   request_id: string;
   scaffold: Json;
+}
+
+export interface ConfigEdits {
+  dir: string;
+  expires_at: Timestamp;
+  id: string;
+  owner: string;
+  plan: Json | null;
+  stream_id: number;
+}
+
+export interface ConfigRevisions {
+  actor: string;
+  answer: string;
+  cause: string;
+  changed: Generated<Json>;
+  changed_total: Generated<number>;
+  config: string;
+  created_at: Generated<Timestamp>;
+  hash: string;
+  origins: string;
+  revision: number;
+  stream_id: number;
+  warnings: Generated<Json>;
+}
+
+export interface ConfigStates {
+  attempt: Generated<number>;
+  keeper: string | null;
+  keeper_until: Timestamp | null;
+  last_edit: string | null;
+  rejected: Json | null;
+  revision: Generated<number>;
+  stream_id: number;
 }
 
 export interface EventCursors {
@@ -276,6 +311,7 @@ export interface Rigs {
   prefix: string;
   present: Generated<boolean>;
   stream_id: number;
+  suspended: boolean | null;
 }
 
 export interface DB {
@@ -286,6 +322,9 @@ export interface DB {
   beads: Beads;
   cities: Cities;
   city_reservations: CityReservations;
+  config_edits: ConfigEdits;
+  config_revisions: ConfigRevisions;
+  config_states: ConfigStates;
   event_cursors: EventCursors;
   event_segments: EventSegments;
   event_streams: EventStreams;

@@ -1,5 +1,5 @@
 import type { Roster, RosterAgent } from '../../roster/roster.js';
-import { prefixOf } from '../scaffold/files.js';
+import { prefixOf } from '../../composition/prefix.js';
 import type { AgentFacts } from './agents.js';
 import type { CityFile, PackFile } from './city-config.js';
 import { readToml } from './city-files.js';

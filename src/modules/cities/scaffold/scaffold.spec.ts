@@ -4,7 +4,8 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parse } from 'smol-toml';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
-import { cityToml, extendIgnore, prefixOf, type CityFacts } from './files.js';
+import { prefixOf } from '../../composition/prefix.js';
+import { cityToml, extendIgnore, type CityFacts } from './files.js';
 import { isScaffolded, planScaffold, ScaffoldPlan } from './plan.js';
 import { applyScaffold, nothingWritten, ScaffoldConflict, undoScaffold } from './scaffold.js';
 

@@ -1,0 +1,36 @@
+import path from 'node:path';
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../platform/config/config.js';
+import { compose } from '../composition/compose/compose.js';
+import { DiskPackStore } from '../composition/packs/disk-pack-store.js';
+import { DiskTree } from '../composition/trees/disk-tree.js';
+import { TreeFailure } from '../composition/trees/file-tree.js';
+import { Ledger } from '../composition/trees/ledger.js';
+import { OverlayTree, type Overlay } from '../composition/trees/overlay-tree.js';
+import { attemptOf, type Attempt } from './composed.js';
+
+export type Composing = Attempt & {
+  /** What was read, to ask later whether it changed. */
+  readonly ledger: Ledger;
+};
+
+/** Composes the files of a city as they are on disk now, or as they will be after an edit. Writes nothing, fetches nothing. */
+@Injectable()
+export class CityComposer {
+  constructor(private readonly config: AppConfig) {}
+
+  async compose(dir: string, overlay?: Overlay): Promise<Composing> {
+    const ledger = new Ledger();
+    const disk = new DiskTree(dir, '', ledger);
+    const tree = overlay === undefined ? disk : new OverlayTree(disk, overlay);
+    try {
+      const packs = new DiskPackStore({ city: disk, citiesRoot: this.config.citiesRoot, lock: new Map() });
+      const { config, issues } = await compose({ tree, packs, cityName: path.basename(dir) });
+      return { ...attemptOf(config, issues), ledger };
+    } catch (error) {
+      if (!(error instanceof TreeFailure)) throw error;
+      const issue = { severity: 'error', file: error.path, key: '', message: error.message } as const;
+      return { errors: [issue], issues: [issue], ledger };
+    }
+  }
+}

@@ -1,0 +1,232 @@
+import { Injectable } from '@nestjs/common';
+import type { Principal } from '../../contract/principal.js';
+import { problem } from '../../contract/problems.js';
+import { AppConfig } from '../../platform/config/config.js';
+import { Db } from '../../platform/database/database.js';
+import { Transactions, type Tx } from '../../platform/database/transactions.js';
+import { EventLog } from '../../platform/event-log/event-log.js';
+import type { NewEvent } from '../../platform/event-log/event.js';
+import { Failpoints } from '../../platform/failpoints/failpoints.js';
+import type { Expected } from '../../platform/http/if-match.js';
+import { Idempotency, type IdempotencyRef } from '../../platform/idempotency/idempotency.js';
+import { AppLogger } from '../../platform/logging/logger.js';
+import { newId, sleep } from '../../platform/time/clock.js';
+import type { CityScope } from '../cities/city-scope.js';
+import { DiskTree } from '../composition/trees/disk-tree.js';
+import { errnoOf } from '../composition/trees/paths.js';
+import { CityComposer } from './city-composer.js';
+import type { Composed } from './composed.js';
+import { ConfigEditsRepository } from './config-edits.repository.js';
+import { ConfigReadsService } from './config-reads.service.js';
+import { ConfigRevisionsService } from './config-revisions.service.js';
+import { Draft } from './draft.js';
+import { applyPlan, EditConflict, forgetRemoved, undoPlan } from './edit-files.js';
+import type { EditPlan } from './edit-plan.js';
+import { refusalOf } from './refusals.js';
+
+export interface EditRequest {
+  readonly city: CityScope;
+  readonly caller: Principal;
+  /** Under this key the edit happens once. */
+  readonly key?: IdempotencyRef | undefined;
+  /** The revision that the caller has seen. */
+  readonly expected?: Expected;
+  /** The status of the answer that is stored under the key; 200 unless given. */
+  readonly status?: number;
+}
+
+export interface Edited<T> {
+  readonly body: T;
+  /** Other rows that change with it, in the transaction of the revision; answers events that belong to it. */
+  readonly within?: (tx: Tx, revision: number) => Promise<readonly NewEvent[]>;
+}
+
+export interface EditAnswer<T> {
+  readonly body: T;
+  readonly status: number;
+  /** The revision that the city runs after the edit, and the head of its stream; undefined for a repeated answer. */
+  readonly revision?: number;
+  readonly index?: number;
+}
+
+/** How long one edit may take from reading the files to the commit, and how long another one waits for it. */
+const HOLD_S = 30;
+const WAIT_MS = 5_000;
+/** Beyond this the files are not touched any more: somebody may be about to take the edit back. */
+const SAFE_MS = 15_000;
+const DISK_ERRORS = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EIO', 'ESTALE', 'ENOTDIR', 'EISDIR']);
+
+/**
+ * Changes a city's configuration through the API: the files and the revision together, or neither. One edit a city at
+ * a time, on any replica; the row that says so also says how to take it back when its process is killed.
+ */
+@Injectable()
+export class ConfigEditsService {
+  constructor(
+    private readonly config: AppConfig,
+    private readonly repository: ConfigEditsRepository,
+    private readonly composer: CityComposer,
+    private readonly revisions: ConfigRevisionsService,
+    private readonly reads: ConfigReadsService,
+    private readonly idempotency: Idempotency,
+    private readonly eventLog: EventLog,
+    private readonly transactions: Transactions,
+    private readonly db: Db,
+    private readonly failpoints: Failpoints,
+    private readonly log: AppLogger,
+  ) {}
+
+  /**
+   * Runs one edit. `work` reads and changes the draft and may refuse with a problem.
+   *
+   * @throws ProblemError conflict with both hashes when a file is changed on disk meanwhile, validation_failed naming
+   * everything that the edit would break, wrong_state when the files do not compose as they are, revision_mismatch,
+   * unavailable when another edit does not end.
+   */
+  async run<T>(request: EditRequest, work: (draft: Draft) => Promise<Edited<T>>): Promise<EditAnswer<T>> {
+    const { city, key } = request;
+    const stored = key && (await this.idempotency.lookup(this.db, key));
+    if (stored !== undefined) return { body: stored.body as T, status: stored.status };
+    const id = newId('edit');
+    const replay = await this.#begin(request, id);
+    if (replay !== undefined) return replay as EditAnswer<T>;
+    const deadline = performance.now() + SAFE_MS;
+    let plan: EditPlan | undefined;
+    try {
+      const current = await this.reads.current(city);
+      requireExpected(request.expected, current.revision);
+      const draft = new Draft(current.config, new DiskTree(city.path));
+      const edited = await work(draft);
+      const made = draft.plan(id);
+      const composed = await this.#compose(city, draft);
+      await this.#announce(city, id, made, deadline);
+      plan = made;
+      await this.#write(city, made, deadline);
+      const answer = await this.#commit(request, id, composed, edited);
+      await this.failpoints.hit('config.after_commit');
+      await forgetRemoved(city.path, made).catch((error: unknown) => this.log.warn({ err: error }, 'a removed folder was left aside'));
+      return answer;
+    } catch (error) {
+      return await this.#takeBack<T>(request, id, plan, error);
+    }
+  }
+
+  /** Waits for its turn; takes back what a dead editor left. Answers what is stored when the same request was faster elsewhere. */
+  async #begin({ city, key }: EditRequest, id: string): Promise<EditAnswer<unknown> | undefined> {
+    const until = performance.now() + WAIT_MS;
+    for (;;) {
+      const outcome = await this.transactions.run(
+        async (tx) => {
+          const stored = key && (await this.idempotency.guard(tx, key, id));
+          if (stored !== undefined) return { body: stored.body, status: stored.status };
+          if (!(await this.repository.take(tx, city.streamId, { id, owner: this.config.processId, dir: city.path }, HOLD_S))) return 'busy';
+          if (key !== undefined) await this.idempotency.hold(tx, key, id, HOLD_S * 1000);
+          return undefined;
+        },
+        { key: city.name },
+      );
+      if (outcome !== 'busy') return outcome;
+      if (await this.recover(city.streamId)) continue;
+      if (performance.now() > until)
+        throw problem('unavailable', `another change of the configuration of ${city.name} is going on; try again`);
+      await sleep(20 + Math.random() * 30);
+    }
+  }
+
+  async #compose(city: CityScope, draft: Draft): Promise<Composed> {
+    const after = await this.composer.compose(city.path, draft.overlay());
+    if ('composed' in after) return after.composed;
+    const before = await this.composer.compose(city.path);
+    throw refusalOf(after.errors, 'errors' in before ? before.errors : []);
+  }
+
+  /** From here on a crash leaves traces on disk, and the plan to take them back. */
+  async #announce(city: CityScope, id: string, plan: EditPlan, deadline: number): Promise<void> {
+    const held =
+      performance.now() < deadline && (await this.transactions.run((tx) => this.repository.plan(tx, city.streamId, id, plan, HOLD_S)));
+    if (!held) throw tooSlow();
+    await this.failpoints.hit('config.before_write');
+  }
+
+  async #write(city: CityScope, plan: EditPlan, deadline: number): Promise<void> {
+    try {
+      await applyPlan(city.path, plan, async () => {
+        await this.failpoints.hit('config.between_files');
+        if (performance.now() > deadline) throw tooSlow();
+      });
+    } catch (error) {
+      if (error instanceof EditConflict) {
+        const { path, expected, found } = error;
+        throw problem('conflict', `${path} was edited meanwhile: expected sha256 ${expected}, found ${found}; nothing was changed`, {
+          cause: error,
+        });
+      }
+      const code = errnoOf(error);
+      if (code === undefined || !DISK_ERRORS.has(code)) throw error;
+      throw problem('dependency_missing', `the city's files cannot be written: ${code}`, { cause: error });
+    }
+    await this.failpoints.hit('config.after_write');
+  }
+
+  async #commit<T>(request: EditRequest, id: string, composed: Composed, { body, within }: Edited<T>): Promise<EditAnswer<T>> {
+    const { city, caller, key, status = 200 } = request;
+    return this.transactions.run(
+      async (tx) => {
+        if (key !== undefined) await this.idempotency.guard(tx, key, id);
+        const state = await this.revisions.lock(tx, city);
+        if (!(await this.repository.end(tx, city.streamId, id))) throw tooSlow();
+        if (!(await this.reads.isRunning(city, tx))) throw problem('city_not_found', `city not found or not running: ${city.name}`);
+        const committed = await this.revisions.commit(tx, city, state, composed, { cause: 'api', actor: caller.actor, edit: id });
+        const others = (await within?.(tx, committed.revision)) ?? [];
+        if (key !== undefined) await this.idempotency.store(tx, key, { status, body });
+        const appended = await this.eventLog.append(tx, [...committed.events, ...others]);
+        const index = appended.at(-1)?.seq ?? (await this.reads.head(city, tx));
+        return { body, status, revision: committed.revision, index };
+      },
+      { key: city.name },
+    );
+  }
+
+  /** After any failure: nothing of the edit stays, unless it was committed and only the answer was lost. */
+  async #takeBack<T>({ city, key }: EditRequest, id: string, plan: EditPlan | undefined, error: unknown): Promise<EditAnswer<T>> {
+    try {
+      const held = await this.repository.isHeld(city.streamId, id);
+      if (!held && (await this.repository.lastEdit(city.streamId)) === id) {
+        const stored = key && (await this.idempotency.lookup(this.db, key));
+        if (stored !== undefined) return { body: stored.body as T, status: stored.status };
+        throw problem('unavailable', 'the change was made, but its answer was lost', { cause: error });
+      }
+      if (held && plan !== undefined) await undoPlan(city.path, plan);
+      await this.transactions.run(async (tx) => {
+        await this.repository.end(tx, city.streamId, id);
+        if (plan !== undefined) await this.repository.raiseAttempt(tx, city.streamId);
+        if (key !== undefined) await this.idempotency.release(tx, key, id);
+      });
+    } catch (failure) {
+      this.log.warn({ err: failure, city: city.name, edit: id }, 'a failed edit could not be taken back; whoever comes next will');
+    }
+    throw error;
+  }
+
+  /** Takes back one edit whose process vanished. True when there was one. */
+  async recover(streamId?: number): Promise<boolean> {
+    const left = await this.transactions.run((tx) => this.repository.adopt(tx, this.config.processId, HOLD_S, streamId));
+    if (left === undefined) return false;
+    if (left.plan !== null) await undoPlan(left.dir, left.plan);
+    await this.transactions.run(async (tx) => {
+      await this.repository.end(tx, left.streamId, left.id);
+      await this.repository.raiseAttempt(tx, left.streamId);
+    });
+    this.log.warn({ edit: left.id, dir: left.dir }, 'an edit whose process vanished was taken back');
+    return true;
+  }
+}
+
+function requireExpected(expected: Expected, revision: number): void {
+  if (expected === undefined || expected === '*' || expected === revision) return;
+  throw problem('revision_mismatch', `the configuration is at revision ${revision}, not ${expected}`);
+}
+
+function tooSlow(): Error {
+  return problem('unavailable', 'the change took too long; nothing was changed, try again');
+}

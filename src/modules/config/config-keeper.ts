@@ -1,0 +1,98 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { AppConfig } from '../../platform/config/config.js';
+import { Lifecycle } from '../../platform/health/lifecycle.js';
+import { repeat } from '../../platform/health/repeat.js';
+import { AppLogger } from '../../platform/logging/logger.js';
+import { ACTOR } from '../cities/city-bringup.js';
+import type { Ledger } from '../composition/trees/ledger.js';
+import { ConfigEditsService } from './config-edits.service.js';
+import { ConfigKeeperRepository, type KeptCity } from './config-keeper.repository.js';
+import { ConfigReloadsService } from './config-reloads.service.js';
+import { FileWatch } from './file-watch.js';
+
+const TICK_MS = 100;
+const HOLD_S = 10;
+const RENEW_MS = 2_000;
+/** Without a message from the file system (a network disk sends none) a change is found this late. */
+const CHECK_MS = 5_000;
+/** Paths that may be looked at in a second by those checks: beyond it they come more seldom. */
+const STATS_PER_SECOND = 2_000;
+
+interface Kept {
+  readonly city: KeptCity;
+  readonly watch: FileWatch;
+  /** What the files were when they were composed last; undefined before the first time. */
+  ledger: Ledger | undefined;
+  nextCheck: number;
+}
+
+/**
+ * Makes changed files what the city runs: told by the file system, and by looking again and again. One worker a city does
+ * it; when it vanishes another one takes over.
+ */
+@Injectable()
+export class ConfigKeeper implements OnApplicationBootstrap {
+  readonly #kept = new Map<number, Kept>();
+  #renewAt = 0;
+
+  constructor(
+    private readonly config: AppConfig,
+    private readonly repository: ConfigKeeperRepository,
+    private readonly reloads: ConfigReloadsService,
+    private readonly edits: ConfigEditsService,
+    private readonly log: AppLogger,
+    private readonly lifecycle: Lifecycle,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    repeat(this.lifecycle, this.log, { name: 'city files', everyMs: TICK_MS, work: (signal) => this.#tick(signal) });
+    this.lifecycle.onStop('background', 'city files', async () => {
+      for (const kept of this.#kept.values()) await kept.watch.close();
+      this.#kept.clear();
+      await this.repository.release(this.config.processId);
+    });
+  }
+
+  async #tick(signal: AbortSignal): Promise<void> {
+    if (performance.now() >= this.#renewAt) {
+      this.#renewAt = performance.now() + RENEW_MS;
+      await this.#renew();
+      while (!signal.aborted && (await this.edits.recover()));
+    }
+    for (const kept of this.#kept.values()) {
+      if (signal.aborted) return;
+      if (kept.watch.take() || performance.now() >= kept.nextCheck) await this.#look(kept);
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const cities = new Map((await this.repository.keep(this.config.processId, HOLD_S)).map((city) => [city.streamId, city]));
+    for (const [streamId, kept] of this.#kept) {
+      if (cities.get(streamId)?.path === kept.city.path) continue;
+      this.#kept.delete(streamId);
+      await kept.watch.close();
+    }
+    for (const [streamId, city] of cities)
+      if (!this.#kept.has(streamId)) this.#kept.set(streamId, { city, watch: new FileWatch(city.path), ledger: undefined, nextCheck: 0 });
+  }
+
+  async #look(kept: Kept): Promise<void> {
+    kept.nextCheck = performance.now() + this.#pause();
+    if (kept.ledger !== undefined && !(await kept.ledger.changed())) return;
+    try {
+      const done = await this.reloads.reload(kept.city, 'files', ACTOR);
+      kept.ledger = done.ledger;
+      kept.watch.follow(done.ledger.paths());
+      if ('errors' in done) this.log.warn({ city: kept.city.name, errors: done.errors.length }, 'changed files cannot be used');
+      else if (done.changed) this.log.info({ city: kept.city.name, revision: done.revision }, 'changed files are used');
+    } catch (error) {
+      this.log.warn({ err: error, city: kept.city.name }, 'the files of a city could not be looked at');
+    }
+  }
+
+  #pause(): number {
+    let paths = 0;
+    for (const { ledger } of this.#kept.values()) paths += ledger?.size ?? 0;
+    return Math.max(CHECK_MS, (paths / STATS_PER_SECOND) * 1000);
+  }
+}

@@ -1,0 +1,183 @@
+import { Injectable } from '@nestjs/common';
+import { problem } from '../../contract/problems.js';
+import { AppConfig } from '../../platform/config/config.js';
+import type { Tx } from '../../platform/database/transactions.js';
+import type { CityScope } from '../cities/city-scope.js';
+import type { CityConfig } from '../composition/city-config.js';
+import { describeIssue } from '../composition/issue.js';
+import { PRESETS } from '../composition/presets/presets.js';
+import { OverlayTree } from '../composition/trees/overlay-tree.js';
+import { CityComposer } from './city-composer.js';
+import { finishAnswer, toConfigResponse, toExplained, toRevision } from './config.mapper.js';
+import { ConfigRepository, type CurrentRow } from './config.repository.js';
+import type {
+  ConfigCandidateBody,
+  ConfigComposed,
+  ConfigDiffBody,
+  ConfigDiffQuery,
+  ConfigExplainQuery,
+  ConfigExplainResponse,
+  ConfigResponse,
+  ConfigRevision,
+  ConfigRevisionsQuery,
+  ConfigValidateOutputBody,
+  ListBodyConfigRevision,
+} from './config.schemas.js';
+import { differencesBetween, valuesAt } from './explained.js';
+import { defaultsOf } from './defaults.js';
+import { pageAfter, pageToken } from './page.js';
+import { masked } from '../composition/mask.js';
+
+/** The configuration that a city runs. */
+export interface CurrentConfig {
+  readonly revision: number;
+  readonly hash: string;
+  readonly config: CityConfig;
+  /** The head of the city's stream in the same snapshot. */
+  readonly index: number;
+}
+
+/** An answer that belongs to one revision: `ETag` and `X-SVC-Index` go with it. */
+export interface Read<T> {
+  readonly body: T;
+  readonly revision: number;
+  readonly index: number;
+}
+
+/** Parsed configurations kept in a process; a revision never changes, and which one counts is asked each time. */
+const CACHED = 16;
+
+@Injectable()
+export class ConfigReadsService {
+  readonly #parsed = new Map<string, CityConfig>();
+
+  constructor(
+    private readonly app: AppConfig,
+    private readonly repository: ConfigRepository,
+    private readonly composer: CityComposer,
+  ) {}
+
+  /** What the city runs now. For other families. */
+  async current(city: CityScope): Promise<CurrentConfig> {
+    const row = await this.#current(city, 'none');
+    const { revision, hash, head: index } = row;
+    const key = `${city.streamId}:${hash}`;
+    let config = this.#parsed.get(key);
+    if (config === undefined) {
+      const text = await this.repository.text(city.streamId, revision, 'config');
+      if (text === undefined) throw problem('unavailable', 'the configuration changed many times while it was read; try again');
+      config = JSON.parse(text) as CityConfig;
+    }
+    this.#parsed.delete(key);
+    this.#parsed.set(key, config);
+    if (this.#parsed.size > CACHED) this.#parsed.delete(this.#parsed.keys().next().value!);
+    return { revision, hash, config, index };
+  }
+
+  async head(city: CityScope, tx: Tx): Promise<number> {
+    return (await this.repository.current(city.streamId, 'none', tx))?.head ?? 0;
+  }
+
+  async isRunning(city: CityScope, tx: Tx): Promise<boolean> {
+    return (await this.repository.current(city.streamId, 'none', tx))?.running ?? false;
+  }
+
+  /** The body of `GET config` as text. */
+  async get(city: CityScope): Promise<Read<string>> {
+    const row = await this.#current(city, 'answer');
+    return { body: finishAnswer(row, this.#apiUrl()), revision: row.revision, index: row.head };
+  }
+
+  async composed(city: CityScope, revision: number | undefined): Promise<Read<ConfigComposed>> {
+    const row = await this.#current(city, 'none');
+    const wanted = revision ?? row.revision;
+    const config = JSON.parse(await this.#text(city, wanted, 'config')) as Record<string, unknown>;
+    return { body: { revision: wanted, config: masked(config) }, revision: wanted, index: row.head };
+  }
+
+  async explain(city: CityScope, query: ConfigExplainQuery): Promise<Read<ConfigExplainResponse>> {
+    const { config, revision, index } = await this.current(city);
+    const origins = JSON.parse(await this.#text(city, revision, 'origins')) as [string, string, string][];
+    const values = valuesAt(config, origins, query.path);
+    const page = pageAfter(values, query.cursor, query.limit, revision);
+    return {
+      body: { ...toExplained(config, PRESETS), revision, values: page.items, values_total: values.length, ...page.next },
+      revision,
+      index,
+    };
+  }
+
+  /** What a city without anything of its own is. */
+  async defaults(city: CityScope): Promise<Read<ConfigResponse>> {
+    const row = await this.#current(city, 'none');
+    return { body: toConfigResponse(defaultsOf(city)), revision: row.revision, index: row.head };
+  }
+
+  /** Composes the files as they are now, or with some of them as they might be. Changes nothing. */
+  async validate(city: CityScope, candidate?: ConfigCandidateBody): Promise<ConfigValidateOutputBody> {
+    const overlay = candidate && overlayOf(candidate);
+    const { issues } = await this.composer.compose(city.path, overlay);
+    const lines = (severity: string): string[] => issues.filter((issue) => issue.severity === severity).map(describeIssue);
+    const errors = lines('error');
+    const warnings = lines('warning');
+    return { valid: errors.length === 0, errors: errors.length === 0 ? null : errors, warnings: warnings.length === 0 ? null : warnings };
+  }
+
+  async revisions(city: CityScope, query: ConfigRevisionsQuery): Promise<Read<ListBodyConfigRevision>> {
+    const row = await this.#current(city, 'none');
+    const before = pageToken(query.cursor);
+    const [rows, total] = await Promise.all([
+      this.repository.list(city.streamId, before, query.limit + 1),
+      this.repository.count(city.streamId),
+    ]);
+    const items = rows.slice(0, query.limit).map(toRevision);
+    const next = rows.length > query.limit ? { next_cursor: String(items.at(-1)!.revision) } : {};
+    return { body: { items, total, ...next }, revision: row.revision, index: row.head };
+  }
+
+  async revision(city: CityScope, revision: number): Promise<ConfigRevision> {
+    const row = await this.repository.summary(city.streamId, revision);
+    if (row === undefined) throw problem('not_found', `configuration revision ${revision} not found`);
+    return toRevision(row);
+  }
+
+  async diff(city: CityScope, query: ConfigDiffQuery): Promise<ConfigDiffBody> {
+    const row = await this.#current(city, 'none');
+    const from = query.from ?? row.revision;
+    const before = JSON.parse(await this.#text(city, from, 'config')) as CityConfig;
+    if (query.to !== undefined) {
+      const after = JSON.parse(await this.#text(city, query.to, 'config')) as CityConfig;
+      return { from, to: String(query.to), ...differencesBetween(before, after) };
+    }
+    const now = await this.composer.compose(city.path);
+    if ('errors' in now) return { from, to: 'files', differences: [], total: 0, errors: now.errors.map(describeIssue) };
+    return { from, to: 'files', ...differencesBetween(before, now.composed.config) };
+  }
+
+  async #current(city: CityScope, text: 'none' | 'answer'): Promise<CurrentRow> {
+    const row = await this.repository.current(city.streamId, text);
+    if (row === undefined) throw problem('unavailable', `the configuration of ${city.name} has not been composed yet`);
+    return row;
+  }
+
+  async #text(city: CityScope, revision: number, text: 'config' | 'origins'): Promise<string> {
+    const found = await this.repository.text(city.streamId, revision, text);
+    if (found === undefined) throw problem('not_found', `configuration revision ${revision} not found`);
+    return found;
+  }
+
+  /** Where this process serves, as far as it can know. */
+  #apiUrl(): string | undefined {
+    return this.app.port === 0 ? undefined : `http://${this.app.host}:${this.app.port}`;
+  }
+}
+
+function overlayOf({ files }: ConfigCandidateBody): ConstructorParameters<typeof OverlayTree>[1] {
+  const texts = new Map<string, string>();
+  const removed = new Set<string>();
+  for (const [path, text] of Object.entries(files)) {
+    if (text === null) removed.add(path);
+    else texts.set(path, text);
+  }
+  return { texts, removed };
+}

@@ -1,0 +1,64 @@
+import { Injectable } from '@nestjs/common';
+import type { ConfigCause } from '../../contract/events/config.events.js';
+import { problem } from '../../contract/problems.js';
+import { Transactions } from '../../platform/database/transactions.js';
+import { EventLog } from '../../platform/event-log/event-log.js';
+import { sleep } from '../../platform/time/clock.js';
+import type { Issue } from '../composition/issue.js';
+import type { Ledger } from '../composition/trees/ledger.js';
+import { CityComposer } from './city-composer.js';
+import { ConfigRevisionsService, type ConfiguredCity } from './config-revisions.service.js';
+
+export interface ReloadableCity extends ConfiguredCity {
+  readonly path: string;
+}
+
+export type Reloaded = { readonly ledger: Ledger } & (
+  | { readonly revision: number; readonly changed: boolean; readonly keys: readonly string[]; readonly warnings: readonly string[] }
+  | { readonly revision: number; readonly errors: readonly Issue[] }
+);
+
+const TRIES = 20;
+const BETWEEN_MS = 100;
+
+/**
+ * Makes the files as they are now what the city runs. Composing takes a while and holds nothing; the commit believes it only
+ * when nobody has changed files or revision meanwhile.
+ */
+@Injectable()
+export class ConfigReloadsService {
+  constructor(
+    private readonly composer: CityComposer,
+    private readonly revisions: ConfigRevisionsService,
+    private readonly eventLog: EventLog,
+    private readonly transactions: Transactions,
+  ) {}
+
+  /** @throws ProblemError unavailable when others keep changing the configuration */
+  async reload(city: ReloadableCity, cause: ConfigCause, actor: string): Promise<Reloaded> {
+    for (let n = 0; n < TRIES; n++) {
+      const before = await this.revisions.state(city);
+      if (!before.editing) {
+        const result = await this.composer.compose(city.path);
+        const done = await this.transactions.run(
+          async (tx): Promise<Reloaded | undefined> => {
+            const state = await this.revisions.lock(tx, city);
+            if (state.editing || state.attempt !== before.attempt) return undefined;
+            const { ledger } = result;
+            if ('errors' in result) {
+              await this.eventLog.append(tx, await this.revisions.reject(tx, city, state, result.errors, actor));
+              return { revision: state.revision, errors: result.errors, ledger };
+            }
+            const { revision, changed, keys, events } = await this.revisions.commit(tx, city, state, result.composed, { cause, actor });
+            await this.eventLog.append(tx, events);
+            return { revision, changed, keys, warnings: result.composed.warnings, ledger };
+          },
+          { key: city.name },
+        );
+        if (done !== undefined) return done;
+      }
+      await sleep(BETWEEN_MS);
+    }
+    throw problem('unavailable', `the configuration of ${city.name} is being changed all the time; try again`);
+  }
+}

@@ -1,0 +1,192 @@
+import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { Principal } from '../../contract/principal.js';
+import { queryInt } from '../../contract/query.js';
+import { Caller } from '../../platform/http/caller.decorator.js';
+import { JsonText } from '../../platform/http/json-text.js';
+import { Operation } from '../../platform/http/operation.decorator.js';
+import { City } from '../cities/city.decorator.js';
+import type { CityScope } from '../cities/city-scope.js';
+import { stamped } from './answers.js';
+import { ConfigReadsService } from './config-reads.service.js';
+import { ConfigRequestsService } from './config-requests.service.js';
+import {
+  ConfigCandidateBody,
+  ConfigComposed,
+  ConfigComposedQuery,
+  ConfigDiffBody,
+  ConfigDiffQuery,
+  ConfigExplainQuery,
+  ConfigExplainResponse,
+  ConfigReloadBody,
+  ConfigResponse,
+  ConfigRevision,
+  ConfigRevisionsQuery,
+  ConfigValidateOutputBody,
+  ListBodyConfigRevision,
+} from './config.schemas.js';
+
+const common = { tag: 'config', problems: ['city_not_found'] } as const;
+const HEADERS = ['X-SVC-Index', 'X-SVC-Cache-Age-S', 'ETag'] as const;
+const RevisionParam = queryInt({ min: 1 }).unwrap();
+
+/** What a city is composed of and where it comes from. The entity tag of its answers is the revision. */
+@Controller('v0/city/:cityName/config')
+export class ConfigController {
+  constructor(
+    private readonly reads: ConfigReadsService,
+    private readonly requests: ConfigRequestsService,
+  ) {}
+
+  @Operation({
+    ...common,
+    id: 'get-v0-city-by-city-name-config',
+    summary: 'Read the configuration that the city runs',
+    response: ConfigResponse,
+    headers: HEADERS,
+  })
+  @Get()
+  async get(@City() city: CityScope, @Res({ passthrough: true }) reply: FastifyReply): Promise<JsonText> {
+    const answer = await this.reads.get(city);
+    return stamped(reply, answer, new JsonText(answer.body));
+  }
+
+  @Operation({
+    ...common,
+    id: 'get-v0-city-by-city-name-config-composed',
+    summary: 'Read everything that the city is composed of',
+    description: 'Under the names of the files, secrets masked; also of an earlier revision.',
+    response: ConfigComposed,
+    headers: HEADERS,
+    problems: ['city_not_found', 'not_found'],
+  })
+  @Get('composed')
+  async composed(
+    @City() city: CityScope,
+    @Query({ schema: ConfigComposedQuery }) query: ConfigComposedQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ConfigComposed> {
+    const answer = await this.reads.composed(city, query.revision);
+    return stamped(reply, answer, answer.body);
+  }
+
+  @Operation({
+    ...common,
+    id: 'get-v0-city-by-city-name-config-explain',
+    summary: 'Read where every value of the configuration was written',
+    description: '`path` names a key of the composed result; agents and rigs are also found by name, as in `agents.core.worker.provider`.',
+    response: ConfigExplainResponse,
+    headers: HEADERS,
+    problems: ['city_not_found', 'invalid_cursor'],
+  })
+  @Get('explain')
+  async explain(
+    @City() city: CityScope,
+    @Query({ schema: ConfigExplainQuery }) query: ConfigExplainQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ConfigExplainResponse> {
+    const answer = await this.reads.explain(city, query);
+    return stamped(reply, answer, answer.body);
+  }
+
+  @Operation({
+    ...common,
+    id: 'get-v0-city-by-city-name-config-defaults',
+    summary: 'Read what a city without files of its own would be',
+    response: ConfigResponse,
+    headers: HEADERS,
+  })
+  @Get('defaults')
+  async defaults(@City() city: CityScope, @Res({ passthrough: true }) reply: FastifyReply): Promise<ConfigResponse> {
+    const answer = await this.reads.defaults(city);
+    return stamped(reply, answer, answer.body);
+  }
+
+  @Operation({
+    ...common,
+    id: 'get-v0-city-by-city-name-config-validate',
+    summary: 'Compose the files as they are now, without using them',
+    response: ConfigValidateOutputBody,
+  })
+  @Get('validate')
+  validate(@City() city: CityScope): Promise<ConfigValidateOutputBody> {
+    return this.reads.validate(city);
+  }
+
+  @Operation({
+    ...common,
+    id: 'post-v0-city-by-city-name-config-validate',
+    summary: 'Compose the files with some of them as they might be',
+    description: 'Nothing is written. Paths are relative to the city; null takes a file away.',
+    response: ConfigValidateOutputBody,
+  })
+  @Post('validate')
+  validateCandidate(
+    @City() city: CityScope,
+    @Body({ schema: ConfigCandidateBody }) body: ConfigCandidateBody,
+  ): Promise<ConfigValidateOutputBody> {
+    return this.reads.validate(city, body);
+  }
+
+  @Operation({
+    ...common,
+    id: 'post-v0-city-by-city-name-config-reload',
+    summary: 'Make the files as they are now what the city runs',
+    description: 'A changed file is noticed without it. Files that cannot be used are refused and change nothing.',
+    response: ConfigReloadBody,
+    headers: HEADERS,
+    problems: ['city_not_found', 'validation_failed'],
+  })
+  @Post('reload')
+  async reload(
+    @City() city: CityScope,
+    @Caller() caller: Principal,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ConfigReloadBody> {
+    const answer = await this.requests.reload(city, caller);
+    return stamped(reply, answer, answer.body);
+  }
+
+  @Operation({
+    ...common,
+    id: 'get-v0-city-by-city-name-config-diff',
+    summary: 'Compare a revision with another one, or with the files as they are now',
+    response: ConfigDiffBody,
+    problems: ['city_not_found', 'not_found'],
+  })
+  @Get('diff')
+  diff(@City() city: CityScope, @Query({ schema: ConfigDiffQuery }) query: ConfigDiffQuery): Promise<ConfigDiffBody> {
+    return this.reads.diff(city, query);
+  }
+
+  @Operation({
+    ...common,
+    id: 'get-v0-city-by-city-name-config-revisions',
+    summary: 'List the revisions of the configuration, newest first',
+    description: 'The last fifty are kept.',
+    response: ListBodyConfigRevision,
+    headers: HEADERS,
+    problems: ['city_not_found', 'invalid_cursor'],
+  })
+  @Get('revisions')
+  async revisions(
+    @City() city: CityScope,
+    @Query({ schema: ConfigRevisionsQuery }) query: ConfigRevisionsQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ListBodyConfigRevision> {
+    const answer = await this.reads.revisions(city, query);
+    return stamped(reply, answer, answer.body);
+  }
+
+  @Operation({
+    ...common,
+    id: 'get-v0-city-by-city-name-config-revisions-by-revision',
+    summary: 'Read one revision of the configuration',
+    response: ConfigRevision,
+    problems: ['city_not_found', 'not_found'],
+  })
+  @Get('revisions/:revision')
+  revision(@City() city: CityScope, @Param('revision', { schema: RevisionParam }) revision: number): Promise<ConfigRevision> {
+    return this.reads.revision(city, revision);
+  }
+}

@@ -1,0 +1,8 @@
+import { Module } from '@nestjs/common';
+import { CitiesModule } from '../cities/cities.module.js';
+import { ConfigCoreModule } from './config-core.module.js';
+import { ConfigRequestsService } from './config-requests.service.js';
+import { ConfigController } from './config.controller.js';
+
+@Module({ imports: [CitiesModule, ConfigCoreModule], controllers: [ConfigController], providers: [ConfigRequestsService] })
+export class ConfigHttpModule {}

@@ -1,0 +1,101 @@
+import { parse, TomlError } from 'smol-toml';
+import { problem } from '../../contract/problems.js';
+import type { CityConfig } from '../composition/city-config.js';
+import { editToml, TomlEditError } from '../composition/toml/edit.js';
+import type { DiskTree } from '../composition/trees/disk-tree.js';
+import { TreeFailure } from '../composition/trees/file-tree.js';
+import type { Overlay } from '../composition/trees/overlay-tree.js';
+import type { EditPlan } from './edit-plan.js';
+
+export type Document = Record<string, unknown>;
+
+/** The files of a city as one edit sees and changes them. Nothing is written before the whole edit has been composed. */
+export class Draft {
+  readonly #before = new Map<string, string | undefined>();
+  readonly #after = new Map<string, string>();
+  readonly #removed = new Set<string>();
+
+  constructor(
+    /** What the city runs before the edit. */
+    readonly current: CityConfig,
+    private readonly tree: DiskTree,
+  ) {}
+
+  /** The text of a file as the edit leaves it; undefined when there is none. */
+  async text(file: string): Promise<string | undefined> {
+    if (this.#after.has(file)) return this.#after.get(file);
+    if (!this.#before.has(file)) this.#before.set(file, await this.#read(file));
+    return this.#before.get(file);
+  }
+
+  /** The parsed document of a TOML file, to be changed and given to `put`; empty when there is no file. */
+  async document(file: string): Promise<Document> {
+    const text = await this.text(file);
+    if (text === undefined) return {};
+    try {
+      return parse(text);
+    } catch (error) {
+      if (!(error instanceof TomlError)) throw error;
+      throw problem('wrong_state', `${file} does not parse (line ${error.line}); mend it first`, { cause: error });
+    }
+  }
+
+  /** Makes the file say `document`; format and comments of whatever stays the same are kept. */
+  async put(file: string, document: Document): Promise<void> {
+    const text = (await this.text(file)) ?? '';
+    try {
+      this.#after.set(file, editToml(text, document));
+    } catch (error) {
+      if (!(error instanceof TomlEditError)) throw error;
+      throw problem('wrong_state', `${file} cannot be changed without losing its format; change it by hand`, { cause: error });
+    }
+  }
+
+  /** Changes a document in place: `change` alters it and may answer something. */
+  async edit<T>(file: string, change: (document: Document) => T): Promise<T> {
+    const document = await this.document(file);
+    const answer = change(document);
+    await this.put(file, document);
+    return answer;
+  }
+
+  async write(file: string, text: string): Promise<void> {
+    await this.text(file);
+    this.#after.set(file, text);
+  }
+
+  /** Takes a folder away with everything in it. */
+  remove(folder: string): void {
+    this.#removed.add(folder);
+  }
+
+  /** True when there is a file or a folder of this name. */
+  async has(path: string): Promise<boolean> {
+    if ((await this.text(path).catch(() => undefined)) !== undefined) return true;
+    const at = path.lastIndexOf('/');
+    const entries = await this.tree.list(at < 0 ? '' : path.slice(0, at));
+    return entries.some((entry) => entry.name === path.slice(at + 1));
+  }
+
+  overlay(): Overlay {
+    return { texts: this.#after, removed: this.#removed };
+  }
+
+  /** What is to be written; files that stay as they are are no part of it. */
+  plan(id: string): EditPlan {
+    const writes = [...this.#after].flatMap(([path, after]) => {
+      const before = this.#before.get(path);
+      return before === after ? [] : [{ path, before: before ?? null, after }];
+    });
+    return { id, writes, removals: [...this.#removed] };
+  }
+
+  async #read(file: string): Promise<string | undefined> {
+    try {
+      return await this.tree.read(file);
+    } catch (error) {
+      if (!(error instanceof TreeFailure)) throw error;
+      throw problem('wrong_state', `${file} cannot be used: ${error.message}`, { cause: error });
+    }
+  }
+}

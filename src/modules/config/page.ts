@@ -1,0 +1,30 @@
+import { problem } from '../../contract/problems.js';
+
+const TOKEN = /^(\d{1,15})(?:\.(\d{1,15}))?$/;
+
+/** The position that a page token of this family stands for. @throws ProblemError invalid_cursor */
+export function pageToken(token: string | undefined): number | undefined {
+  if (token === undefined) return undefined;
+  const found = TOKEN.exec(token);
+  if (found === null || found[2] !== undefined) throw problem('invalid_cursor', 'cursor is none that this list gave');
+  return Number(found[1]);
+}
+
+/** A page of a list that belongs to one revision; a token of another revision is refused. @throws ProblemError invalid_cursor */
+export function pageAfter<T>(
+  all: readonly T[],
+  token: string | undefined,
+  limit: number,
+  revision: number,
+): { items: T[]; next: { next_cursor?: string } } {
+  let start = 0;
+  if (token !== undefined) {
+    const found = TOKEN.exec(token);
+    if (found?.[2] === undefined) throw problem('invalid_cursor', 'cursor is none that this list gave');
+    if (Number(found[1]) !== revision) throw problem('invalid_cursor', 'the configuration has changed since this cursor; begin again');
+    start = Number(found[2]);
+  }
+  const items = all.slice(start, start + limit);
+  const end = start + items.length;
+  return { items, next: end < all.length ? { next_cursor: `${revision}.${end}` } : {} };
+}
