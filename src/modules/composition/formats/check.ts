@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Issue } from '../issue.js';
-import { join } from '../tree.js';
+import { dotted } from '../toml/path.js';
 import type { Document } from '../toml/parse.js';
 import type { Format, UnknownKeys } from './format.js';
 import { matches } from './pattern.js';
@@ -97,9 +97,4 @@ function valueAt(document: unknown, path: Path): unknown {
   let at = document;
   for (const segment of path) at = typeof at === 'object' && at !== null ? (at as Record<PropertyKey, unknown>)[segment] : undefined;
   return at;
-}
-
-/** The key as people write it. */
-export function dotted(path: Path): string {
-  return path.reduce<string>((at, segment) => (typeof segment === 'number' ? `${at}[${segment}]` : join(at, String(segment))), '');
 }

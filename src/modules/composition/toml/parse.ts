@@ -1,6 +1,6 @@
 import { parse, TomlError } from 'smol-toml';
 import type { Issue } from '../issue.js';
-import { join } from '../tree.js';
+import { dotted } from './path.js';
 
 /** Bytes of UTF-8 that a file may have. */
 export const FILE_BYTES = 1024 * 1024;
@@ -23,7 +23,7 @@ export function parseToml(text: string, file: string, issues: Issue[]): Document
   try {
     const document = parse(text, { maxDepth: DEPTH });
     const fault = faultOf(document);
-    return fault === undefined ? document : refuse(fault.message, undefined, fault.key);
+    return fault === undefined ? document : refuse(fault.message, undefined, dotted(fault.path));
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     return refuse(`line ${error.line}, column ${error.column}: ${reasonOf(error)}`, error.line);
@@ -36,38 +36,42 @@ function reasonOf(error: TomlError): string {
 }
 
 interface Fault {
-  readonly key: string;
+  readonly path: readonly (string | number)[];
   readonly message: string;
 }
 
-/** The first thing in a parsed document that makes it unusable. */
-function faultOf(document: object): Fault | undefined {
+/** The first thing in a parsed document that makes it unusable. Every file pays for this walk, so places are only put together for a fault. */
+function faultOf(document: Document): Fault | undefined {
   let values = 0;
-  const look = (value: unknown, path: string, depth: number): Fault | undefined => {
-    if (++values > VALUES) return { key: '', message: `holds more than ${VALUES} values` };
-    if (typeof value === 'string') return isStorable(value) ? undefined : { key: path, message: NOT_STORABLE };
-    if (typeof value !== 'object' || value === null || value instanceof Date) return undefined;
-    if (depth === DEPTH) return { key: '', message: `has more than ${DEPTH} tables and lists inside each other` };
-    if (Array.isArray(value)) return first(value, (item, n) => look(item, `${path}[${n}]`, depth + 1));
-    return first(Object.keys(value), (key) => {
-      if (key === '__proto__') return { key: path, message: 'a key cannot be named __proto__' };
-      if (!isStorable(key)) return { key: path, message: `has a key that ${NOT_STORABLE}` };
-      return look((value as Document)[key], join(path, key), depth + 1);
-    });
+  const inTable = (table: Document, depth: number): Fault | undefined => {
+    if (depth > DEPTH) return { path: [], message: `has more than ${DEPTH} tables and lists inside each other` };
+    for (const key in table) {
+      if (key === '__proto__') return { path: [], message: 'a key cannot be named __proto__' };
+      if (!isStorable(key)) return { path: [], message: `has a key that ${NOT_STORABLE}` };
+      const fault = inValue(table[key], depth);
+      if (fault !== undefined) return { ...fault, path: [key, ...fault.path] };
+    }
+    return undefined;
   };
-  return look(document, '', 0);
+  const inList = (list: readonly unknown[], depth: number): Fault | undefined => {
+    if (depth > DEPTH) return { path: [], message: `has more than ${DEPTH} tables and lists inside each other` };
+    for (let n = 0; n < list.length; n++) {
+      const fault = inValue(list[n], depth);
+      if (fault !== undefined) return { ...fault, path: [n, ...fault.path] };
+    }
+    return undefined;
+  };
+  const inValue = (value: unknown, depth: number): Fault | undefined => {
+    if (++values > VALUES) return { path: [], message: `is one of more than ${VALUES} values` };
+    if (typeof value === 'string') return isStorable(value) ? undefined : { path: [], message: NOT_STORABLE };
+    if (typeof value !== 'object' || value === null || value instanceof Date) return undefined;
+    return Array.isArray(value) ? inList(value, depth + 1) : inTable(value as Document, depth + 1);
+  };
+  return inTable(document, 0);
 }
 
 const NOT_STORABLE = 'contains a NUL or half a surrogate pair';
 
 function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
-}
-
-function first<T>(items: readonly T[], find: (item: T, n: number) => Fault | undefined): Fault | undefined {
-  for (const [n, item] of items.entries()) {
-    const fault = find(item, n);
-    if (fault !== undefined) return fault;
-  }
-  return undefined;
 }
