@@ -1,4 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { stringify } from 'smol-toml';
+import { CITY_FORMAT } from '../formats/city.format.js';
+import { checkDocument } from '../formats/read.js';
 import type { Issue } from '../issue.js';
 import { plain, tableOf } from '../tree.js';
 import { PRESET_NAMES, PRESETS, presetOf } from './presets.js';
@@ -27,6 +30,13 @@ describe('presets', () => {
     const written = resolveProviders(tableOf({ own: { base: '', ...PRESETS[name] } }, { file: 'x' }), issues);
     expect(issues).toEqual([]);
     expect((plain(written) as Record<string, unknown>)['own']).toEqual({ base: '', ...PRESETS[name] });
+  });
+
+  it.each(PRESET_NAMES)('%s has only keys and types that a file may have', (name) => {
+    const issues: Issue[] = [];
+    const table = checkDocument(stringify({ providers: { own: PRESETS[name] } }), 'city.toml', CITY_FORMAT, issues);
+    expect(issues).toEqual([]);
+    expect(plain(table!)).toEqual({ providers: { own: PRESETS[name] } });
   });
 
   it('say their permission modes twice, the same', () => {
