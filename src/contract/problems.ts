@@ -35,7 +35,6 @@ export const PROBLEMS = {
   wait_not_found: kind('not_found', 404, 'Wait Not Found'),
   agent_not_found: kind('not_found', 404, 'Agent Not Found'),
   provider_not_found: kind('not_found', 404, 'Provider Not Found'),
-  provider_not_found: kind('not_found', 404, 'Provider Not Found'),
   patch_not_found: kind('not_found', 404, 'Patch Not Found'),
   pack_not_found: kind('not_found', 404, 'Pack Not Found'),
   method_not_allowed: kind('method_not_allowed', 405, 'Method Not Allowed'),

@@ -14,6 +14,7 @@ import { EventsModule } from './events/events.module.js';
 import { KeysModule } from './keys/keys.module.js';
 import { PacksModule } from './packs/packs.module.js';
 import { PatchesModule } from './patches/patches.module.js';
+import { CityProvidersModule } from './providers/city-providers.module.js';
 import { ProvidersModule } from './providers/providers.module.js';
 import { RigsModule } from './rigs/rigs.module.js';
 import { SchemasModule } from './system/schemas.module.js';
@@ -38,6 +39,7 @@ import { SystemModule } from './system/system.module.js';
     WaitsModule,
     ConfigHttpModule,
     AgentsModule,
+    CityProvidersModule,
     RigsModule,
     PatchesModule,
     PacksModule,

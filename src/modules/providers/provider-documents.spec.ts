@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import { dropProvider, filesOf, hasProvider, putProvider } from './provider-documents.js';
+
+describe('a provider in a document', () => {
+  it('is put with what is said, and merged into what is there', () => {
+    const document: Record<string, unknown> = { workspace: { name: 'x' } };
+    putProvider(document, 'team', { base: 'builtin:claude', args: ['-v'], args_append: null, env: { A: '1' } });
+    expect(document).toEqual({ workspace: { name: 'x' }, providers: { team: { base: 'builtin:claude', args: ['-v'], env: { A: '1' } } } });
+    putProvider(document, 'team', { args: null, args_append: ['-q'], env: { B: '2' }, command: '', option_defaults: { effort: 'low' } });
+    expect(document.providers).toEqual({
+      team: {
+        base: 'builtin:claude',
+        args: ['-v'],
+        args_append: ['-q'],
+        env: { A: '1', B: '2' },
+        command: '',
+        option_defaults: { effort: 'low' },
+      },
+    });
+    expect(hasProvider(document, 'team')).toBe(true);
+    expect(hasProvider(document, 'constructor')).toBe(false);
+    dropProvider(document, 'team');
+    expect(document).toEqual({ workspace: { name: 'x' } });
+  });
+
+  it('is not looked for in what objects have by themselves', () => {
+    const document: Record<string, unknown> = {};
+    putProvider(document, 'constructor', { command: 'x' });
+    expect(Object.keys(document.providers as object)).toEqual(['constructor']);
+    expect((document.providers as Record<string, unknown>).constructor).toEqual({ command: 'x' });
+  });
+
+  it('is refused where the file holds something else', () => {
+    expect(() => putProvider({ providers: [1] }, 'x', { command: 'x' })).toThrow('providers is no table');
+    expect(() => putProvider({ providers: { x: 1 } }, 'x', { command: 'x' })).toThrow('x is no table');
+    expect(() => putProvider({ providers: { x: { env: '' } } }, 'x', { env: { A: '1' } })).toThrow('env is no table');
+    expect(hasProvider({ providers: 3 }, 'x')).toBe(false);
+    expect(() => dropProvider({ providers: 3 }, 'x')).not.toThrow();
+  });
+
+  it('may stand in the root pack, the city and its fragments', () => {
+    expect(filesOf({})).toEqual(['pack.toml', 'city.toml']);
+    expect(filesOf({ include: ['a.toml', 3, '//b/c.toml'] })).toEqual(['pack.toml', 'city.toml', 'a.toml', 'b/c.toml']);
+    expect(filesOf({ include: 'a.toml' })).toEqual(['pack.toml', 'city.toml']);
+  });
+});

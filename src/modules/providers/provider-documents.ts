@@ -1,0 +1,48 @@
+import { problem } from '../../contract/problems.js';
+import type { ProviderUpdateInputBody } from './city-providers.schemas.js';
+
+/** A parsed TOML file. */
+type Document = Record<string, unknown>;
+
+export const CITY_FILE = 'city.toml';
+const ROOT_PACK = 'pack.toml';
+
+/** The files of a city that may define providers; what a later one says counts more. */
+export function filesOf(city: Document): string[] {
+  const fragments = Array.isArray(city.include) ? city.include.filter((path): path is string => typeof path === 'string') : [];
+  return [ROOT_PACK, CITY_FILE, ...fragments.map((path) => path.replace(/^\/\//, ''))];
+}
+
+export function hasProvider(document: Document, name: string): boolean {
+  return isTable(document.providers) && Object.hasOwn(document.providers, name);
+}
+
+/** Puts what a body says into a provider of a document, and the provider itself where it is not there yet. */
+export function putProvider(document: Document, name: string, body: ProviderUpdateInputBody): void {
+  const providers = tableAt(document, 'providers');
+  const provider = tableAt(providers, name);
+  for (const [key, value] of Object.entries(body)) {
+    if (value === undefined || value === null) continue;
+    if (isTable(value)) Object.assign(tableAt(provider, key), value);
+    else provider[key] = value;
+  }
+}
+
+/** Takes a provider out of a document. */
+export function dropProvider(document: Document, name: string): void {
+  if (!isTable(document.providers)) return;
+  delete document.providers[name];
+  if (Object.keys(document.providers).length === 0) delete document.providers;
+}
+
+/** The table under a key, made when there is none. @throws ProblemError when something else is there */
+function tableAt(parent: Document, key: string): Document {
+  if (!Object.hasOwn(parent, key)) parent[key] = {};
+  const found = parent[key];
+  if (!isTable(found)) throw problem('wrong_state', `${key} is no table in the file; mend it first`);
+  return found;
+}
+
+function isTable(value: unknown): value is Document {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}
