@@ -18,6 +18,10 @@ async function pack(at: string): Promise<void> {
   await writeFile(path.join(at, 'pack.toml'), `name = "${path.basename(at)}"`);
 }
 
+function storeOf(tree: DiskTree, root: string): DiskPackStore {
+  return new DiskPackStore({ city: tree, cityDir: tree.root, citiesRoot: root, ledger: tree.ledger, builtin: path.join(base, 'builtin') });
+}
+
 beforeEach(async () => {
   base = await mkdtemp(path.join(tmpdir(), 'store-'));
   citiesRoot = path.join(base, 'cities');
@@ -27,7 +31,7 @@ beforeEach(async () => {
   await pack(path.join(base, 'outside'));
   await pack(path.join(base, 'builtin/core'));
   city = new DiskTree(path.join(citiesRoot, 'north'));
-  store = new DiskPackStore({ city, citiesRoot, lock: new Map(), builtin: path.join(base, 'builtin') });
+  store = storeOf(city, citiesRoot);
 });
 afterEach(() => rm(base, { recursive: true, force: true }));
 
@@ -92,7 +96,7 @@ describe('DiskPackStore', () => {
   it('takes the configured spelling of a cities root that is a link', async () => {
     await symlink('cities', path.join(base, 'alias'));
     const spelled = path.join(base, 'alias');
-    store = new DiskPackStore({ city: new DiskTree(path.join(spelled, 'north')), citiesRoot: spelled, lock: new Map() });
+    store = storeOf(new DiskTree(path.join(spelled, 'north')), spelled);
     expect((await found(path.join(spelled, 'shared/tools'))).id).toBe('../shared/tools');
     expect((await found('packs/desk')).id).toBe('packs/desk');
   });

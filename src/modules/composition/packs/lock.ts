@@ -1,3 +1,13 @@
+import { stringify } from 'smol-toml';
+import { LOCK_FORMAT } from '../formats/lock.format.js';
+import { readTable } from '../formats/read.js';
+import type { Issue } from '../issue.js';
+import { Table } from '../tree.js';
+import type { FileTree } from '../trees/file-tree.js';
+import { InvalidSource, parseSource } from './sources.js';
+
+export const LOCK_FILE = 'packs.lock';
+
 /** What a repository's pack is pinned to. */
 export interface LockedPack {
   /** Without `v`; absent when a commit was asked for. */
@@ -10,3 +20,43 @@ export interface LockedPack {
 
 /** The content of `packs.lock`: pins by `RepositorySource.id`. */
 export type Lock = ReadonlyMap<string, LockedPack>;
+
+/** The city's pins; what cannot be used is left out and told. @throws TreeFailure that is transient */
+export async function readLock(tree: FileTree, issues: Issue[]): Promise<Lock> {
+  const pins = new Map<string, LockedPack>();
+  const table = await readTable(tree, LOCK_FILE, LOCK_FORMAT, issues);
+  for (const [source, node] of table?.table('packs')?.entries ?? []) {
+    if (!(node instanceof Table)) continue;
+    const id = idOf(source);
+    const commit = node.text('commit');
+    if (id === undefined)
+      issues.push({ severity: 'error', file: node.origin.file, key: node.at, message: 'is not the source of a repository' });
+    if (id === undefined || commit === undefined) continue;
+    const version = node.text('version');
+    pins.set(id, { ...(version === undefined ? {} : { version }), commit, fetched: node.text('fetched') ?? '' });
+  }
+  return pins;
+}
+
+function idOf(source: string): string | undefined {
+  try {
+    const parsed = parseSource(source);
+    return parsed.kind === 'repository' ? parsed.id : undefined;
+  } catch (error) {
+    if (error instanceof InvalidSource) return undefined;
+    throw error;
+  }
+}
+
+/** The text of `packs.lock`: the same for the same pins. */
+export function writeLock(lock: Lock): string {
+  const packs = Object.fromEntries(
+    [...lock]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([id, { version, commit, fetched }]) => [
+        id,
+        { ...(version === undefined ? {} : { version }), commit, ...(fetched === '' ? {} : { fetched }) },
+      ]),
+  );
+  return `# What the imported repositories are pinned to. Written by the supervisor.\n\n${stringify({ schema: 1, packs })}`;
+}

@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(base, { recursive: true, force: true }));
 
-const tree = (ledger = new Ledger()): DiskTree => new DiskTree(root, '', ledger, new FileCache());
+const tree = (ledger = new Ledger()): DiskTree => new DiskTree(root, '', ledger, { cache: new FileCache() });
 
 async function put(name: string, content: string | Buffer = name): Promise<string> {
   const at = path.join(root, name);
@@ -103,6 +103,18 @@ describe('DiskTree', () => {
     for (const work of [tree().read('agents/secret'), tree().list('agents/out'), tree().read('agents/out/x'), tree().digests('agents')])
       expect((await failure(work)).message).toBe('it leads outside');
     expect((await failure(tree().read('loop'))).message).toMatch(/loop/);
+  });
+
+  it('follows links as far as it is told', async () => {
+    await put('shared/prompt.md', 'shared');
+    await put('pack/pack.toml');
+    await symlink('../shared', path.join(root, 'pack/in'));
+    await symlink('../../x', path.join(root, 'pack/out'));
+    await writeFile(path.join(base, 'x'), 'x');
+    const pack = new DiskTree(path.join(root, 'pack'), '', new Ledger(), { within: root });
+    expect(await pack.read('in/prompt.md')).toBe('shared');
+    expect((await failure(pack.read('out'))).message).toBe('it leads outside');
+    expect((await failure(pack.read('../shared/prompt.md'))).message).toMatch(/leads outside/);
   });
 
   it('digests through links and stops at one that leads up', async () => {
@@ -227,7 +239,7 @@ describe('FileCache', () => {
   });
 
   it('never answers with an old state of a file', async () => {
-    const shared = new DiskTree(root, '', new Ledger(), new FileCache());
+    const shared = new DiskTree(root, '', new Ledger(), { cache: new FileCache() });
     for (let n = 0; n < 50; n++) {
       await put('city.toml', String(n % 10));
       expect(await shared.read('city.toml')).toBe(String(n % 10));

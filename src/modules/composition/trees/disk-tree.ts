@@ -27,13 +27,23 @@ const OF_THE_FILES = new Map([
 export class DiskTree implements FileTree {
   #real: Promise<string> | undefined;
 
-  /** @param root absolute; it may not exist, then the tree is empty. @param ledger several trees may write into one. */
+  readonly #within: string | undefined;
+  readonly #cache: FileCache;
+
+  /**
+   * @param root absolute; it may not exist, then the tree is empty.
+   * @param ledger several trees may write into one.
+   * @param options `within`: a real path above the root, inside which links may lead, the root itself when absent.
+   */
   constructor(
     readonly root: string,
     readonly label = '',
     readonly ledger = new Ledger(),
-    private readonly cache: FileCache = processCache,
-  ) {}
+    options: { readonly within?: string; readonly cache?: FileCache } = {},
+  ) {
+    this.#within = options.within;
+    this.#cache = options.cache ?? processCache;
+  }
 
   async read(wanted: string): Promise<string | undefined> {
     return this.#guarded(wanted, async (name) => {
@@ -97,7 +107,7 @@ export class DiskTree implements FileTree {
     checkSize(Number(found.size), name, maxBytes);
     if (walk !== undefined && (walk.bytes += Number(found.size)) > MAX_DIGEST_BYTES)
       throw new TreeFailure(name, `the files are larger than ${MAX_DIGEST_BYTES / (1024 * 1024)} MiB together`);
-    const cached = this.cache.get(at, stampOf(found));
+    const cached = this.#cache.get(at, stampOf(found));
     if (cached !== undefined && (!text || cached.text !== undefined)) {
       this.#noteFile(at, { found, sha256: cached.sha256, bytes: undefined }, name);
       return cached;
@@ -105,7 +115,7 @@ export class DiskTree implements FileTree {
     const content = await readContent(at, name, maxBytes, text);
     this.#noteFile(at, content, name);
     const known = { stamp: stampOf(content.found), sha256: content.sha256, ...(text ? { text: decoded(content.bytes!, name) } : {}) };
-    if (isSettled(content.found)) this.cache.set(at, known);
+    if (isSettled(content.found)) this.#cache.set(at, known);
     return known;
   }
 
@@ -149,7 +159,8 @@ export class DiskTree implements FileTree {
       return undefined;
     }
     if (real !== written) this.ledger.noteLink(written, real);
-    if (real !== root && !isBelow(root, real)) throw new TreeFailure(name, 'it leads outside');
+    const within = this.#within ?? root;
+    if (real !== within && !isBelow(within, real)) throw new TreeFailure(name, 'it leads outside');
     return real;
   }
 

@@ -1,0 +1,77 @@
+import { describe, expect, it } from '@jest/globals';
+import { allows, defaultConstraint, highest, InvalidConstraint, parseConstraint, pinnedCommit, versionOfTag } from './versions.js';
+
+const tags = ['v1.0', 'v1.2.0', 'v1.2.9', 'v1.10.0', 'v2.0.0', 'v0.3.1', 'v0.4.0'].map((tag) => ({
+  version: versionOfTag(tag)!,
+  commit: tag,
+}));
+const pick = (...constraints: string[]): string | undefined => highest(tags, constraints.map(parseConstraint))?.version;
+
+describe('versions', () => {
+  it.each([
+    ['v1.2', '1.2.0'],
+    ['v0.0.1', '0.0.1'],
+    ['v10.20.30', '10.20.30'],
+    ['1.2.3', undefined],
+    ['v1', undefined],
+    ['v1.2.3-rc.1', undefined],
+    ['v1.2.3+build', undefined],
+    ['v01.2', undefined],
+    ['v1.2.3.4', undefined],
+    [`v1.${'9'.repeat(400)}`, undefined],
+  ])('counts the tag %s as %s', (tag, version) => {
+    expect(versionOfTag(tag)).toBe(version);
+  });
+
+  it.each([
+    [['^1.2'], '1.10.0'],
+    [['^1'], '1.10.0'],
+    [['~1.2'], '1.2.9'],
+    [['~1'], '1.10.0'],
+    [['^0.3'], '0.3.1'],
+    [['>=1.2, <1.10'], '1.2.9'],
+    [['<=1.2'], '1.2.0'],
+    [['>1.2', '<2'], '1.10.0'],
+    [['1.0'], '1.0.0'],
+    [['=v1.2.9'], '1.2.9'],
+    [['^1.2', '~1.2'], '1.2.9'],
+    [['^1', '^2'], undefined],
+    [['3.0'], undefined],
+  ])('picks of %j the version %s', (constraints, version) => {
+    expect(pick(...constraints)).toBe(version);
+  });
+
+  it.each([
+    '',
+    'latest',
+    '*',
+    '1.x',
+    '^',
+    '1.2.3-rc.1',
+    '>=1.2 <2',
+    '1.2||2',
+    'sha:',
+    'sha:xyz',
+    'sha:12',
+    `1.${'9'.repeat(300)}`,
+    '^1,',
+    '!1',
+  ])('refuses %j without repeating it', (text) => {
+    expect(() => parseConstraint(text)).toThrow(InvalidConstraint);
+  });
+
+  it('merges pins of commits', () => {
+    const short = parseConstraint('sha:ABCDEF1');
+    const long = parseConstraint(`sha:abcdef1${'0'.repeat(33)}`);
+    expect(pinnedCommit([short, parseConstraint('^1'), long])).toBe(`abcdef1${'0'.repeat(33)}`);
+    expect(pinnedCommit([parseConstraint('^1')])).toBeUndefined();
+    expect(() => pinnedCommit([short, parseConstraint('sha:1234567')])).toThrow(InvalidConstraint);
+    expect(allows(short, { commit: `abcdef1${'0'.repeat(33)}` })).toBe(true);
+    expect(allows(parseConstraint('^1'), { commit: 'abcdef1' })).toBe(false);
+  });
+
+  it('gives imports without a version one', () => {
+    expect(defaultConstraint(tags, 'c'.repeat(40))).toBe('^2.0');
+    expect(defaultConstraint([], 'c'.repeat(40))).toBe(`sha:${'c'.repeat(40)}`);
+  });
+});

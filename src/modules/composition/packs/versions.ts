@@ -1,0 +1,81 @@
+import semver from 'semver';
+
+/** What an import demands of a repository: versions, or one commit. */
+export type Constraint = { readonly kind: 'range'; readonly range: semver.Range } | { readonly kind: 'commit'; readonly hex: string };
+
+/** A tag that counts as a version. */
+export interface VersionTag {
+  /** `X.Y.Z`. */
+  readonly version: string;
+  readonly commit: string;
+}
+
+/** A constraint that is none, or two that cannot both hold. */
+export class InvalidConstraint extends Error {
+  override readonly name = 'InvalidConstraint';
+}
+
+const MAX_LENGTH = 256;
+const COMMIT = /^[0-9a-f]{7,64}$/;
+const PART = /^(\^|~|>=|<=|>|<|=)?\s*v?(0|[1-9]\d{0,8})(?:\.(0|[1-9]\d{0,8}))?(?:\.(0|[1-9]\d{0,8}))?$/;
+const TAG = /^v(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(?:\.(0|[1-9]\d{0,8}))?$/;
+export const CONSTRAINT_FORMS = ['^1.2', '~1.2', '>=1.2', '<=1.2', '>1.2', '<1.2', '1.2.3', 'sha:<commit>'] as const;
+
+/** @throws InvalidConstraint without repeating the text */
+export function parseConstraint(text: string): Constraint {
+  const given = text.trim();
+  if (given.length > MAX_LENGTH) throw new InvalidConstraint(`it is longer than ${MAX_LENGTH} characters`);
+  if (given.startsWith('sha:')) {
+    const hex = given.slice('sha:'.length).toLowerCase();
+    if (!COMMIT.test(hex)) throw new InvalidConstraint('"sha:" is followed by 7 to 64 hexadecimal digits');
+    return { kind: 'commit', hex };
+  }
+  return { kind: 'range', range: new semver.Range(given.split(',').map(comparator).join(' ')) };
+}
+
+/** Without the parts that are left out a comparison means the first version of them; `^1` and `~1` mean all of them. */
+function comparator(text: string): string {
+  const found = PART.exec(text.trim());
+  if (found === null) throw new InvalidConstraint(`each part has to be one of ${CONSTRAINT_FORMS.join(', ')}`);
+  const [, operator = '=', major, minor, patch] = found;
+  if (operator === '^' || operator === '~') return operator + [major, minor, patch].filter((part) => part !== undefined).join('.');
+  return `${operator}${major}.${minor ?? 0}.${patch ?? 0}`;
+}
+
+/** The version that the name of a tag stands for; undefined for other tags and for pre-releases. */
+export function versionOfTag(tag: string): string | undefined {
+  const found = TAG.exec(tag);
+  return found === null ? undefined : `${found[1]}.${found[2]}.${found[3] ?? 0}`;
+}
+
+/** Whether a pin is what a constraint allows. */
+export function allows(constraint: Constraint, pin: { readonly version?: string | undefined; readonly commit: string }): boolean {
+  if (constraint.kind === 'commit') return pin.commit.startsWith(constraint.hex);
+  return pin.version !== undefined && constraint.range.test(pin.version);
+}
+
+/** The highest version that all constraints allow; undefined when there is none. `constraints` name no commit. */
+export function highest(tags: readonly VersionTag[], constraints: readonly Constraint[]): VersionTag | undefined {
+  return tags
+    .filter((tag) => constraints.every((constraint) => allows(constraint, tag)))
+    .sort((a, b) => semver.rcompare(a.version, b.version))[0];
+}
+
+/** The one commit that constraints pin, in as many digits as one of them gives. @throws InvalidConstraint when they pin two. */
+export function pinnedCommit(constraints: readonly Constraint[]): string | undefined {
+  let pinned: string | undefined;
+  for (const constraint of constraints) {
+    if (constraint.kind !== 'commit') continue;
+    const { hex } = constraint;
+    if (pinned !== undefined && !hex.startsWith(pinned) && !pinned.startsWith(hex))
+      throw new InvalidConstraint('two imports pin two commits');
+    if (pinned === undefined || hex.length > pinned.length) pinned = hex;
+  }
+  return pinned;
+}
+
+/** What an import without a version gets: the newest minor and what is compatible, else the commit at hand. */
+export function defaultConstraint(tags: readonly VersionTag[], head: string): string {
+  const newest = highest(tags, []);
+  return newest === undefined ? `sha:${head}` : `^${semver.major(newest.version)}.${semver.minor(newest.version)}`;
+}
