@@ -186,7 +186,6 @@ create table config_states (
   last_edit text,
   rejected jsonb,
   keeper text,
-  keeper_until timestamp with time zone,
   constraint config_states_pkey PRIMARY KEY (stream_id),
   constraint config_states_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
 );

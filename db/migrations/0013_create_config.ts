@@ -32,8 +32,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       attempt bigint not null default 0,
       last_edit text,
       rejected jsonb,
-      keeper text,
-      keeper_until timestamptz
+      keeper text
     )`.execute(db);
   await sql`
     create table config_edits (

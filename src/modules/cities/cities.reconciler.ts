@@ -6,7 +6,8 @@ import { event, type NewEvent } from '../../platform/event-log/event.js';
 import type { ClaimedOperation, OperationContext, OperationDefinition, OperationOutcome } from '../../platform/operations/operation.js';
 import { Operations } from '../../platform/operations/operations.js';
 import { CityCreate, CityOperationInput, CityRegister, CityStart, CityStop, CityUnregister } from './cities.operations.js';
-import { ACTOR, CityBringUp } from './city-bringup.js';
+import { ACTOR } from './actor.js';
+import { CityBringUp } from './city-bringup.js';
 import { CityStateRepository } from './city-state.repository.js';
 
 type Claimed = ClaimedOperation<CityOperationInput>;
@@ -24,7 +25,8 @@ export class CitiesReconciler implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    const lock = (tx: Tx, name: string): Promise<void> => this.state.lock(tx, name);
+    // The writers of the city's work first, then its row: the one order, for starting as for stopping.
+    const lock = (tx: Tx, name: string): Promise<void> => this.state.lockWork(tx, name);
     for (const definition of [CityCreate, CityRegister, CityStart] as Definition[]) {
       this.operations.registerHandler({
         definition,
@@ -35,7 +37,7 @@ export class CitiesReconciler implements OnModuleInit {
     }
     this.operations.registerHandler({
       definition: CityStop as Definition,
-      lock: (tx, name) => this.state.lockWork(tx, name),
+      lock,
       run: (operation, context) => this.#stop(operation, context),
       failed: async (tx, operation) => {
         await this.state.revertStop(tx, operation.input.name);

@@ -3,14 +3,13 @@ import { ControllerStarted } from '../../contract/events/cities.events.js';
 import type { Tx } from '../../platform/database/transactions.js';
 import { Transactions } from '../../platform/database/transactions.js';
 import { event, type NewEvent } from '../../platform/event-log/event.js';
-import { RosterService } from '../roster/roster.service.js';
+import { ConfigRevisionsService } from '../config/config-revisions.service.js';
+import { ACTOR } from './actor.js';
 import { CityInitializer, type Initialized } from './city-initializer.js';
 import type { Phase } from './city-phases.js';
 import { CityStateRepository, type Failure, type HeldCity } from './city-state.repository.js';
-import { configHash } from './config/city-files.js';
-import { InitFailure } from './config/failure.js';
-
-export const ACTOR = 'reconciler';
+import { configHash } from './city-files.js';
+import { InitFailure } from './failure.js';
 
 /** Somebody else holds the city now; whoever hears this stops and writes nothing more. */
 export class CityLost extends Error {
@@ -29,7 +28,7 @@ export class CityBringUp {
     private readonly initializer: CityInitializer,
     private readonly state: CityStateRepository,
     private readonly transactions: Transactions,
-    private readonly roster: RosterService,
+    private readonly revisions: ConfigRevisionsService,
   ) {}
 
   /** Runs the initialization and publishes its phases. @throws CityLost, or whatever is not the city's fault */
@@ -47,12 +46,14 @@ export class CityBringUp {
     }
   }
 
-  /** The city serves from this transaction on. Answers the events that belong to it. @throws CityLost */
+  /** The city serves from this transaction on, which holds the lock of its work. Answers the events that belong to it. @throws CityLost */
   async succeed(tx: Tx, held: HeldCity, found: Initialized): Promise<NewEvent[]> {
-    const streamId = await this.state.succeed(tx, held, found);
+    const streamId = await this.state.succeed(tx, held, found.configHash);
     if (streamId === undefined) throw new CityLost(held.name);
-    await this.roster.record(tx, streamId, found.roster);
-    return [event(ControllerStarted, { stream: held.name, actor: ACTOR, subject: held.name, payload: {} })];
+    const city = { name: held.name, streamId };
+    const state = await this.revisions.lock(tx, city);
+    const { events } = await this.revisions.commit(tx, city, state, found.composed, { cause: 'start', actor: ACTOR });
+    return [...events, event(ControllerStarted, { stream: held.name, actor: ACTOR, subject: held.name, payload: {} })];
   }
 
   /** @throws CityLost */

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AppConfig, loadConfig } from '../../platform/config/config.js';
-import { CityDirectories, cityName, isBelow } from './city-directory.js';
+import { isBelow } from '../composition/trees/paths.js';
+import { CityDirectories, cityName } from './city-directory.js';
 
 let base: string;
 let root: string;

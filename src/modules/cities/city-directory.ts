@@ -5,6 +5,7 @@ import { Injectable } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
 import { CITY_NAME_MAX, CITY_NAME_PATTERN, SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { AppConfig } from '../../platform/config/config.js';
+import { errnoOf, isBelow } from '../composition/trees/paths.js';
 
 const MAX_DEPTH = 16;
 const MAX_COMPONENT_BYTES = 255;
@@ -36,6 +37,7 @@ export class CityDirectories {
     for (const part of parts) {
       if (Buffer.byteLength(part) > MAX_COMPONENT_BYTES) throw invalid('a part of it is longer than 255 bytes');
       if (part === '.gc') throw invalid('it lies in the runtime directory of a city');
+      if (part === '.packs') throw invalid('it lies in the directory of fetched packs');
     }
     for (let parent = path.dirname(real); isBelow(root, parent); parent = path.dirname(parent)) {
       if (await isFile(path.join(parent, 'city.toml'))) throw invalid(`it lies inside the city at ${parent}`);
@@ -98,16 +100,6 @@ async function isFile(at: string): Promise<boolean> {
     (found) => found.isFile(),
     () => false,
   );
-}
-
-/** Strictly below: a root does not lie inside itself. */
-export function isBelow(root: string, at: string): boolean {
-  const relative = path.relative(root, at);
-  return relative !== '' && relative !== '..' && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative);
-}
-
-export function errnoOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 function reason(code: string): string {

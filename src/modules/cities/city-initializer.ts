@@ -1,57 +1,43 @@
 import { realpath } from 'node:fs/promises';
 import { Injectable } from '@nestjs/common';
-import { validateAgents } from './config/agents.js';
-import { loadCityFile, loadPackFile } from './config/city-config.js';
-import { configHash } from './config/city-files.js';
-import { InitFailure } from './config/failure.js';
-import { resolveFormulas } from './config/formulas.js';
-import { materialize } from './config/materialize.js';
+import type { Issue } from '../composition/issue.js';
+import { CityComposer } from '../config/city-composer.js';
+import type { Composed } from '../config/composed.js';
+import { summaryOf } from '../config/refusals.js';
+import { configHash } from './city-files.js';
 import type { Phase } from './city-phases.js';
-import type { Roster } from '../roster/roster.js';
-import { rosterOf } from './config/roster-of.js';
+import { InitFailure } from './failure.js';
+import { materialize } from './materialize.js';
 
-/** What the registry keeps of an initialized city. */
+/** What came of bringing a city up. */
 export interface Initialized {
-  readonly provider: string | undefined;
-  readonly startCommand: string | undefined;
-  readonly sessionTemplate: string | undefined;
-  readonly suspendedOnStart: boolean;
-  readonly agentCount: number;
-  readonly rigCount: number;
+  readonly composed: Composed;
   readonly configHash: string;
-  readonly roster: Roster;
 }
 
 /** Brings a city up from its files, phase by phase. Can be repeated: it checks, then acts. */
 @Injectable()
 export class CityInitializer {
+  constructor(private readonly composer: CityComposer) {}
+
   /** @throws InitFailure when the city cannot come up; whatever `publish` throws goes through. */
   async initialize(dir: string, publish: (phase: Phase) => Promise<void>): Promise<Initialized> {
     await publish('loading_config');
     await requireDirectory(dir);
     const hash = await configHash(dir);
-    const city = await loadCityFile(dir);
-    const pack = await loadPackFile(dir);
+    const result = await this.composer.compose(dir);
+    if ('errors' in result) throw new InitFailure(codeOf(result.errors[0]!), summaryOf(result.errors));
     await publish('starting_bead_store');
-    await materialize(dir, pack);
-    await publish('resolving_formulas');
-    await resolveFormulas(dir);
-    await publish('validating_agents');
-    const agents = await validateAgents(dir, city, pack);
-    await publish('adopting_sessions');
-    await publish('starting_agents');
-    const { workspace } = city;
-    return {
-      provider: workspace.provider,
-      startCommand: workspace.start_command,
-      sessionTemplate: workspace.session_template,
-      suspendedOnStart: workspace.suspended_on_start ?? workspace.suspended ?? false,
-      agentCount: agents.length,
-      rigCount: city.rigs.length,
-      configHash: hash,
-      roster: await rosterOf(dir, city, pack, agents),
-    };
+    await materialize(dir);
+    for (const phase of ['resolving_formulas', 'validating_agents', 'adopting_sessions', 'starting_agents'] as const) await publish(phase);
+    return { composed: result.composed, configHash: hash };
   }
+}
+
+/** The part of an initialization that an error belongs to. */
+function codeOf({ file }: Issue): string {
+  if (/^(agents|formulas|orders|prompts|commands|doctor)\//.test(file)) return 'city_init_failed';
+  return file === 'pack.toml' || file === 'packs.lock' || file.includes(':') ? 'pack_cache_failed' : 'city_config_failed';
 }
 
 async function requireDirectory(dir: string): Promise<void> {

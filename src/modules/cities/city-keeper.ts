@@ -8,7 +8,7 @@ import { repeat } from '../../platform/health/repeat.js';
 import { AppLogger } from '../../platform/logging/logger.js';
 import { CityBringUp, CityLost } from './city-bringup.js';
 import { CityStateRepository, type FailedCity, type Failure, type HeldCity } from './city-state.repository.js';
-import { configHash } from './config/city-files.js';
+import { configHash } from './city-files.js';
 
 const TICK_MS = 1_000;
 /** Failed cities looked at in one tick; the due ones come first. */
@@ -60,9 +60,13 @@ export class CityKeeper implements OnApplicationBootstrap {
       const result = await this.bringUp.run(held, () => Promise.resolve(signal.throwIfAborted()));
       if ('failure' in result) await this.#failed(held, result.failure);
       else {
-        await this.transactions.run(async (tx) => this.eventLog.append(tx, await this.bringUp.succeed(tx, held, result.found)), {
-          key: held.name,
-        });
+        await this.transactions.run(
+          async (tx) => {
+            await this.state.lockWork(tx, held.name);
+            await this.eventLog.append(tx, await this.bringUp.succeed(tx, held, result.found));
+          },
+          { key: held.name },
+        );
         this.log.info({ city: held.name }, 'a city that had failed came up');
       }
     } catch (error) {

@@ -15,7 +15,8 @@ import type { CityRegisterRequest } from './cities.schemas.js';
 import { CityDirectories, cityName } from './city-directory.js';
 import { CityConflicts } from './city-conflicts.js';
 import { idempotencyRef } from './idempotency-ref.js';
-import { readToml } from './config/city-files.js';
+import { DiskTree } from '../composition/trees/disk-tree.js';
+import { parse } from 'smol-toml';
 
 /** Attaches a directory that already holds a city; nothing in it is written. */
 @Injectable()
@@ -67,6 +68,11 @@ export class CityRegistrationService {
 
 /** The name the city had on this machine before, when its files still tell it. */
 async function siteName(dir: string): Promise<string | undefined> {
-  const site = await readToml(dir, '.gc/site.toml', '').catch(() => undefined);
-  return typeof site?.workspace_name === 'string' ? site.workspace_name : undefined;
+  try {
+    const text = await new DiskTree(dir).read('.gc/site.toml');
+    const site = text === undefined ? {} : parse(text);
+    return typeof site.workspace_name === 'string' ? site.workspace_name : undefined;
+  } catch {
+    return undefined;
+  }
 }

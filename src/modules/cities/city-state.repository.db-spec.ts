@@ -17,16 +17,7 @@ let cities: CitiesRepository;
 const state = new CityStateRepository();
 const eventLog = new EventLog(new MovedStreams());
 
-const found = {
-  provider: 'loopback',
-  startCommand: undefined,
-  sessionTemplate: undefined,
-  suspendedOnStart: false,
-  agentCount: 1,
-  rigCount: 0,
-  configHash: 'h',
-  roster: { rigs: [], agents: [] },
-};
+const HASH = 'h';
 const failure: Failure = { code: 'city_config_failed', message: 'why', failureClass: 'structural', configHash: 'h1' };
 
 beforeAll(async () => {
@@ -60,17 +51,17 @@ describe('a held city', () => {
     const old = await take();
     const now = await take();
     expect(await transactions.run((tx) => state.publish(tx, old, 'validating_agents'))).toBe(false);
-    expect(await transactions.run((tx) => state.succeed(tx, old, found))).toBeUndefined();
+    expect(await transactions.run((tx) => state.succeed(tx, old, HASH))).toBeUndefined();
     expect(await fail(old)).toBe(false);
     expect(await transactions.run((tx) => state.publish(tx, now, 'validating_agents'))).toBe(true);
-    expect(await transactions.run((tx) => state.succeed(tx, now, found))).toEqual(expect.any(Number));
-    expect(await row()).toMatchObject({ running: true, phase: 'running', provider: 'loopback', agent_count: 1 });
+    expect(await transactions.run((tx) => state.succeed(tx, now, HASH))).toEqual(expect.any(Number));
+    expect(await row()).toMatchObject({ running: true, phase: 'running', config_hash: 'h' });
   });
 
   it('is lost to a stop request, so that a retry cannot start a city that shall not run', async () => {
     const held = await take();
     await transactions.run((tx) => cities.setDesired(tx, held.id, 'stopped'));
-    expect(await transactions.run((tx) => state.succeed(tx, held, found))).toBeUndefined();
+    expect(await transactions.run((tx) => state.succeed(tx, held, HASH))).toBeUndefined();
     expect(await transactions.run((tx) => state.stop(tx, 'alpha'))).toBe(false);
     expect(await row()).toMatchObject({ running: false, phase: 'stopped' });
     expect(await retry()).toBeUndefined();

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { sql, type Kysely } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import type { Tx } from '../../platform/database/transactions.js';
-import type { Initialized } from './city-initializer.js';
 import { retryDelayMs } from './city-phases.js';
 
 /** A city's row as a worker holds it: every later write demands the same `fence`, so an older holder cannot write. */
@@ -92,13 +91,11 @@ export class CityStateRepository {
   }
 
   /** The city runs from now on. Answers its stream's id; undefined when somebody else holds the city now. */
-  async succeed(tx: Tx, held: HeldCity, found: Initialized): Promise<number | undefined> {
+  async succeed(tx: Tx, held: HeldCity, configHash: string): Promise<number | undefined> {
     const { rows } = await sql<{ stream_id: number }>`
       update cities c set version = c.version + 1, updated_at = now(), running = true, phase = 'running', started_at = now(), failures = 0,
         error = null, failure_code = null, failure_class = null, next_retry_at = null, lease_owner = null, lease_until = null,
-        provider = ${found.provider ?? null}, start_command = ${found.startCommand ?? null},
-        session_template = ${found.sessionTemplate ?? null}, suspended_on_start = ${found.suspendedOnStart},
-        agent_count = ${found.agentCount}, rig_count = ${found.rigCount}, config_hash = ${found.configHash}
+        config_hash = ${configHash}
       where c.id = ${held.id} and c.version = ${held.fence} and not c.running and c.desired = 'running'
       returning c.stream_id`.execute(tx);
     return rows[0]?.stream_id;

@@ -24,7 +24,7 @@ export class CityComposer {
     const disk = new DiskTree(dir, '', ledger);
     const tree = overlay === undefined ? disk : new OverlayTree(disk, overlay);
     try {
-      const packs = new DiskPackStore({ city: disk, citiesRoot: this.config.citiesRoot, lock: new Map() });
+      const packs = new DiskPackStore({ city: tree, cityDir: dir, citiesRoot: this.config.citiesRoot, ledger });
       const { config, issues } = await compose({ tree, packs, cityName: path.basename(dir) });
       return { ...attemptOf(config, issues), ledger };
     } catch (error) {

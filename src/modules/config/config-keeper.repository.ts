@@ -8,31 +8,35 @@ export interface KeptCity {
   readonly streamId: number;
 }
 
-const KEPT = sql`s.stream_id as "streamId", c.name, c.dir as path`;
+/** A worker counts while it beats. */
+const LIVE = sql`p.stopped_at is null and p.heartbeat_at > now() - interval '10 seconds'`;
 
 /** Which worker looks after the files of which city. */
 @Injectable()
 export class ConfigKeeperRepository {
   constructor(private readonly db: Db) {}
 
-  /** Renews the hold on the running cities that `keeper` has and takes those that nobody looks after. Answers all it has. */
-  async keep(keeper: string, seconds: number): Promise<KeptCity[]> {
+  /** Takes the running cities that no living worker looks after. Answers all that `keeper` has; holding them costs no writes. */
+  async keep(keeper: string): Promise<KeptCity[]> {
     // Cities that ran before there were revisions have no state yet.
     await sql`
       insert into config_states (stream_id) select c.stream_id from cities c
       where c.running and not exists (select from config_states s where s.stream_id = c.stream_id) on conflict do nothing`.execute(this.db);
-    const { rows } = await sql<KeptCity>`
-      with mine as (
+    await sql`
+      with free as (
         select s.stream_id from config_states s join cities c on c.stream_id = s.stream_id
-        where c.running and (s.keeper = ${keeper} or s.keeper_until is null or s.keeper_until < clock_timestamp())
+        where c.running and s.keeper is distinct from ${keeper}
+          and (s.keeper is null or not exists (select from processes p where p.id = s.keeper and ${LIVE}))
         for update of s skip locked)
-      update config_states s set keeper = ${keeper}, keeper_until = clock_timestamp() + ${seconds}::float8 * interval '1 second'
-      from mine, cities c where s.stream_id = mine.stream_id and c.stream_id = s.stream_id returning ${KEPT}`.execute(this.db);
+      update config_states s set keeper = ${keeper} from free where s.stream_id = free.stream_id`.execute(this.db);
+    const { rows } = await sql<KeptCity>`
+      select s.stream_id as "streamId", c.name, c.dir as path from config_states s join cities c on c.stream_id = s.stream_id
+      where c.running and s.keeper = ${keeper} order by c.name`.execute(this.db);
     return rows;
   }
 
   /** Lets another worker take over at once. */
   async release(keeper: string): Promise<void> {
-    await sql`update config_states set keeper = null, keeper_until = null where keeper = ${keeper}`.execute(this.db);
+    await sql`update config_states set keeper = null where keeper = ${keeper}`.execute(this.db);
   }
 }

@@ -3,7 +3,7 @@ import { AppConfig } from '../../platform/config/config.js';
 import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { repeat } from '../../platform/health/repeat.js';
 import { AppLogger } from '../../platform/logging/logger.js';
-import { ACTOR } from '../cities/city-bringup.js';
+import { ACTOR } from '../cities/actor.js';
 import type { Ledger } from '../composition/trees/ledger.js';
 import { ConfigEditsService } from './config-edits.service.js';
 import { ConfigKeeperRepository, type KeptCity } from './config-keeper.repository.js';
@@ -11,7 +11,6 @@ import { ConfigReloadsService } from './config-reloads.service.js';
 import { FileWatch } from './file-watch.js';
 
 const TICK_MS = 100;
-const HOLD_S = 10;
 const RENEW_MS = 2_000;
 /** Without a message from the file system (a network disk sends none) a change is found this late. */
 const CHECK_MS = 5_000;
@@ -66,7 +65,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
   }
 
   async #renew(): Promise<void> {
-    const cities = new Map((await this.repository.keep(this.config.processId, HOLD_S)).map((city) => [city.streamId, city]));
+    const cities = new Map((await this.repository.keep(this.config.processId)).map((city) => [city.streamId, city]));
     for (const [streamId, kept] of this.#kept) {
       if (cities.get(streamId)?.path === kept.city.path) continue;
       this.#kept.delete(streamId);

@@ -168,7 +168,6 @@ export interface ConfigRevisions {
 export interface ConfigStates {
   attempt: Generated<number>;
   keeper: string | null;
-  keeper_until: Timestamp | null;
   last_edit: string | null;
   rejected: Json | null;
   revision: Generated<number>;

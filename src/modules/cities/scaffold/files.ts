@@ -36,7 +36,11 @@ export function cityToml({ provider, startCommand, profile }: CityFacts): string
 }
 
 function packToml({ name }: CityFacts): string {
-  const document = { pack: { name, schema: 2 }, named_session: [{ name: MAYOR, template: MAYOR, mode: 'always' }] };
+  const document = {
+    pack: { name, schema: 2 },
+    imports: { core: { source: 'builtin:core' } },
+    named_session: [{ name: MAYOR, template: MAYOR, mode: 'always' }],
+  };
   return `# What this city is made of: its agents, sessions and imports.\n\n${stringify(document)}`;
 }
 

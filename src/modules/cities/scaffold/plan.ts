@@ -3,7 +3,7 @@ import { lstat, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { problem } from '../../../contract/problems.js';
-import { errnoOf } from '../city-directory.js';
+import { errnoOf } from '../../composition/trees/paths.js';
 import { CONVENTION_DIRS, extendIgnore, MAYOR, RUNTIME_DIRS, scaffoldFiles, type CityFacts } from './files.js';
 
 /**

@@ -1,7 +1,7 @@
 import { link, mkdir, open, readFile, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Failpoints } from '../../../platform/failpoints/failpoints.js';
-import { errnoOf } from '../city-directory.js';
+import { errnoOf } from '../../composition/trees/paths.js';
 import { hashOf, type Scaffold, type ScaffoldPlan } from './plan.js';
 
 /** What one run of a scaffold has really done; undoing it touches nothing else. */
