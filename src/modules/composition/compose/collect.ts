@@ -1,0 +1,101 @@
+import type { Table } from '../tree.js';
+import type { AgentDefinition } from './agent-definition.js';
+import type { Import, Pack } from './pack-graph.js';
+import { patchAgent } from './patch-agent.js';
+import type { Run } from './run.js';
+
+/** What one import brings: the pack and those below it, each once. */
+export interface Collected {
+  /** What is imported before what imports it: a later layer wins. */
+  readonly layers: readonly Pack[];
+  /** What imports before what is imported: the first one wins. */
+  readonly outermost: readonly Pack[];
+  /** With the patches of the packs. */
+  readonly agents: readonly AgentDefinition[];
+  readonly sessions: readonly CollectedSession[];
+}
+
+export interface CollectedSession {
+  readonly table: Table;
+  readonly pack: Pack;
+}
+
+/** Gathers what imports bring. The answer for a pack is the same in every place that imports it, so it is kept. */
+export class Collector {
+  readonly #kept = new Map<string, Collected>();
+
+  constructor(private readonly run: Run) {}
+
+  of({ pack, transitive }: Import): Collected {
+    const key = `${transitive ? 'all' : 'own'} ${pack.id}`;
+    const kept = this.#kept.get(key) ?? this.#collect(pack, transitive);
+    this.#kept.set(key, kept);
+    return kept;
+  }
+
+  #collect(pack: Pack, transitive: boolean): Collected {
+    const layers = postOrder(pack, transitive, false);
+    const agents = new Map<string, AgentDefinition[]>();
+    const sessions: CollectedSession[] = [];
+    for (const layer of layers) {
+      agents.set(layer.id, [...layer.agents]);
+      for (const table of layer.table.tables('named_session')) sessions.push({ table, pack: layer });
+      this.#patch(layer, transitive || layer !== pack, agents, sessions);
+    }
+    return {
+      layers,
+      outermost: postOrder(pack, transitive, true).reverse(),
+      agents: layers.flatMap(({ id }) => agents.get(id)!),
+      sessions,
+    };
+  }
+
+  /** Applies a pack's patches to the agents and sessions of the pack and of those below it. */
+  #patch(pack: Pack, transitive: boolean, agents: Map<string, AgentDefinition[]>, sessions: CollectedSession[]): void {
+    const patches = pack.table.table('patches');
+    if (patches === undefined) return;
+    const reached = new Set(postOrder(pack, transitive, false).map(({ id }) => id));
+    const byName = new Map<string, [list: AgentDefinition[], at: number][]>();
+    for (const id of reached)
+      for (const [at, { name }] of (agents.get(id) ?? []).entries()) {
+        const places = byName.get(name) ?? [];
+        places.push([agents.get(id)!, at]);
+        byName.set(name, places);
+      }
+    for (const patch of patches.tables('agent')) {
+      const places = byName.get(bareName(patch.text('name') ?? '')) ?? [];
+      if (places.length === 0) this.run.error(patch, 'there is no agent of this name in the pack or in what it imports');
+      for (const [list, at] of places) list[at] = { ...list[at]!, table: patchAgent(list[at]!.table, patch) };
+    }
+    for (const patch of patches.tables('named_session')) {
+      const name = patch.text('name') ?? patch.text('template');
+      const at = sessions.findIndex(
+        ({ table, pack: { id } }) => reached.has(id) && (table.text('name') ?? table.text('template')) === name,
+      );
+      const mode = patch.get('mode');
+      if (at < 0) this.run.error(patch, 'there is no such named session in the pack or in what it imports');
+      else if (mode !== undefined) sessions[at] = { ...sessions[at]!, table: sessions[at]!.table.with(['mode', mode]) };
+    }
+  }
+}
+
+/** Without rig and binding. */
+export function bareName(name: string): string {
+  return name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('.')) + 1);
+}
+
+/** A pack and those below it, each after everything that it imports. */
+function postOrder(pack: Pack, transitive: boolean, reversed: boolean): Pack[] {
+  const order = new Map<string, Pack>();
+  const entered = new Set<string>();
+  const visit = (at: Pack, all: boolean): void => {
+    if (all && !entered.has(at.id)) {
+      entered.add(at.id);
+      const imports = reversed ? at.imports.toReversed() : at.imports;
+      for (const each of imports) visit(each.pack, each.transitive);
+    }
+    if (!order.has(at.id)) order.set(at.id, at);
+  };
+  visit(pack, transitive);
+  return [...order.values()];
+}

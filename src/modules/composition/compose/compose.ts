@@ -1,0 +1,138 @@
+import type { Composition } from '../composition.js';
+import { resolveProviders } from '../presets/resolve.js';
+import type { Table } from '../tree.js';
+import { withDefaults } from './agent-defaults.js';
+import { Agents } from './agents.js';
+import { readCityFiles, ROOT_PACK, type CityFiles } from './city-files.js';
+import { Collector } from './collect.js';
+import { contentsOf } from './contents.js';
+import { placesOfPacks, withContributions } from './contributions.js';
+import { readConventions } from './conventions.js';
+import type { Home } from './home.js';
+import { addImplicit, FORMULA } from './implicit-agents.js';
+import { layered, type Kind } from './layers.js';
+import { withLines } from './lines.js';
+import { NO_KEYS } from './nodes.js';
+import { ownAgents, placeOwn } from './own-agents.js';
+import { importsOf, includesOf, PackGraph, type Import } from './pack-graph.js';
+import { patchAgents, patchMonitors, patchProviders, patchRigAgents, patchRigs, patchSessions, refuse } from './patches.js';
+import { placeImports, warnOfShadows } from './places.js';
+import { readAgentFiles } from './prompts.js';
+import { checkAgents, checkRequirements, checkRigNames, checkStorage, checkTargets } from './references.js';
+import { resultOf } from './result.js';
+import { readRigFormulas } from './rig-formulas.js';
+import { bindRigs, followRigs, rigsOf } from './rigs.js';
+import { Run, type ComposeInput } from './run.js';
+import { checkSessions, Sessions } from './sessions.js';
+import { checkPrefixes, checkStart, workspaceOf } from './workspace.js';
+
+/**
+ * Composes a city from its files: its documents, its packs and its folders in the documented order, patches last. Tells
+ * everything that is wrong or doubtful, each at its place; with an error there is no result.
+ * @throws TreeFailure for a file that cannot be read just now
+ */
+export async function compose(input: ComposeInput): Promise<Composition> {
+  const run = new Run(input);
+  const files = await readCityFiles(run);
+  const config = files === undefined ? undefined : await composeFiles(run, files);
+  const issues = await withLines(run);
+  return { config: issues.some(({ severity }) => severity === 'error') ? undefined : config, issues };
+}
+
+async function composeFiles(run: Run, { city: documents, pack, schema, site }: CityFiles): Promise<Table> {
+  const home: Home = { tree: run.input.tree, path: '', pack: '' };
+  const own = await readConventions(run, home);
+  const patches = documents.table('patches') ?? NO_KEYS;
+
+  const rigs = rigsOf(run, documents);
+  bindRigs(run, rigs, site, schema);
+  patchRigs(run, rigs, patches.tables('rigs'));
+  const rigNames = rigs.map(({ name }) => name);
+
+  const graph = new PackGraph(run);
+  const named = documents.table('packs');
+  const includes = includesOf(documents.table('workspace'), 'includes', named);
+  const imports = await graph.follow([...includes, ...importsOf(documents.table('imports'))], home);
+  await followRigs(graph, rigs, home, named);
+  const offered = documents.table('defaults')?.table('rig')?.table('imports');
+  const forNewRigs = await graph.follow(
+    importsOf(offered).map((asked) => ({ ...asked, optional: true })),
+    home,
+  );
+
+  const collector = new Collector(run);
+  const agents = new Agents(run);
+  const sessions = new Sessions(run);
+  placeImports(collector, imports, rigs, agents, sessions);
+  placeOwn(run, await ownAgents(run, home, documents, pack, schema, own.digests), rigNames, agents);
+  for (const table of documents.tables('named_session')) sessions.addOwn(table, rigNames);
+  warnOfShadows(run, agents, silentBindings([...imports, ...rigs.flatMap((rig) => rig.imports)]));
+
+  const places = placesOfPacks(collector, imports, rigs);
+  const contributed = withContributions(run, documents, home, pack, places);
+  const city = contributed.with(
+    ['providers', patchProviders(run, contributed.table('providers')!, patches.tables('providers'))],
+    ['github', patchMonitors(run, contributed.table('github'), patches.tables('github_pr_monitor'))],
+  );
+  const catalogue = city.table('providers')!;
+  const deferred = patchAgents(agents, patches.tables('agent'), ROOT_PACK);
+  patchSessions(run, sessions, patches.tables('named_session'));
+  patchRigAgents(run, agents, rigs);
+
+  checkRequirements(run, agents, [
+    ...(pack === undefined ? [] : [{ table: pack, rigs: rigNames }]),
+    ...places.map((place) => ({ table: place.pack.table, rigs: place.rig === '' ? rigNames : [place.rig] })),
+  ]);
+  const rigFormulas = await readRigFormulas(run, rigs);
+  const layers = { city: imports, own, rigs, rigFormulas: rigFormulas.formulas };
+  const filesOf = (kind: Kind): ReturnType<typeof layered> => layered(run, collector, kind, layers);
+  const formulas = filesOf('formulas');
+
+  const withFormula = new Set(
+    formulas.items.flatMap((item) => ('entries' in item && item.text('name') === FORMULA ? [item.text('rig')!] : [])),
+  );
+  addImplicit(
+    run,
+    agents,
+    catalogue,
+    [{ name: '', imports: [] as readonly Import[] }, ...rigs].map((rig) => ({
+      rig: rig.name,
+      core: coreOf(collector, [...rig.imports, ...imports]),
+      hasFormula: withFormula.has('') || withFormula.has(rig.name),
+    })),
+  );
+  refuse(run, agents, patchAgents(agents, deferred, ROOT_PACK));
+
+  const defaults = city.table('agent_defaults');
+  for (const agent of agents.all) agent.table = withDefaults(agent.table, defaults);
+  const prompts = await readAgentFiles(run, agents);
+  const workspace = workspaceOf(run, city, site, schema);
+  checkStart(run, workspace, catalogue);
+  checkPrefixes(run, workspace, rigs);
+  checkAgents(run, agents, city);
+  checkSessions(run, sessions, agents);
+  checkTargets(run, agents, rigs, city);
+  checkRigNames(run, city, rigs);
+  checkStorage(run, city);
+  const contents = contentsOf(run, [
+    { tree: home.tree, digests: own.digests },
+    ...graph.packs.map((each) => ({ tree: each.home.tree, digests: each.conventions.digests })),
+    { tree: home.tree, digests: rigFormulas.digests },
+    ...prompts.map(({ located: { tree, path }, sha256 }) => ({ tree, digests: new Map([[path, sha256]]) })),
+  ]);
+  const resolved = resolveProviders(catalogue, run.issues);
+  const lists = { formulas, order_files: filesOf('orders'), commands: filesOf('commands'), doctor_checks: filesOf('doctor') };
+  return resultOf({ city, workspace, resolved, agents, sessions, rigs, imports, offered, forNewRigs, patches, contents, lists });
+}
+
+function silentBindings(imports: readonly Import[]): Set<string> {
+  return new Set(imports.filter(({ silent }) => silent).map(({ binding }) => binding));
+}
+
+function coreOf(collector: Collector, imports: readonly Import[]): Import['pack'] | undefined {
+  for (const each of imports) {
+    const core = collector.of(each).layers.find(({ name }) => name === 'core');
+    if (core !== undefined) return core;
+  }
+  return undefined;
+}

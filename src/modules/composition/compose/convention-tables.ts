@@ -1,0 +1,63 @@
+import { FORMULA_FORMAT } from '../formats/files.format.js';
+import { ORDER_FORMAT } from '../formats/order.format.js';
+import { Leaf, type Table } from '../tree.js';
+import { fileName } from '../trees/file-tree.js';
+import { filesBelow, foundFile, type Found } from './found.js';
+import type { Home } from './home.js';
+import { below, type Run } from './run.js';
+
+/** The formulas of a folder. Each says its name, and its file is called after it. */
+export async function findFormulas(run: Run, home: Home, folder: string, digests: ReadonlyMap<string, string>): Promise<Found[]> {
+  const files = flatFiles(home, folder, digests, '.formula.toml').filter(({ deep }) => !deep);
+  await run.each(files, async (each, { name, path }) => {
+    const table = await each.table({ tree: home.tree, path }, FORMULA_FORMAT);
+    const written = table?.get('formula');
+    if (written instanceof Leaf && written.value !== name) each.error(written, `must be "${name}", the name of the file`);
+  });
+  return winners(home, files, digests);
+}
+
+/** The orders of a city or pack. */
+export async function findOrders(run: Run, home: Home, digests: ReadonlyMap<string, string>): Promise<Found[]> {
+  const files = flatFiles(home, 'orders', digests, '.order.toml');
+  const deep = new Set(files.flatMap((file) => (file.deep ? [file.name.slice(0, file.name.indexOf('/'))] : [])));
+  for (const name of deep) {
+    const at = fileName(home.tree, below(home.path, `orders/${name}`));
+    run.error({ origin: { file: at }, at: '' }, 'orders lie directly in orders/, without folders');
+  }
+  const flat = files.filter((file) => !file.deep);
+  await run.each(flat, async (each, { path }) => {
+    const order = (await each.table({ tree: home.tree, path }, ORDER_FORMAT))?.table('order');
+    if (order !== undefined) requireOneAction(each, order);
+  });
+  return winners(home, flat, digests);
+}
+
+function requireOneAction(run: Run, order: Table): void {
+  const actions = ['formula', 'exec'].filter((key) => order.get(key) !== undefined);
+  if (actions.length !== 1) run.error(order, 'has exactly one of formula and exec', ['formula', 'exec']);
+}
+
+interface FlatFile {
+  /** The path in the folder without its suffix. */
+  readonly name: string;
+  readonly path: string;
+  readonly short: boolean;
+  readonly deep: boolean;
+}
+
+/** Files `<name>.toml` and `<name><long>` of a folder. */
+function flatFiles(home: Home, folder: string, digests: ReadonlyMap<string, string>, long: string): FlatFile[] {
+  return filesBelow(home, folder, digests).flatMap(({ name, path }) => {
+    const suffix = name.endsWith(long) ? long : '.toml';
+    if (!name.endsWith(suffix) && !name.includes('/')) return [];
+    return [{ name: name.slice(0, -suffix.length), path, short: suffix === '.toml', deep: name.includes('/') }];
+  });
+}
+
+/** One file a name: the one with the short suffix. */
+function winners(home: Home, files: readonly FlatFile[], digests: ReadonlyMap<string, string>): Found[] {
+  const byName = new Map<string, FlatFile>();
+  for (const file of files) if (file.short || !byName.has(file.name)) byName.set(file.name, file);
+  return [...byName.values()].map(({ name, path }) => foundFile(home, name, path, digests.get(path)!));
+}

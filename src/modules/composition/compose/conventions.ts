@@ -1,0 +1,49 @@
+import { findCommands, findDoctorChecks } from './convention-scripts.js';
+import { findFormulas, findOrders } from './convention-tables.js';
+import type { Found } from './found.js';
+import type { Home } from './home.js';
+import { below, type Run } from './run.js';
+
+/** Folders whose files belong to a city or a pack by where they lie. */
+export const CONVENTION_FOLDERS = [
+  'agents',
+  'formulas',
+  'orders',
+  'commands',
+  'doctor',
+  'template-fragments',
+  'overlay',
+  'overlays',
+  'skills',
+  'mcp',
+  'assets',
+  'prompts',
+] as const;
+
+export interface Conventions {
+  readonly formulas: readonly Found[];
+  readonly orders: readonly Found[];
+  readonly commands: readonly Found[];
+  readonly doctor: readonly Found[];
+  /** Every file of the convention folders with its digest, by its path in the tree. */
+  readonly digests: ReadonlyMap<string, string>;
+}
+
+/** What lies in the convention folders of a city or a pack; what is wrong with it is told. */
+export async function readConventions(run: Run, home: Home): Promise<Conventions> {
+  const digests = new Map<string, string>();
+  const folders = CONVENTION_FOLDERS.map((folder) => ({ tree: home.tree, path: below(home.path, folder) }));
+  for (const found of await run.each(folders, (each, folder) => each.digests(folder)))
+    for (const [path, sha256] of found) if (!isHidden(path.slice(home.path.length))) digests.set(path, sha256);
+  return {
+    formulas: await findFormulas(run, home, 'formulas', digests),
+    orders: await findOrders(run, home, digests),
+    commands: await findCommands(run, home, digests),
+    doctor: await findDoctorChecks(run, home, digests),
+    digests,
+  };
+}
+
+function isHidden(path: string): boolean {
+  return /(^|\/)\./.test(path);
+}

@@ -1,0 +1,78 @@
+import { Leaf, List, type Node, type Table } from '../tree.js';
+import type { Agents } from './agents.js';
+import { checkDependencies } from './dependencies.js';
+import type { Rig } from './rigs.js';
+import type { Run } from './run.js';
+import { requireProvider } from './workspace.js';
+
+/** Rules of one agent that hold for what patches and defaults made of it. */
+export function checkAgents(run: Run, agents: Agents, city: Table): void {
+  const catalogue = city.table('providers')!;
+  const upstreams = city.table('upstreams');
+  for (const { table } of agents.all) {
+    const [provider, upstream] = [table.get('provider'), table.get('upstream')];
+    if (provider !== undefined) requireProvider(run, provider, catalogue);
+    if (upstream instanceof Leaf && upstream.value !== '' && upstreams?.get(String(upstream.value)) === undefined)
+      run.warn(upstream, `the city has no upstream "${String(upstream.value)}"`);
+    const [least, most] = [table.number('min_active_sessions') ?? 0, table.number('max_active_sessions') ?? -1];
+    if (most >= 0 && least > most) run.error(table.get('min_active_sessions')!, 'is more than max_active_sessions');
+    if (table.text('prompt_mode') === 'flag' && (table.text('prompt_flag') ?? '') === '')
+      run.error(table.get('prompt_mode')!, 'prompt_flag is missing: prompt_mode is flag');
+  }
+  checkDependencies(run, agents);
+}
+
+/** What packs need: an agent in the city, or in the rigs that have the pack. */
+export function checkRequirements(
+  run: Run,
+  agents: Agents,
+  places: readonly { readonly table: Table; readonly rigs: readonly string[] }[],
+): void {
+  for (const { table, rigs } of places)
+    for (const needed of table.table('pack')?.tables('requires') ?? []) {
+      const name = needed.text('agent')!;
+      const dirs = needed.text('scope') === 'rig' ? rigs : [''];
+      const missing = dirs.filter((dir) => !has(agents, name, dir));
+      if (missing.length > 0)
+        run.error(
+          needed.get('agent')!,
+          `the pack needs an agent "${name}" in ${missing[0] === '' ? 'the city' : `the rig "${missing[0]}"`}`,
+        );
+    }
+}
+
+function has(agents: Agents, name: string, dir: string): boolean {
+  return agents.named(name).some((agent) => agent.dir === dir) || agents.resolve(name, dir)?.dir === dir;
+}
+
+/** Tells of work that would go nowhere. */
+export function checkTargets(run: Run, agents: Agents, rigs: readonly Rig[], city: Table): void {
+  const check = (node: Node | undefined, rig: string): void => {
+    for (const item of node instanceof List ? node.items : node === undefined ? [] : [node])
+      if (item instanceof Leaf && item.value !== '' && agents.resolve(String(item.value), rig) === undefined)
+        run.warn(item, `there is no agent "${String(item.value)}"`);
+  };
+  for (const { name, table } of rigs) {
+    check(table.get('default_sling_target'), name);
+    check(table.get('default_sling_targets'), name);
+  }
+  for (const route of city.table('extmsg')?.tables('default_route') ?? []) check(route.get('agent'), '');
+}
+
+/** Tables that name a rig. */
+export function checkRigNames(run: Run, city: Table, rigs: readonly Rig[]): void {
+  const known = new Set(rigs.map(({ name }) => name));
+  for (const table of [...city.tables('webhook'), ...(city.table('github')?.tables('pr_monitor') ?? [])]) {
+    const rig = table.get('rig');
+    if (rig instanceof Leaf && rig.value !== '' && !known.has(String(rig.value))) run.warn(rig, `there is no rig "${String(rig.value)}"`);
+  }
+}
+
+/** Each class of the store names a binding that there is. */
+export function checkStorage(run: Run, city: Table): void {
+  const storage = city.table('storage');
+  const bindings = storage?.table('bindings');
+  for (const node of storage?.table('classes')?.entries.values() ?? [])
+    if (node instanceof Leaf && bindings?.get(String(node.value)) === undefined)
+      run.error(node, `there is no storage binding "${String(node.value)}"`, [...(bindings?.entries.keys() ?? [])]);
+}

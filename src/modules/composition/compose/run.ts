@@ -1,0 +1,139 @@
+import { posix } from 'node:path';
+import type { Format } from '../formats/format.js';
+import { readTable } from '../formats/read.js';
+import type { Issue } from '../issue.js';
+import type { PackStore } from '../packs/pack-store.js';
+import { LIMITS } from './limits.js';
+import { fileName, TreeFailure, type FileTree } from '../trees/file-tree.js';
+import type { Origin, Table } from '../tree.js';
+
+export interface ComposeInput {
+  /** The city's files. */
+  readonly tree: FileTree;
+  readonly packs: PackStore;
+  /** The name of the city's directory, for a city that has none of its own. */
+  readonly cityName: string;
+}
+
+/** Where something was written: every node is such a place. */
+export interface Written {
+  readonly origin: Origin;
+  readonly at: string;
+}
+
+/** A file or directory of a tree. */
+export interface Located {
+  readonly tree: FileTree;
+  readonly path: string;
+}
+
+/** How many files are read at a time. */
+const READERS = 16;
+
+/** One composing: what it reads from and what it has to say. Texts of issues name keys and names, never values. */
+export class Run {
+  /** What there is to say so far. Of very much only the beginning is kept, so that a hostile file costs no memory. */
+  readonly issues: Issue[] = [];
+  readonly #kept = { error: 0, warning: 0 };
+  readonly #told = new Set<string>();
+
+  constructor(
+    readonly input: ComposeInput,
+    /** Files that were read as tables, by the name that issues have for them. */
+    readonly sources = new Map<string, Located>(),
+  ) {}
+
+  error(where: Written, message: string, accepted?: readonly string[]): void {
+    const { origin, at } = where;
+    this.push({ severity: 'error', file: origin.file, key: at, message, ...(accepted === undefined ? {} : { accepted }) });
+  }
+
+  warn({ origin, at }: Written, message: string): void {
+    this.push({ severity: 'warning', file: origin.file, key: at, message });
+  }
+
+  /** Says something once: what holds for an agent in every rig is told about its definition. */
+  push(issue: Issue): void {
+    const { severity, file, line, key, message } = issue;
+    if (this.#kept[severity] >= LIMITS.issues) return;
+    const said = `${severity} ${file} ${key} ${line ?? ''} ${message}`;
+    if (this.#told.has(said)) return;
+    this.#told.add(said);
+    this.#kept[severity]++;
+    this.issues.push(issue);
+  }
+
+  /** The table in a file; undefined when there is no file or nothing usable in it. */
+  async table({ tree, path }: Located, format: Format): Promise<Table | undefined> {
+    this.sources.set(fileName(tree, path), { tree, path });
+    const issues: Issue[] = [];
+    const table = await readTable(tree, path, format, issues);
+    for (const issue of issues) this.push(issue);
+    return table;
+  }
+
+  /** The text of a file; undefined when there is none or it cannot be read, which is an issue. */
+  async text({ tree, path }: Located): Promise<string | undefined> {
+    return this.#guarded({ tree, path }, () => tree.read(path));
+  }
+
+  /** Files below a directory with their digests; empty when they cannot be read, which is an issue. */
+  async digests({ tree, path }: Located): ReturnType<FileTree['digests']> {
+    return (await this.#guarded({ tree, path }, () => tree.digests(path))) ?? [];
+  }
+
+  /** Names in a directory. */
+  async list({ tree, path }: Located): ReturnType<FileTree['list']> {
+    return (await this.#guarded({ tree, path }, () => tree.list(path))) ?? [];
+  }
+
+  /** Works on many items at a time. What is wrong with them is told in their order, whichever is done first. */
+  async each<T, R>(items: readonly T[], work: (run: Run, item: T) => Promise<R>): Promise<R[]> {
+    const runs = items.map(() => new Run(this.input, this.sources));
+    const results = new Array<R>(items.length);
+    let next = 0;
+    const worker = async (): Promise<void> => {
+      while (next < items.length) {
+        const n = next++;
+        results[n] = await work(runs[n]!, items[n]!);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(READERS, items.length) }, worker));
+    for (const { issues } of runs) for (const issue of issues) this.push(issue);
+    return results;
+  }
+
+  /** A failure that another try may not have is nobody's mistake, so it goes to the caller. */
+  async #guarded<T>({ tree, path }: Located, read: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof TreeFailure) || error.transient) throw error;
+      this.push({ severity: 'error', file: fileName(tree, error.path === '' ? path : error.path), key: '', message: error.message });
+      return undefined;
+    }
+  }
+}
+
+/**
+ * The path that a value of a file stands for: `//x` counts from the city, everything else from the folder of the file.
+ * Undefined when it leads out of the tree or is absolute.
+ */
+export function resolvePath(run: Run, from: Located, written: string): Located | undefined {
+  const fromCity = written.startsWith('//');
+  const rest = fromCity ? written.slice(2) : written;
+  if (rest === '' || rest.startsWith('/') || rest.includes('\\')) return undefined;
+  const path = posix.normalize(posix.join(fromCity ? '' : from.path, rest)).replace(/\/$/, '');
+  return path === '..' || path.startsWith('../') ? undefined : { tree: fromCity ? run.input.tree : from.tree, path };
+}
+
+/** A path below another one, where '' is the root of the tree. */
+export function below(folder: string, name: string): string {
+  return folder === '' ? name : `${folder}/${name}`;
+}
+
+/** The folder that relative values of a file count from. */
+export function folderOf(path: string): string {
+  const at = path.lastIndexOf('/');
+  return at < 0 ? '' : path.slice(0, at);
+}
