@@ -17,6 +17,12 @@ export interface AddressedAgent {
   readonly candidates: readonly string[];
 }
 
+export interface SwitchRow {
+  readonly kind: 'agent' | 'rig';
+  readonly name: string;
+  readonly suspended: boolean;
+}
+
 /** All SQL about `rigs` and `agents`. */
 @Injectable()
 export class RosterRepository {
@@ -57,6 +63,43 @@ export class RosterRepository {
         select a.name from agents a where a.stream_id = ${streamId} and a.present and a.base = t.text order by a.name) as candidates
       from unnest(${[...texts]}::text[]) with ordinality t (text, n) order by t.n`.execute(db);
     return rows;
+  }
+
+  /** The switches that are set, of agents and rigs that are there. */
+  async switches(streamId: number, db: Kysely<Database> = this.db): Promise<SwitchRow[]> {
+    const { rows } = await sql<SwitchRow>`
+      select 'agent' as kind, name, suspended from agents where stream_id = ${streamId} and present and suspended is not null
+      union all select 'rig', name, suspended from rigs where stream_id = ${streamId} and present and suspended is not null`.execute(db);
+    return rows;
+  }
+
+  /** Sets an agent's switch; undefined when there is no such agent, else whether it was set otherwise. */
+  async switchAgent(tx: Tx, streamId: number, name: string, suspended: boolean | null): Promise<boolean | undefined> {
+    const row = await tx
+      .selectFrom('agents')
+      .select('suspended')
+      .where('stream_id', '=', streamId)
+      .where('name', '=', name)
+      .where('kind', '=', 'agent')
+      .where('present', '=', true)
+      .forUpdate()
+      .executeTakeFirst();
+    if (row === undefined) return undefined;
+    if (row.suspended === suspended) return false;
+    await tx.updateTable('agents').set({ suspended }).where('stream_id', '=', streamId).where('name', '=', name).execute();
+    return true;
+  }
+
+  /** What is gone has no switch any more: something else may come under its name. */
+  async forgetSwitches(tx: Tx, streamId: number): Promise<void> {
+    for (const table of ['agents', 'rigs'] as const)
+      await tx
+        .updateTable(table)
+        .set({ suspended: null })
+        .where('stream_id', '=', streamId)
+        .where('present', '=', false)
+        .where('suspended', 'is not', null)
+        .execute();
   }
 
   async replaceRigs(tx: Tx, streamId: number, rigs: readonly { name: string; prefix: string }[]): Promise<void> {

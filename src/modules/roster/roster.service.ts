@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '../../platform/database/transactions.js';
 import type { Roster, RosterAgent, RosterRig } from './roster.js';
-import { RosterRepository, type AddressedAgent, type RigRow } from './roster.repository.js';
+import { RosterRepository, type AddressedAgent, type RigRow, type SwitchRow } from './roster.repository.js';
+
+export interface Switches {
+  /** By qualified name. */
+  readonly agents: ReadonlyMap<string, boolean>;
+  readonly rigs: ReadonlyMap<string, boolean>;
+}
 
 /** Rigs and agents of a city: their names, id prefixes and addresses. The city itself is the rig `''`. */
 @Injectable()
@@ -16,6 +22,7 @@ export class RosterService {
     const before = new Map((await this.repository.rigs(streamId, tx)).map((rig) => [rig.name, rig.prefix]));
     await this.repository.replaceRigs(tx, streamId, assignPrefixes(roster.rigs, before));
     await this.repository.replaceAgents(tx, streamId, roster.agents);
+    await this.repository.forgetSwitches(tx, streamId);
   }
 
   /** The rigs that are there, the city itself first. */
@@ -26,6 +33,22 @@ export class RosterService {
   /** Agents and named sessions by name; a name may stand for both. */
   agents(streamId: number, tx?: Tx): Promise<RosterAgent[]> {
     return this.repository.agents(streamId, tx);
+  }
+
+  /** The switches that people set at run time, by name; what has none is as its files say. */
+  async switches(streamId: number, tx?: Tx): Promise<Switches> {
+    const rows = await this.repository.switches(streamId, tx);
+    const of = (kind: SwitchRow['kind']): Map<string, boolean> =>
+      new Map(rows.filter((row) => row.kind === kind).map(({ name, suspended }) => [name, suspended]));
+    return { agents: of('agent'), rigs: of('rig') };
+  }
+
+  /**
+   * Suspends or resumes an agent whatever its files say; with null they count again. True when that changes the switch,
+   * undefined when the city has no such agent. Two at once do not both change it.
+   */
+  switchAgent(tx: Tx, streamId: number, name: string, suspended: boolean | null): Promise<boolean | undefined> {
+    return this.repository.switchAgent(tx, streamId, name, suspended);
   }
 
   /** The canonical name of an agent: given in full, bare within `rig`, or bare and unique in the city. Undefined for anything else. */
