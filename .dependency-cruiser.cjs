@@ -22,6 +22,7 @@ const rooms = {
   http: base,
   openapi: [...base, 'http'],
   embedded: ['time', 'logging'],
+  outgoing: ['config'],
 };
 
 const only = (name, from, allowed, comment) => ({

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
+import { parseTarget, type Target } from './target.js';
 
 /**
  * The environment, read once and frozen. Nothing else reads `process.env`.
@@ -17,6 +18,13 @@ const list = z
       .map((x) => x.trim())
       .filter((x) => x !== ''),
   );
+const targets = list.transform((entries, context) =>
+  entries.flatMap((entry) => {
+    const target = parseTarget(entry);
+    if (target === undefined) context.addIssue({ code: 'custom', message: 'each entry has to be a host, host:port, an address or a CIDR' });
+    return target ?? [];
+  }),
+);
 const DURATION = /^(\d+)(s|m|h|d)$/;
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86400 } as const;
 const duration = z
@@ -43,6 +51,8 @@ const EnvSchema = z.object({
   SVC_PROVIDER_CHECK: z.enum(['enforce', 'off']).default('enforce'),
   // Without an age the log is kept for ever; an operator of a busy supervisor has to be able to bound the disk.
   SVC_EVENT_RETENTION: duration.optional(),
+  // Calls out refuse private addresses; whoever keeps packs or rigs on a server of their own network has to name it.
+  SVC_ALLOWED_TARGETS: targets,
 });
 
 export type Role = 'all' | 'api' | 'worker';
@@ -65,6 +75,8 @@ export interface Config {
   readonly providerCheck: 'enforce' | 'off';
   /** Milliseconds that sealed events are kept; undefined keeps them for ever. */
   readonly eventRetentionMs: number | undefined;
+  /** Targets of calls out that are allowed whatever their address is. */
+  readonly allowedTargets: readonly Target[];
   /** Identifies this process in the database; unique a process, readable for an operator. */
   readonly processId: string;
 }
@@ -85,6 +97,7 @@ export class AppConfig implements Config {
   readonly auth!: 'off' | 'keys';
   readonly providerCheck!: 'enforce' | 'off';
   readonly eventRetentionMs: number | undefined;
+  readonly allowedTargets!: readonly Target[];
   readonly processId!: string;
 
   constructor(values: Config) {
@@ -144,6 +157,7 @@ export function loadConfig(env: Record<string, string | undefined>, cwd: string)
     auth: e.SVC_AUTH,
     providerCheck: e.SVC_PROVIDER_CHECK,
     eventRetentionMs: e.SVC_EVENT_RETENTION,
+    allowedTargets: e.SVC_ALLOWED_TARGETS,
     processId: `${hostname()}-${process.pid}-${Date.now().toString(36)}`,
   });
 }
