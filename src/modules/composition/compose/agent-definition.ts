@@ -9,8 +9,10 @@ import { below, folderOf, type Located, type Run, type Written } from './run.js'
 /** An agent where it is defined, before it is known in which places it works. */
 export interface AgentDefinition {
   readonly name: string;
-  /** What the definition says, `name` included. */
+  /** What the definition says, `name` included, with the patches of packs. */
   readonly table: Table;
+  /** As it was written. */
+  readonly written: Table;
   readonly origin: 'inline' | 'folder' | 'pack' | 'implicit';
   /** The file or folder of the definition, as in `Issue.file`. */
   readonly source: string;
@@ -20,8 +22,10 @@ export interface AgentDefinition {
   /** Files that are picked up by their name. */
   readonly prompt: string | undefined;
   readonly namepool: string | undefined;
-  /** Where something about the agent as a whole is told. */
+  /** Where something about what it says as a whole is told. */
   readonly where: Written;
+  /** Where its name is. */
+  readonly named: Written;
 }
 
 /** A table of `[[agent]]`. */
@@ -33,6 +37,7 @@ export function inlineAgent(table: Table, home: Home): AgentDefinition {
   return {
     name: table.text('name')!,
     table,
+    written: table,
     origin,
     source: file,
     pack: home.pack,
@@ -40,6 +45,7 @@ export function inlineAgent(table: Table, home: Home): AgentDefinition {
     prompt: undefined,
     namepool: undefined,
     where: table,
+    named: table.get('name')!,
   };
 }
 
@@ -65,13 +71,15 @@ export async function folderAgents(run: Run, home: Home, digests: ReadonlyMap<st
     return {
       name,
       table,
+      written: table,
       origin: home.pack === '' ? 'folder' : 'pack',
       source,
       pack: home.pack,
       folder,
       prompt: prompt === undefined ? undefined : `${folder.path}/${prompt}`,
       namepool: has('namepool.txt') ? `${folder.path}/namepool.txt` : undefined,
-      where: table.origin.file === source ? where : table,
+      where: table,
+      named: where,
     };
   });
   return found.filter((one) => one !== undefined);

@@ -40,7 +40,7 @@ export class Agents {
     const known = this.#byName.get(qualifiedName);
     if (known !== undefined) {
       if (identityOf(known.definition) === identityOf(definition)) return;
-      this.run.error(definition.where, `there is an agent "${qualifiedName}" in ${known.definition.source} already`);
+      this.run.error(definition.named, `there is an agent "${qualifiedName}" in ${known.definition.source} already`);
       return;
     }
     if (this.isFull) {

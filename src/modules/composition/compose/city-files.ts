@@ -30,6 +30,8 @@ export async function readCityFiles(run: Run): Promise<CityFiles | undefined> {
   if (written === undefined) return undefined;
   const imports = written.get('imports');
   if (imports !== undefined && pack !== undefined) run.warn(imports, 'belongs in pack.toml, which the city has');
+  const legacy = written.get('packs');
+  if (legacy !== undefined) run.warn(legacy, 'is an old form; use imports');
   const city = await withFragments(run, pack === undefined ? written : withRootPack(written, pack));
   return { city, pack, schema: pack?.table('pack')?.number('schema') ?? 1, site };
 }

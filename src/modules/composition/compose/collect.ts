@@ -64,7 +64,7 @@ export class Collector {
       }
     for (const patch of patches.tables('agent')) {
       const places = byName.get(bareName(patch.text('name') ?? '')) ?? [];
-      if (places.length === 0) this.run.error(patch, 'there is no agent of this name in the pack or in what it imports');
+      if (places.length === 0) this.run.error(patch.get('name')!, 'there is no agent of this name in the pack or in what it imports');
       for (const [list, at] of places) list[at] = { ...list[at]!, table: patchAgent(list[at]!.table, patch) };
     }
     for (const patch of patches.tables('named_session')) {
@@ -73,7 +73,11 @@ export class Collector {
         ({ table, pack: { id } }) => reached.has(id) && (table.text('name') ?? table.text('template')) === name,
       );
       const mode = patch.get('mode');
-      if (at < 0) this.run.error(patch, 'there is no such named session in the pack or in what it imports');
+      if (at < 0)
+        this.run.error(
+          patch.get('name') ?? patch.get('template') ?? patch,
+          'there is no such named session in the pack or in what it imports',
+        );
       else if (mode !== undefined) sessions[at] = { ...sessions[at]!, table: sessions[at]!.table.with(['mode', mode]) };
     }
   }

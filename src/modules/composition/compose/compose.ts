@@ -18,7 +18,7 @@ import { importsOf, includesOf, PackGraph, type Import } from './pack-graph.js';
 import { patchAgents, patchMonitors, patchProviders, patchRigAgents, patchRigs, patchSessions, refuse } from './patches.js';
 import { placeImports, warnOfShadows } from './places.js';
 import { readAgentFiles } from './prompts.js';
-import { checkAgents, checkRequirements, checkRigNames, checkStorage, checkTargets } from './references.js';
+import { checkAgents, checkRequirements, checkRigNames, checkScripts, checkStorage, checkTargets } from './references.js';
 import { resultOf } from './result.js';
 import { readRigFormulas } from './rig-formulas.js';
 import { bindRigs, followRigs, rigsOf } from './rigs.js';
@@ -114,6 +114,7 @@ async function composeFiles(run: Run, { city: documents, pack, schema, site }: C
   checkTargets(run, agents, rigs, city);
   checkRigNames(run, city, rigs);
   checkStorage(run, city);
+  checkScripts(run, city);
   const contents = contentsOf(run, [
     { tree: home.tree, digests: own.digests },
     ...graph.packs.map((each) => ({ tree: each.home.tree, digests: each.conventions.digests })),

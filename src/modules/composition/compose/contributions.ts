@@ -3,7 +3,7 @@ import { fileName } from '../trees/file-tree.js';
 import { plain, type Node, type Table } from '../tree.js';
 import type { Collector } from './collect.js';
 import type { Home } from './home.js';
-import { derived, listFrom, tableFrom } from './nodes.js';
+import { derived, fallback, listFrom, tableFrom } from './nodes.js';
 import type { Import, Pack } from './pack-graph.js';
 import type { Rig } from './rigs.js';
 import { priceOf } from './root-pack.js';
@@ -34,7 +34,7 @@ export function withContributions(run: Run, city: Table, own: Home, root: Table 
     ['upstreams', firstByName(city, 'upstreams', everywhere)],
     ['pricing', firstPrices(city, everywhere)],
     ['runtimes', runtimes(run, city, everywhere)],
-    ['service', unique(run, [...services, ...city.tables('service')], (table) => table.text('name')!, 'service')],
+    ['service', unique(run, [...services, ...city.tables('service')].map(withServiceDefaults), (table) => table.text('name')!, 'service')],
     [
       'webhook',
       unique(
@@ -70,6 +70,12 @@ function distinctPlaces(places: readonly Place[]): Place[] {
 
 function ofPack(service: Table, { name, home }: Pack): Table {
   return service.with(['pack', derived(name)], ['source_dir', derived(dirOf(home))]);
+}
+
+function withServiceDefaults(service: Table): Table {
+  const defaults = { kind: 'workflow', publish_mode: 'private', state_root: `.gc/services/${service.text('name')}` };
+  const missing = Object.entries(defaults).filter(([key]) => service.get(key) === undefined);
+  return service.with(...missing.map(([key, value]) => [key, fallback(value)] as const));
 }
 
 function dirOf({ tree, path }: Home): string {

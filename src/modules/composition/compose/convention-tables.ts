@@ -1,6 +1,6 @@
 import { FORMULA_FORMAT } from '../formats/files.format.js';
 import { ORDER_FORMAT } from '../formats/order.format.js';
-import { Leaf, type Table } from '../tree.js';
+import { Leaf } from '../tree.js';
 import { fileName } from '../trees/file-tree.js';
 import { filesBelow, foundFile, type Found } from './found.js';
 import type { Home } from './home.js';
@@ -26,16 +26,8 @@ export async function findOrders(run: Run, home: Home, digests: ReadonlyMap<stri
     run.error({ origin: { file: at }, at: '' }, 'orders lie directly in orders/, without folders');
   }
   const flat = files.filter((file) => !file.deep);
-  await run.each(flat, async (each, { path }) => {
-    const order = (await each.table({ tree: home.tree, path }, ORDER_FORMAT))?.table('order');
-    if (order !== undefined) requireOneAction(each, order);
-  });
+  await run.each(flat, (each, { path }) => each.table({ tree: home.tree, path }, ORDER_FORMAT));
   return winners(home, flat, digests);
-}
-
-function requireOneAction(run: Run, order: Table): void {
-  const actions = ['formula', 'exec'].filter((key) => order.get(key) !== undefined);
-  if (actions.length !== 1) run.error(order, 'has exactly one of formula and exec', ['formula', 'exec']);
 }
 
 interface FlatFile {

@@ -34,7 +34,7 @@ export async function readConventions(run: Run, home: Home): Promise<Conventions
   const digests = new Map<string, string>();
   const folders = CONVENTION_FOLDERS.map((folder) => ({ tree: home.tree, path: below(home.path, folder) }));
   for (const found of await run.each(folders, (each, folder) => each.digests(folder)))
-    for (const [path, sha256] of found) if (!isHidden(path.slice(home.path.length))) digests.set(path, sha256);
+    for (const [path, sha256] of found) digests.set(path, sha256);
   return {
     formulas: await findFormulas(run, home, 'formulas', digests),
     orders: await findOrders(run, home, digests),
@@ -42,8 +42,4 @@ export async function readConventions(run: Run, home: Home): Promise<Conventions
     doctor: await findDoctorChecks(run, home, digests),
     digests,
   };
-}
-
-function isHidden(path: string): boolean {
-  return /(^|\/)\./.test(path);
 }

@@ -37,9 +37,11 @@ function findCircle(run: Run, start: Agent, edges: ReadonlyMap<Agent, { to: Agen
       onPath.delete(top.agent);
       done.add(top.agent);
     } else if (onPath.has(edge.to)) {
-      const circle = path.slice(onPath.get(edge.to)).map(({ agent }) => agent.qualifiedName);
+      const from = path.slice(onPath.get(edge.to));
+      const circle = from.map(({ agent }) => agent.qualifiedName);
+      const first = edges.get(edge.to)![from[0]!.next - 1]!;
       const shown = circle.length > 20 ? [...circle.slice(0, 20), '…'] : circle;
-      run.error(edge.leaf, `agents depend on each other in a circle: ${[...shown, edge.to.qualifiedName].join(' -> ')}`);
+      run.error(first.leaf, `agents depend on each other in a circle: ${[...shown, edge.to.qualifiedName].join(' -> ')}`);
     } else if (!done.has(edge.to)) {
       onPath.set(edge.to, path.length);
       path.push({ agent: edge.to, next: 0 });

@@ -15,14 +15,14 @@ export function foundFile(home: Home, name: string, path: string, sha256: string
   return { name, file: fileName(home.tree, path), sha256, pack: home.pack };
 }
 
-/** The files below a folder, by their path in it and in the tree; names that begin with `_` are left out. */
+/** The files below a folder, by their path in it and in the tree; names that begin with `.` or `_` are left out. */
 export function filesBelow(home: Home, folder: string, digests: ReadonlyMap<string, string>): { name: string; path: string }[] {
   const prefix = `${below(home.path, folder)}/`;
   const found: { name: string; path: string }[] = [];
   for (const path of digests.keys()) {
     if (!path.startsWith(prefix)) continue;
     const name = path.slice(prefix.length);
-    if (!/(^|\/)_/.test(name)) found.push({ name, path });
+    if (!/(^|\/)[._]/.test(name)) found.push({ name, path });
   }
   return found;
 }

@@ -41,6 +41,7 @@ export function addImplicit(run: Run, agents: Agents, catalogue: Table, places: 
       const definition: AgentDefinition = {
         name,
         table,
+        written: table,
         origin: 'implicit',
         source: provider.origin.file,
         pack: '',
@@ -48,6 +49,7 @@ export function addImplicit(run: Run, agents: Agents, catalogue: Table, places: 
         prompt: undefined,
         namepool: undefined,
         where: table,
+        named: table,
       };
       agents.add(definition, rig, '');
     }

@@ -28,7 +28,7 @@ export async function ownAgents(
   return groups.flatMap((group) => {
     const left = group.filter((agent) => {
       const winner = winners.get(placeOf(agent));
-      if (winner !== undefined) run.warn(agent.where, `has no effect: ${winner} has an agent of this name`);
+      if (winner !== undefined) run.warn(agent.named, `has no effect: ${winner} has an agent of this name`);
       return winner === undefined;
     });
     for (const agent of left) winners.set(placeOf(agent), agent.source);

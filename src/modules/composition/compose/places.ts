@@ -27,18 +27,18 @@ export function placeImports(
     for (const agent of found) if (agent.table.text('scope') !== 'rig') agents.add(agent, '', each.binding);
     for (const session of named) if (session.table.text('scope') !== 'rig') sessions.addOfPack(session, '', each.binding);
   }
-  for (const each of rigs.flatMap((rig) => rig.imports)) {
-    const { agents: found, sessions: named } = collector.of(each);
-    for (const agent of found) if (agent.table.text('scope') === 'city') agents.add(agent, '', each.binding);
-    for (const session of named) if (session.table.text('scope') === 'city') sessions.addOfPack(session, '', each.binding);
-  }
   for (const { name, imports } of rigs) {
-    if (agents.isFull) return;
     const own = new Set(imports.map(keyOf));
-    const stamped = city.filter((each) => !own.has(keyOf(each)));
-    for (const each of stamped) stamp(collector.of(each), name, each.binding, false);
-    for (const each of imports) stamp(collector.of(each), name, each.binding, true);
+    for (const each of city) if (!own.has(keyOf(each))) stamp(collector.of(each), name, each.binding, false);
+    if (agents.isFull) return;
   }
+  for (const { name, imports } of rigs)
+    for (const each of imports) {
+      const collected = collector.of(each);
+      for (const agent of collected.agents) if (agent.table.text('scope') === 'city') agents.add(agent, '', each.binding);
+      for (const session of collected.sessions) if (session.table.text('scope') === 'city') sessions.addOfPack(session, '', each.binding);
+      stamp(collected, name, each.binding, true);
+    }
 
   function stamp({ agents: found, sessions: named }: Collected, rig: string, binding: string, isOwn: boolean): void {
     for (const agent of found) if (agent.table.text('scope') !== 'city') agents.add(agent, rig, binding);
@@ -55,6 +55,6 @@ export function warnOfShadows(run: Run, agents: Agents, silent: ReadonlySet<stri
     if (agent.binding !== '' || agent.definition.pack !== '') continue;
     for (const { binding, dir, qualifiedName } of agents.named(agent.name))
       if (binding !== '' && dir === agent.dir && !silent.has(binding))
-        run.warn(agent.definition.where, `the bare name "${agent.name}" means this agent and no longer "${qualifiedName}"`);
+        run.warn(agent.definition.named, `the bare name "${agent.name}" means this agent and no longer "${qualifiedName}"`);
   }
 }

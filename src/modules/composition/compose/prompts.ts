@@ -56,7 +56,7 @@ async function readFiles(run: Run, agent: Agent, digests: { located: Located; sh
   if (prompt !== undefined) {
     const text = await run.text(prompt);
     if (text === undefined) run.error(where, `the prompt ${fileName(prompt.tree, prompt.path)} is missing`);
-    else if (text.trim() === '') run.error(where, `the prompt ${fileName(prompt.tree, prompt.path)} is empty`);
+    else if (text.trim() === '') run.error({ origin: { file: fileName(prompt.tree, prompt.path) }, at: '' }, 'is empty');
     else digests.push({ located: prompt, sha256: createHash('sha256').update(text).digest('hex') });
   } else if (table.get('prompt_template') === undefined && table.get('start_command') === undefined)
     run.error(where, `the agent "${definition.name}" has no prompt`);

@@ -2,22 +2,32 @@ import { Leaf, List, type Node, type Table } from '../tree.js';
 import type { Agents } from './agents.js';
 import { checkDependencies } from './dependencies.js';
 import type { Rig } from './rigs.js';
-import type { Run } from './run.js';
+import { resolvePath, type Run } from './run.js';
 import { requireProvider } from './workspace.js';
 
-/** Rules of one agent that hold for what patches and defaults made of it. */
+/** Whether a table asks for more sessions than it allows. */
+function asksTooMuch(table: Table): boolean {
+  const most = table.number('max_active_sessions') ?? -1;
+  return most >= 0 && (table.number('min_active_sessions') ?? 0) > most;
+}
+
+/** Whether a table wants its prompt behind a flag that it does not name. */
+function lacksFlag(table: Table): boolean {
+  return table.text('prompt_mode') === 'flag' && (table.text('prompt_flag') ?? '') === '';
+}
+
+/** Rules of one agent that hold for what patches and defaults made of it. A definition has been checked by itself. */
 export function checkAgents(run: Run, agents: Agents, city: Table): void {
   const catalogue = city.table('providers')!;
   const upstreams = city.table('upstreams');
-  for (const { table } of agents.all) {
+  for (const { table, definition } of agents.all) {
     const [provider, upstream] = [table.get('provider'), table.get('upstream')];
     if (provider !== undefined) requireProvider(run, provider, catalogue);
     if (upstream instanceof Leaf && upstream.value !== '' && upstreams?.get(String(upstream.value)) === undefined)
       run.warn(upstream, `the city has no upstream "${String(upstream.value)}"`);
-    const [least, most] = [table.number('min_active_sessions') ?? 0, table.number('max_active_sessions') ?? -1];
-    if (most >= 0 && least > most) run.error(table.get('min_active_sessions')!, 'is more than max_active_sessions');
-    if (table.text('prompt_mode') === 'flag' && (table.text('prompt_flag') ?? '') === '')
-      run.error(table.get('prompt_mode')!, 'prompt_flag is missing: prompt_mode is flag');
+    if (asksTooMuch(table) && !asksTooMuch(definition.written))
+      run.error(table.get('min_active_sessions')!, 'is more than max_active_sessions');
+    if (lacksFlag(table) && !lacksFlag(definition.written)) run.error(table.get('prompt_mode')!, 'needs prompt_flag');
   }
   checkDependencies(run, agents);
 }
@@ -66,6 +76,16 @@ export function checkRigNames(run: Run, city: Table, rigs: readonly Rig[]): void
     const rig = table.get('rig');
     if (rig instanceof Leaf && rig.value !== '' && !known.has(String(rig.value))) run.warn(rig, `there is no rig "${String(rig.value)}"`);
   }
+}
+
+/** The scripts of the city's own checks lie in the city. */
+export function checkScripts(run: Run, city: Table): void {
+  for (const check of city.table('doctor')?.tables('check') ?? [])
+    for (const key of ['script', 'fix']) {
+      const script = check.get(key);
+      if (script instanceof Leaf && resolvePath(run, { tree: run.input.tree, path: '' }, String(script.value)) === undefined)
+        run.error(script, 'is not a path inside the city');
+    }
 }
 
 /** Each class of the store names a binding that there is. */

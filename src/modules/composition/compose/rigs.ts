@@ -30,8 +30,8 @@ export function bindRigs(run: Run, rigs: readonly Rig[], site: Table | undefined
   for (const binding of site?.tables('rig') ?? []) {
     const name = binding.text('name')!;
     const rig = byName.get(name);
-    if (rig === undefined) run.warn(binding, `there is no rig "${name}"`);
-    else if (bound.has(name)) run.warn(binding, `the rig "${name}" is bound already`);
+    if (rig === undefined) run.warn(binding.get('name')!, `there is no rig "${name}"`);
+    else if (bound.has(name)) run.warn(binding.get('name')!, `the rig "${name}" is bound already`);
     else {
       bound.add(name);
       requireSitePath(run, rig, schema);
@@ -40,7 +40,8 @@ export function bindRigs(run: Run, rigs: readonly Rig[], site: Table | undefined
   }
   for (const rig of rigs) {
     if (bound.has(rig.name)) continue;
-    if (rig.table.get('path') === undefined) run.warn(rig.table, `the rig "${rig.name}" has no path; bind it in .gc/site.toml`);
+    if (rig.table.get('path') === undefined)
+      run.warn(rig.table.get('name')!, `the rig "${rig.name}" has no path; bind it in .gc/site.toml`);
     else requireSitePath(run, rig, schema);
   }
 }

@@ -17,12 +17,12 @@ export function withRootPack(city: Table, pack: Table): Table {
   );
 }
 
-/** Prices of both sides; of two for the same model of a provider the one of `over` stays. */
+/** Prices of both sides, those of `over` first; of two for the same model of a provider only that one stays. */
 export function pricesOver(base: Node | undefined, over: Node | undefined): List | undefined {
-  if (!(base instanceof List) || !(over instanceof List)) return concat(base, over);
+  if (!(base instanceof List) || !(over instanceof List)) return concat(over, base);
   const priced = new Set(over.items.map(priceOf));
   const rest = base.items.filter((item) => !priced.has(priceOf(item)));
-  return concat(new List(rest, base.origin, base.at), over);
+  return concat(over, new List(rest, base.origin, base.at));
 }
 
 /** What a price is for: it can be compared with others. */

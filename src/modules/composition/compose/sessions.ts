@@ -52,7 +52,10 @@ export class Sessions {
     const known = this.#byName.get(qualifiedName);
     if (known !== undefined) {
       if (sameOrigin(known.table, table)) return;
-      this.run.error(table, `there is a named session "${qualifiedName}" in ${known.table.origin.file} already`);
+      this.run.error(
+        table.get('name') ?? table.get('template')!,
+        `there is a named session "${qualifiedName}" in ${known.table.origin.file} already`,
+      );
     } else if (this.#byName.size >= LIMITS.namedSessions)
       this.run.error(table, `there are more than ${LIMITS.namedSessions} named sessions`);
     else this.#byName.set(qualifiedName, { name, dir, binding, qualifiedName, template, pack, table });

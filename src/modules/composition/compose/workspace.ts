@@ -33,7 +33,8 @@ export function checkStart(run: Run, workspace: Table, catalogue: Table): void {
   const [provider, command] = [workspace.get('provider'), workspace.get('start_command')];
   if (provider !== undefined && command !== undefined)
     run.error(command, 'workspace.provider and workspace.start_command exclude each other');
-  if (provider === undefined && command === undefined) {
+  const isTold = run.issues.some(({ severity, key }) => severity === 'error' && /^workspace\.(provider|start_command)$/.test(key));
+  if (provider === undefined && command === undefined && !isTold) {
     const at = workspace.at === '' ? { origin: { file: 'city.toml' }, at: 'workspace' } : workspace;
     run.error(at, 'provider or start_command is missing', ['provider', 'start_command']);
   }
