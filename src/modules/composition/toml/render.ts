@@ -22,8 +22,9 @@ export function renderValue(value: unknown): string {
 /** A pair with another value; comments and lines inside a list stay where that is possible. */
 export function changePair(pair: string, keys: Path, value: unknown): string {
   const desired = nested(keys, value);
+  const lines = pair.replaceAll('\r\n', '\n');
   try {
-    const changed = patch(`${pair}\n`, desired).trimEnd();
+    const changed = patch(`${lines}\n`, desired).trimEnd();
     if (same(parse(changed), desired)) return changed;
   } catch {
     // The library knows its limits by throwing anything; what it cannot do is written anew.

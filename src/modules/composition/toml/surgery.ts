@@ -3,10 +3,15 @@ import { isTable, isTables, same, type TomlTable } from './equal.js';
 import { blank, layoutOf, leading, lineEnd, lineStart, startsWith, type Block, type Entry, type Path } from './layout.js';
 import { changePair, renderPair, renderSection } from './render.js';
 
+/** Of what is inserted at one place, pairs come before headers, below which they would mean something else. */
+const PAIR = 0;
+const SECTION = 1;
+
 interface Cut {
   readonly start: number;
   readonly end: number;
   readonly text: string;
+  readonly rank: number;
 }
 
 /** Changes of a text, collected place by place; what is not touched stays as it is, to the byte. */
@@ -22,16 +27,19 @@ export class Surgery {
   /** The text with everything done to it; undefined when changes got in each other's way. */
   result(): string | undefined {
     const eol = this.text.includes('\r\n') ? '\r\n' : '\n';
-    const cuts = this.#cuts.map((cut, n) => ({ ...cut, n })).sort((a, b) => a.start - b.start || a.end - b.end || a.n - b.n);
+    const cuts = this.#cuts
+      .map((cut, n) => ({ ...cut, n }))
+      .sort((a, b) => a.start - b.start || a.end - b.end || a.rank - b.rank || a.n - b.n);
     let result = '';
     let at = 0;
     for (const { start, end, text } of cuts) {
-      if (start < at) return undefined;
-      result += this.text.slice(at, start);
+      const within = start < at;
+      if (within && start !== end && text !== '') return undefined;
+      if (!within) result += this.text.slice(at, start);
       // What is inserted are whole lines, also behind a last line without an end.
       if (text.endsWith('\n') && result !== '' && !result.endsWith('\n')) result += eol;
       result += text.replaceAll('\n', eol);
-      at = end;
+      at = Math.max(at, end);
     }
     return result + this.text.slice(at);
   }
@@ -112,7 +120,7 @@ export class Surgery {
     const before = this.text.slice(0, place);
     const gap = before === '' || /\n[ \t\r]*\n$/.test(before) ? '' : '\n';
     const after = place < this.text.length && !/^[ \t]*\r?\n/.test(this.text.slice(place)) ? '\n' : '';
-    this.#cut(place, place, `${gap}${renderSection(path, value).trimEnd()}\n${after}`);
+    this.#cut(place, place, `${gap}${renderSection(path, value).trimEnd()}\n${after}`, SECTION);
   }
 
   #after({ range }: Entry): [start: number, end: number] {
@@ -132,7 +140,7 @@ export class Surgery {
       .flatMap((block) => block.entries.filter((entry) => startsWith(entry.path, path)));
   }
 
-  #cut(start: number, end: number, text: string): void {
-    this.#cuts.push({ start, end, text });
+  #cut(start: number, end: number, text: string, rank = PAIR): void {
+    this.#cuts.push({ start, end, text, rank });
   }
 }
