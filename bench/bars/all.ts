@@ -1,6 +1,7 @@
 import type { Bar } from '../lib/context.js';
 import { append, hotCity } from './append.js';
 import { catchUp } from './catch-up.js';
+import { composing, configChange, configRead } from './config.js';
 import { apiBesideStreams, endToEnd } from './end-to-end.js';
 import { fanOut } from './fan-out.js';
 import { arrival, notifier } from './notify.js';
@@ -30,4 +31,7 @@ export const BARS: readonly Bar[] = [
   claims,
   ready,
   pages,
+  composing,
+  configRead,
+  configChange,
 ];

@@ -35,6 +35,11 @@ async function listen({ port, url }: { port: number; url: string }): Promise<voi
     const text = 'select id, title, description, status, issue_type, priority, created_at from beads where stream_id = 2 and id = $1';
     return reply.send((await pool.query({ name: 'bead', text, values })).rows[0]);
   });
+  app.get('/config', async (_request, reply) => {
+    const text = 'select answer from config_revisions order by revision desc limit 1';
+    const { rows } = await pool.query<{ answer: string }>({ name: 'config', text });
+    return reply.type('application/json').send(rows[0]!.answer);
+  });
   for (const [name, text] of Object.entries(READY_FLOORS))
     app.get(`/ready/${name}`, async (_request, reply) => reply.send((await pool.query({ name, text, values: ['city-00001'] })).rows[0]));
   await app.listen({ host: '127.0.0.1', port });
