@@ -4,6 +4,6 @@ import { filled, listOf, table } from './values.js';
 
 /** `.gc/site.toml`: what holds on this machine only. */
 export const SITE_FORMAT: Format = {
-  schema: table({ workspace_name: filled, workspace_prefix: prefix, rig: listOf(table({ path: filled }, { name: filled })) }),
+  schema: table({ workspace_name: filled, workspace_prefix: prefix, rig: listOf(table({}, { name: filled, path: filled })) }),
   unknown: 'warning',
 };
