@@ -23,10 +23,11 @@ export class ProvidersRepository {
     return rows;
   }
 
-  /** One row a live worker host: what it published about an item, undefined when it has not looked yet. */
-  async byHost(db: Kysely<Database>, item: string): Promise<{ status: string | null }[]> {
-    const { rows } = await sql<{ status: string | null }>`
-      select r.status from processes p left join provider_readiness r on r.process_id = p.id and r.item = ${item}
+  /** One row a live worker host and item: what it published, null when it has not looked yet. */
+  async byHost(db: Kysely<Database>, items: readonly string[]): Promise<{ item: string; status: string | null }[]> {
+    const { rows } = await sql<{ item: string; status: string | null }>`
+      select i.item, r.status from unnest(${[...items]}::text[]) as i (item) cross join processes p
+        left join provider_readiness r on r.process_id = p.id and r.item = i.item
       where ${LIVE}`.execute(db);
     return rows;
   }

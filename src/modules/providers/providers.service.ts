@@ -51,12 +51,25 @@ export class ProvidersService {
    * @throws ProblemError provider_not_ready
    */
   async requireReady(provider: string): Promise<void> {
-    if (this.config.providerCheck === 'off' || provider === 'loopback' || findItem(provider) === undefined) return;
-    const hosts = await this.repository.byHost(this.db, provider);
-    const statuses = hosts.map((host) => host.status);
-    if (statuses.length === 0 || statuses.some((status) => status === null || status === 'configured')) return;
-    const best = READINESS_STATUSES.find((status) => statuses.includes(status)) ?? statuses[0]!;
-    throw problem('provider_not_ready', `${provider}: ${best}`);
+    const status = (await this.unready([provider])).get(provider);
+    if (status !== undefined) throw problem('provider_not_ready', `${provider}: ${status}`);
+  }
+
+  /**
+   * Those of the given builtin providers that every live worker host knows it cannot use, with the best that one of them
+   * found. What nobody has looked at, or nobody can look at, is not among them.
+   */
+  async unready(providers: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const asked = providers.filter((name) => name !== 'loopback' && findItem(name) !== undefined);
+    if (this.config.providerCheck === 'off' || asked.length === 0) return new Map();
+    const rows = await this.repository.byHost(this.db, asked);
+    const found = new Map<string, string>();
+    for (const name of asked) {
+      const statuses = rows.filter(({ item }) => item === name).map(({ status }) => status);
+      if (statuses.length === 0 || statuses.some((status) => status === null || status === 'configured')) continue;
+      found.set(name, READINESS_STATUSES.find((status) => statuses.includes(status)) ?? statuses[0]!);
+    }
+    return found;
   }
 
   async #find(specs: readonly ReadinessItemSpec[], fresh: boolean): Promise<(name: string) => Found> {
