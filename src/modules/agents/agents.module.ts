@@ -1,6 +1,21 @@
 import { Module } from '@nestjs/common';
+import { EventLogModule } from '../../platform/event-log/event-log.module.js';
 import { CitiesModule } from '../cities/cities.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
+import { ProvidersModule } from '../providers/providers.module.js';
+import { RosterModule } from '../roster/roster.module.js';
+import { AgentController } from './agent.controller.js';
+import { AgentDirController } from './agent-dir.controller.js';
+import { AgentReadsService } from './agent-reads.service.js';
+import { AgentSwitchesService } from './agent-switches.service.js';
+import { AgentsController } from './agents.controller.js';
+import { AgentsRepository } from './agents.repository.js';
+import { AgentsService } from './agents.service.js';
 
-@Module({ imports: [CitiesModule, ConfigCoreModule] })
+/** The agents of cities over HTTP. */
+@Module({
+  imports: [CitiesModule, ConfigCoreModule, EventLogModule, ProvidersModule, RosterModule],
+  controllers: [AgentsController, AgentController, AgentDirController],
+  providers: [AgentReadsService, AgentSwitchesService, AgentsRepository, AgentsService],
+})
 export class AgentsModule {}

@@ -1,0 +1,106 @@
+import { Injectable } from '@nestjs/common';
+import { parseDuration } from '../../contract/duration.js';
+import type { BlockingRead } from '../../contract/query.js';
+import { HeadWaiter } from '../../platform/streams/head-waiter.js';
+import { notRunning } from '../cities/cities.service.js';
+import type { CityScope } from '../cities/city-scope.js';
+import type { CityConfig } from '../composition/city-config.js';
+import { ConfigReadsService } from '../config/config-reads.service.js';
+import { ProvidersService } from '../providers/providers.service.js';
+import { RosterService } from '../roster/roster.service.js';
+import { findMember, membersOf, type Member } from './agent-members.js';
+import { agentNotFound } from './agent-problems.js';
+import { presetBehind, providerOf } from './agent-provider.js';
+import { toAgent, type Present } from './agents.mapper.js';
+import { AgentsRepository } from './agents.repository.js';
+import type { AgentResponse, AgentsQuery, ListBodyAgentResponse } from './agents.schemas.js';
+
+/** An answer with the position that it is at least as new as. */
+export interface AgentAnswer<T> {
+  readonly body: T;
+  readonly index: number;
+}
+
+const MAX_WAIT = '2m';
+/** Pools may be larger than any list. */
+const LISTED = 10_000;
+
+/** The agents of a city as its configuration has them, with what is true of them now. */
+@Injectable()
+export class AgentReadsService {
+  constructor(
+    private readonly config: ConfigReadsService,
+    private readonly repository: AgentsRepository,
+    private readonly roster: RosterService,
+    private readonly providers: ProvidersService,
+    private readonly heads: HeadWaiter,
+  ) {}
+
+  /** The list now, or once the city's log has moved beyond `index`. */
+  async list(city: CityScope, query: AgentsQuery, gone: AbortSignal): Promise<AgentAnswer<ListBodyAgentResponse>> {
+    const answer = await this.#list(city, query);
+    const waited = await this.heads.readAgain(city.stream, answer.index, bounded(query), gone);
+    return waited ? this.#list(city, query) : answer;
+  }
+
+  /** @throws ProblemError agent_not_found */
+  async get(city: CityScope, dir: string, base: string): Promise<AgentAnswer<AgentResponse>> {
+    const { config, index } = await this.config.current(city);
+    const member = findMember(config, dir, base);
+    if (member === undefined) throw agentNotFound(dir, base);
+    const [body] = await this.#answers(city, config, [member]);
+    return { body: body!, index };
+  }
+
+  async #list(city: CityScope, query: AgentsQuery): Promise<AgentAnswer<ListBodyAgentResponse>> {
+    const { config, index } = await this.config.current(city);
+    const { members, more } = listed(config, query);
+    const answers = await this.#answers(city, config, members);
+    const items = query.running === undefined ? answers : answers.filter(({ running }) => String(running) === query.running);
+    const partial = more ? { partial: true, partial_errors: [`there are more; the first ${LISTED} are listed`] } : {};
+    return { body: { items, total: items.length, ...partial }, index };
+  }
+
+  /** What is looked at after the configuration is newer than its index, never older. */
+  async #answers(city: CityScope, config: CityConfig, members: readonly Member[]): Promise<AgentResponse[]> {
+    const [citySuspended, switches, activeBeads, unready] = await Promise.all([
+      this.repository.citySuspended(city.id),
+      this.roster.switches(city.streamId),
+      this.repository.activeBeads(
+        city.streamId,
+        members.map(({ name }) => name),
+      ),
+      this.providers.unready(presetsOf(config, members)),
+    ]);
+    if (citySuspended === undefined) throw notRunning(city.name);
+    const rigs = config.rigs.filter((rig) => switches.rigs.get(rig.name) ?? rig.suspended_on_start);
+    const suspendedRigs = new Set(rigs.map(({ name }) => name));
+    const present: Present = { citySuspended, suspendedRigs, switches: switches.agents, activeBeads, unready };
+    return members.map((member) => toAgent(config, member, present));
+  }
+}
+
+function presetsOf(config: CityConfig, members: readonly Member[]): string[] {
+  const providers = new Set(members.flatMap(({ agent }) => providerOf(config, agent) ?? []));
+  return [...new Set([...providers].flatMap((provider) => presetBehind(config, provider) ?? []))];
+}
+
+/** In the order of the configuration, pools in place. */
+function listed(config: CityConfig, { pool, rig }: AgentsQuery): { members: Member[]; more: boolean } {
+  const members: Member[] = [];
+  for (const agent of config.agents) {
+    if ((rig !== undefined && agent.dir !== rig) || (pool !== undefined && agent.qualified_name !== pool)) continue;
+    for (const member of membersOf(agent)) {
+      if (pool !== undefined && member.pool === undefined) continue;
+      if (members.length === LISTED) return { members, more: true };
+      members.push(member);
+    }
+  }
+  return { members, more: false };
+}
+
+/** Lists of agents are not waited for as long as others. */
+function bounded({ index, wait }: BlockingRead): BlockingRead {
+  const ms = wait === undefined ? undefined : parseDuration(wait);
+  return { index, wait: ms !== undefined && ms > parseDuration(MAX_WAIT)! ? MAX_WAIT : wait };
+}
