@@ -32,7 +32,11 @@ export interface Conventions {
 /** What lies in the convention folders of a city or a pack; what is wrong with it is told. */
 export async function readConventions(run: Run, home: Home): Promise<Conventions> {
   const digests = new Map<string, string>();
-  const folders = CONVENTION_FOLDERS.map((folder) => ({ tree: home.tree, path: below(home.path, folder) }));
+  const present = new Set((await run.list(home)).map(({ name }) => name));
+  const folders = CONVENTION_FOLDERS.filter((folder) => present.has(folder)).map((folder) => ({
+    tree: home.tree,
+    path: below(home.path, folder),
+  }));
   for (const found of await run.each(folders, (each, folder) => each.digests(folder)))
     for (const [path, sha256] of found) digests.set(path, sha256);
   return {

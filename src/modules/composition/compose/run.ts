@@ -1,11 +1,11 @@
 import { posix } from 'node:path';
 import type { Format } from '../formats/format.js';
-import { readTable } from '../formats/read.js';
 import type { Issue } from '../issue.js';
 import type { PackStore } from '../packs/pack-store.js';
-import { LIMITS } from './limits.js';
 import { fileName, TreeFailure, type FileTree } from '../trees/file-tree.js';
 import type { Origin, Table } from '../tree.js';
+import { checkedFiles } from './checked-files.js';
+import { LIMITS } from './limits.js';
 
 export interface ComposeInput {
   /** The city's files. */
@@ -65,9 +65,11 @@ export class Run {
 
   /** The table in a file; undefined when there is no file or nothing usable in it. */
   async table({ tree, path }: Located, format: Format): Promise<Table | undefined> {
-    this.sources.set(fileName(tree, path), { tree, path });
-    const issues: Issue[] = [];
-    const table = await readTable(tree, path, format, issues);
+    const file = fileName(tree, path);
+    this.sources.set(file, { tree, path });
+    const text = await this.text({ tree, path });
+    if (text === undefined) return undefined;
+    const { table, issues } = checkedFiles.check(text, file, format);
     for (const issue of issues) this.push(issue);
     return table;
   }
