@@ -7,28 +7,38 @@ export interface FoundLeaf {
   readonly path: string;
   /** A scalar, or an empty list or table. */
   readonly node: Node;
+  /** Whether it belongs to an agent that a provider brings. */
+  readonly implicit: boolean;
 }
 
 /** Every leaf of a result, as `placesOf` counts them. */
-export function leavesOf(node: Node, path = ''): FoundLeaf[] {
-  if (node instanceof List && node.items.length > 0) return node.items.flatMap((item, n) => leavesOf(item, `${path}[${n}]`));
-  if (node instanceof Table && node.entries.size > 0)
-    return [...node.entries].flatMap(([key, member]) => leavesOf(member, join(path, key)));
-  return [{ path, node }];
+export function leavesOf(node: Node, path = '', implicit = false): FoundLeaf[] {
+  if (node instanceof List && node.items.length > 0) return node.items.flatMap((item, n) => leavesOf(item, `${path}[${n}]`, implicit));
+  if (!(node instanceof Table) || node.entries.size === 0) return [{ path, node, implicit }];
+  const brought = implicit || node.text('origin') === 'implicit';
+  return [...node.entries].flatMap(([key, member]) => leavesOf(member, join(path, key), brought));
 }
 
 /** Where values stand that nobody wrote: paths without their numbers. */
 const NOT_WRITTEN = [
   /^workspace\.(name|prefix|suspended_on_start)$/,
-  /^agents\[]\.(qualified_name|name|dir|binding|origin|source|source_dir|pack|prompt_file|provider|default_sling_formula|attach)$/,
-  /^named_sessions\[]\.(qualified_name|name|dir|mode|template|source|binding|pack|agent)$/,
-  /^rigs\[]\.(suspended_on_start|prefix|imports(\.[^.]+\.(commit|resolved_version|pack))?)$/,
-  /^(imports|default_rig_imports)\.[^.]+\.(commit|resolved_version|pack)$/,
+  /^agents\[]\.(qualified_name|name|dir|binding|origin|source|source_dir|pack|prompt_file)$/,
+  /^named_sessions\[]\.(qualified_name|name|dir|binding|mode|template|pack)$/,
+  /^rigs\[]\.(prefix|suspended_on_start)$/,
+  /^(imports|default_rig_imports|rigs\[]\.imports)\.[^.]+\.(commit|resolved_version|pack)$/,
   /^(formulas|order_files|commands|doctor_checks)\[]\.(name|rig|file|sha256|pack)$/,
-  /^service\[]\.(kind|publish_mode|state_root|pack)$/,
-  // Tables and lists that hold nothing.
-  /^(providers|resolved_providers|upstreams|agents|named_sessions|rigs|imports|default_rig_imports|formulas|order_files)$/,
-  /^(commands|doctor_checks|contents|patches(\.[a-z_]+)?|service|webhook|pricing|runtimes|global)$/,
+  /^service\[]\.(kind|publish_mode|state_root|pack|source_dir)$/,
+  /^webhook\[]\.rig$/,
+  /^global\[]\.(rig|source_dir)$/,
+];
+
+/** What a provider gives an agent that nobody defined. */
+const IMPLICIT = /^agents\[]\.(provider|default_sling_formula)$/;
+
+/** Tables and lists that hold nothing because nothing was written. */
+const EMPTY = [
+  /^(providers|resolved_providers|upstreams|imports|default_rig_imports|rigs\[]\.imports|runtimes|contents)$/,
+  /^(agents|named_sessions|rigs|formulas|order_files|commands|doctor_checks|service|webhook|pricing|global|patches\.[a-z_]+)$/,
 ];
 
 /** Answers whether a leaf's source holds its value. */
@@ -39,12 +49,13 @@ export class Sources {
   constructor(private readonly textOf: (file: string) => string | undefined) {}
 
   /** What is wrong with where a leaf says that it comes from; undefined when its source really holds its value. */
-  doubt({ path, node }: FoundLeaf): string | undefined {
+  doubt({ path, node, implicit }: FoundLeaf): string | undefined {
     const { file } = node.origin;
     const told = `${path} comes from ${file} ${node.at}`;
     if (file === 'default' || file === 'derived') {
       const general = path.replaceAll(/\[\d+]/g, '[]');
-      return NOT_WRITTEN.some((pattern) => pattern.test(general)) ? undefined : `${told}, though it is not a value that nobody writes`;
+      const allowed = node instanceof Leaf ? (implicit ? [...NOT_WRITTEN, IMPLICIT] : NOT_WRITTEN) : EMPTY;
+      return allowed.some((pattern) => pattern.test(general)) ? undefined : `${told}, though it is not a value that nobody writes`;
     }
     if (path.startsWith('contents.')) return this.#hashOf(file) === plain(node) ? undefined : `${told}, which has another hash`;
     const source = this.#sourceOf(file);

@@ -22,6 +22,7 @@ export class MemoryPacks implements PackStore {
   readonly #repositories: ReadonlyMap<string, Home>;
   readonly #places = new Map<FileTree, { readonly home: Home; readonly directory: string }>();
   readonly #found = new Map<string, FoundPack>();
+  readonly #texts = new Map<string, string>();
   /** How often a pack was asked for. */
   asked = 0;
 
@@ -44,6 +45,11 @@ export class MemoryPacks implements PackStore {
     return this.#directory(home, wanted);
   }
 
+  /** The text of a file of the city or of a pack that was asked for, by the name that issues have for it. */
+  textOf(file: string): string | undefined {
+    return this.#city.files[file] ?? this.#texts.get(file);
+  }
+
   #directory(home: Home, directory: string): FoundPack | { readonly missing: string } {
     const id = home.id(directory);
     const known = this.#found.get(id);
@@ -53,6 +59,7 @@ export class MemoryPacks implements PackStore {
       path.startsWith(prefix) ? [[path.slice(prefix.length), text]] : [],
     );
     if (inside.length === 0) return { missing: 'there is no such directory' };
+    for (const [path, text] of inside) this.#texts.set(`${id}:${path}`, text!);
     const tree = new MemoryTree(Object.fromEntries(inside) as Files, id);
     const version = home.commit === undefined ? undefined : '1.4.0';
     const found: FoundPack = { id, tree, folder: '', version, commit: home.commit };

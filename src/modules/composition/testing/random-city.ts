@@ -231,17 +231,31 @@ const anything = fc.letrec<{ value: unknown; table: Record<string, unknown> }>((
   table: fc.dictionary(fc.constantFrom(...KEYS), tie('value'), { maxKeys: 5 }),
 })).table;
 
-/** Documents of known keys in the places of a city's files, with values of any kind. */
+/** A city that is in order. */
+const PLAIN: Documents = {
+  'city.toml': {
+    include: ['part.toml'],
+    workspace: { start_command: 'bin/agent' },
+    imports: { x: { source: 'packs/p' } },
+    rigs: [{ name: 'mill' }],
+  },
+  'pack.toml': { pack: { name: 'root', schema: 2 } },
+  '.gc/site.toml': { rig: [{ name: 'mill', path: 'mill' }] },
+  'part.toml': {},
+  'agents/ann/agent.toml': {},
+  'agents/ann/prompt.md': 'Work.\n',
+  'packs/p/pack.toml': { pack: { name: 'p', schema: 2 } },
+  'packs/p/agents/ann/agent.toml': {},
+  'packs/p/agents/ann/prompt.md': 'Work.\n',
+  'orders/o.toml': { order: { exec: 'true', trigger: 'manual' } },
+  'formulas/f.toml': { formula: 'f' },
+};
+const TABLES = Object.keys(PLAIN).filter((path) => path.endsWith('.toml'));
+
+/** That city with known keys of any value in one or two of its files, beside what is there or instead of it. */
 export const randomDocuments: fc.Arbitrary<Documents> = fc
-  .tuple(anything, anything, anything, anything, anything, anything, anything)
-  .map(([city, root, site, part, own, brought, order]) => ({
-    'city.toml': { include: ['part.toml'], ...city, workspace: { start_command: 'bin/agent' }, imports: { x: { source: 'packs/p' } } },
-    'pack.toml': { pack: { name: 'root', schema: 2 }, ...root },
-    '.gc/site.toml': site,
-    'part.toml': part,
-    'agents/ann/agent.toml': own,
-    'agents/ann/prompt.md': 'Work.\n',
-    'packs/p/pack.toml': { pack: { name: 'p', schema: 2 }, ...brought },
-    'orders/o.toml': order,
-    'formulas/f.toml': order,
+  .array(fc.tuple(fc.constantFrom(...TABLES), anything, fc.boolean()), { minLength: 1, maxLength: 2 })
+  .map((changes) => ({
+    ...PLAIN,
+    ...Object.fromEntries(changes.map(([path, keys, instead]) => [path, instead ? keys : { ...keys, ...(PLAIN[path] as object) }])),
   }));
