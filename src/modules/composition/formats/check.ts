@@ -13,16 +13,20 @@ type Path = readonly PropertyKey[];
 /** Something wrong in a document, before it has a file and a line. */
 export type Finding = Omit<Issue, 'file' | 'line'>;
 
+/** Looking for the key that was meant costs more than everything else: as many as are ever told get one. */
+const SUGGESTIONS = 100;
+
 /** What a schema finds in a document, and what cannot be used because of it. */
 export function check(document: Document, format: Format): { findings: Finding[]; cuts: Cuts } {
   const cuts = new Cuts();
   const parsed = format.schema.safeParse(document);
   if (parsed.success) return { findings: [], cuts };
+  let suggestions = SUGGESTIONS;
   const findings = parsed.error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
       const policy = unknownKeys(format, issue.path);
       for (const key of issue.keys) cuts.add([...issue.path, key]);
-      return policy === 'ignore' ? [] : issue.keys.map((key) => unknown(format, issue.path, key, policy));
+      return policy === 'ignore' ? [] : issue.keys.map((key) => unknown(format, issue.path, key, policy, suggestions-- > 0));
     }
     const { severity, keep } = traits(issue);
     if (keep !== true) cuts.add(unusable(format, document, issue.path));
@@ -31,8 +35,8 @@ export function check(document: Document, format: Format): { findings: Finding[]
   return { findings, cuts };
 }
 
-function unknown(format: Format, path: Path, key: string, severity: Exclude<UnknownKeys, 'ignore'>): Finding {
-  const meant = nearest(key, keysAt(format.schema, path));
+function unknown(format: Format, path: Path, key: string, severity: Exclude<UnknownKeys, 'ignore'>, suggest: boolean): Finding {
+  const meant = suggest ? nearest(key, keysAt(format.schema, path)) : undefined;
   return { severity, key: dotted([...path, key]), message: `is not a known key${meant === undefined ? '' : `; did you mean ${meant}?`}` };
 }
 
