@@ -63,7 +63,7 @@ describe('CityInitializer', () => {
     ['pack_cache_failed', 'pack.toml', '[pack]\nname = "x"\nschema = 2\n[imports.y]\nsource = "packs/y"', /imports\.y/],
     ['city_init_failed', 'formulas/x.toml', 'formula = "y"', /^formulas\/x\.toml/],
     ['city_init_failed', 'agents/quiet/agent.toml', 'scope = "city"', /^agents\/quiet/],
-    ['city_init_failed', 'agents/mayor/prompt.template.md', '\n', /^agents\/mayor\/prompt\.template\.md/],
+    ['city_init_failed', 'agents/mayor/prompt.template.md', '\n', /^agents\/mayor/],
   ])('fails with %s: %s', async (code, file, content, message) => {
     await write(file, content);
     await expect(initialize()).rejects.toMatchObject({ code, message: expect.stringMatching(message), failureClass: 'structural' });
