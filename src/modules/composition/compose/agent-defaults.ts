@@ -15,6 +15,7 @@ export function withDefaults(agent: Table, defaults: Table | undefined): Table {
   const more = defaults.get('append_fragments');
   if (!(more instanceof List)) return filled.length === 0 ? agent : agent.with(...filled);
   const own = new Set(agent.texts('append_fragments'));
+  if (own.size === 0) return agent.with(...filled, ['append_fragments', more]);
   const added = new List(
     more.items.filter((item) => !('value' in item && own.has(String(item.value)))),
     more.origin,

@@ -21,6 +21,8 @@ export interface Agent {
 export class Agents {
   readonly #byName = new Map<string, Agent>();
   readonly #byBareName = new Map<string, Agent[]>();
+  readonly #byPlace = new Map<string, Agent[]>();
+  #isFull = false;
 
   constructor(private readonly run: Run) {}
 
@@ -28,9 +30,9 @@ export class Agents {
     return this.#byName.values();
   }
 
-  /** Whether another one would be too many. */
+  /** Whether there were too many, which is told: the others need not be looked at. */
   get isFull(): boolean {
-    return this.#byName.size >= LIMITS.agents;
+    return this.#isFull;
   }
 
   /** Adds an agent in a place. The same definition twice is one agent; two definitions of one name are an error. */
@@ -43,15 +45,15 @@ export class Agents {
       this.run.error(definition.named, `there is an agent "${qualifiedName}" in ${known.definition.source} already`);
       return;
     }
-    if (this.isFull) {
+    if (this.#byName.size >= LIMITS.agents) {
+      this.#isFull = true;
       this.run.error({ origin: { file: 'city.toml' }, at: '' }, `there are more than ${LIMITS.agents} agents`);
       return;
     }
     const agent: Agent = { definition, name, dir, binding, qualifiedName, table };
     this.#byName.set(qualifiedName, agent);
-    const alike = this.#byBareName.get(name);
-    if (alike === undefined) this.#byBareName.set(name, [agent]);
-    else alike.push(agent);
+    file(this.#byBareName, name, agent);
+    file(this.#byPlace, qualified(dir, '', name), agent);
   }
 
   get(qualifiedName: string): Agent | undefined {
@@ -63,6 +65,11 @@ export class Agents {
     return this.#byBareName.get(name) ?? [];
   }
 
+  /** Every agent of a bare name in one place, whatever its binding. */
+  inPlace(dir: string, name: string): readonly Agent[] {
+    return this.#byPlace.get(qualified(dir, '', name)) ?? [];
+  }
+
   /** The agent that a name means in a place: one of the same binding and rig before one further away. */
   resolve(name: string, dir = '', binding = ''): Agent | undefined {
     return (
@@ -72,6 +79,12 @@ export class Agents {
       this.get(name)
     );
   }
+}
+
+function file(index: Map<string, Agent[]>, key: string, agent: Agent): void {
+  const alike = index.get(key);
+  if (alike === undefined) index.set(key, [agent]);
+  else alike.push(agent);
 }
 
 /** The agent as the composed result has it. */

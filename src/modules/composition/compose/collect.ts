@@ -1,7 +1,7 @@
 import type { Table } from '../tree.js';
 import type { AgentDefinition } from './agent-definition.js';
 import type { Import, Pack } from './pack-graph.js';
-import { patchAgent } from './patch-agent.js';
+import { costOf, patchAgent } from './patch-agent.js';
 import type { Run } from './run.js';
 
 /** What one import brings: the pack and those below it, each once. */
@@ -65,15 +65,24 @@ export class Collector {
     for (const patch of patches.tables('agent')) {
       const places = byName.get(bareName(patch.text('name') ?? '')) ?? [];
       if (places.length === 0) this.run.error(patch.get('name')!, 'there is no agent of this name in the pack or in what it imports');
-      for (const [list, at] of places) list[at] = { ...list[at]!, table: patchAgent(list[at]!.table, patch) };
+      for (const [list, at] of places) {
+        const { table } = list[at]!;
+        this.run.spend('copies', costOf(table, patch));
+        list[at] = { ...list[at]!, table: patchAgent(table, patch) };
+      }
     }
-    for (const patch of patches.tables('named_session')) {
+    const named = patches.tables('named_session');
+    if (named.length === 0) return;
+    const places = new Map<string | undefined, number>();
+    for (const [at, { table, pack: from }] of sessions.entries()) {
+      const name = table.text('name') ?? table.text('template');
+      if (reached.has(from.id) && !places.has(name)) places.set(name, at);
+    }
+    for (const patch of named) {
       const name = patch.text('name') ?? patch.text('template');
-      const at = sessions.findIndex(
-        ({ table, pack: { id } }) => reached.has(id) && (table.text('name') ?? table.text('template')) === name,
-      );
+      const at = places.get(name);
       const mode = patch.get('mode');
-      if (at < 0)
+      if (at === undefined)
         this.run.error(
           patch.get('name') ?? patch.get('template') ?? patch,
           'there is no such named session in the pack or in what it imports',

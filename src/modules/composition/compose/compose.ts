@@ -3,7 +3,7 @@ import { resolveProviders } from '../presets/resolve.js';
 import type { Table } from '../tree.js';
 import { withDefaults } from './agent-defaults.js';
 import { Agents } from './agents.js';
-import { readCityFiles, ROOT_PACK, type CityFiles } from './city-files.js';
+import { CITY_FILE, readCityFiles, ROOT_PACK, type CityFiles } from './city-files.js';
 import { Collector } from './collect.js';
 import { contentsOf } from './contents.js';
 import { placesOfPacks, withContributions } from './contributions.js';
@@ -19,10 +19,10 @@ import { patchAgents, patchMonitors, patchProviders, patchRigAgents, patchRigs, 
 import { placeImports, warnOfShadows } from './places.js';
 import { readAgentFiles } from './prompts.js';
 import { checkAgents, checkRequirements, checkRigNames, checkScripts, checkStorage, checkTargets } from './references.js';
-import { resultOf } from './result.js';
+import { countValues, resultOf } from './result.js';
 import { readRigFormulas } from './rig-formulas.js';
 import { bindRigs, followRigs, rigsOf } from './rigs.js';
-import { Run, type ComposeInput } from './run.js';
+import { Run, TooMuch, type ComposeInput } from './run.js';
 import { checkSessions, Sessions } from './sessions.js';
 import { checkPrefixes, checkStart, workspaceOf } from './workspace.js';
 
@@ -33,10 +33,22 @@ import { checkPrefixes, checkStart, workspaceOf } from './workspace.js';
  */
 export async function compose(input: ComposeInput): Promise<Composition> {
   const run = new Run(input);
-  const files = await readCityFiles(run);
-  const config = files === undefined ? undefined : await composeFiles(run, files);
+  const config = await composeBounded(run);
   const issues = await withLines(run);
   return { config: issues.some(({ severity }) => severity === 'error') ? undefined : config, issues };
+}
+
+async function composeBounded(run: Run): Promise<Table | undefined> {
+  try {
+    const files = await readCityFiles(run);
+    const config = files === undefined ? undefined : await composeFiles(run, files);
+    if (config !== undefined) countValues(run, config);
+    return config;
+  } catch (error) {
+    if (!(error instanceof TooMuch)) throw error;
+    run.error({ origin: { file: CITY_FILE }, at: '' }, error.message);
+    return undefined;
+  }
 }
 
 async function composeFiles(run: Run, { city: documents, pack, schema, site }: CityFiles): Promise<Table> {
@@ -75,7 +87,7 @@ async function composeFiles(run: Run, { city: documents, pack, schema, site }: C
     ['github', patchMonitors(run, contributed.table('github'), patches.tables('github_pr_monitor'))],
   );
   const catalogue = city.table('providers')!;
-  const deferred = patchAgents(agents, patches.tables('agent'), ROOT_PACK);
+  const deferred = patchAgents(run, agents, patches.tables('agent'), ROOT_PACK);
   patchSessions(run, sessions, patches.tables('named_session'));
   patchRigAgents(run, agents, rigs);
 
@@ -101,10 +113,14 @@ async function composeFiles(run: Run, { city: documents, pack, schema, site }: C
       hasFormula: withFormula.has('') || withFormula.has(rig.name),
     })),
   );
-  refuse(run, agents, patchAgents(agents, deferred, ROOT_PACK));
+  refuse(run, agents, patchAgents(run, agents, deferred, ROOT_PACK));
 
   const defaults = city.table('agent_defaults');
-  for (const agent of agents.all) agent.table = withDefaults(agent.table, defaults);
+  const fragments = defaults?.texts('append_fragments')?.length ?? 0;
+  for (const agent of agents.all) {
+    if (agent.table.get('append_fragments') !== undefined) run.spend('copies', fragments);
+    agent.table = withDefaults(agent.table, defaults);
+  }
   const prompts = await readAgentFiles(run, agents);
   const workspace = workspaceOf(run, city, site, schema);
   checkStart(run, workspace, catalogue);

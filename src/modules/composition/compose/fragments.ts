@@ -1,5 +1,6 @@
 import { FRAGMENT_FORMAT } from '../formats/city.format.js';
 import { Leaf, List, Table, type Node } from '../tree.js';
+import { LIMITS } from './limits.js';
 import { mergeProvider } from './merge-provider.js';
 import { concat, overlaid } from './nodes.js';
 import { patchesAfter, pricesOver } from './root-pack.js';
@@ -39,6 +40,7 @@ const RULES: Readonly<Record<string, Rule>> = {
 export async function withFragments(run: Run, city: Table): Promise<Table> {
   const include = city.get('include');
   let result = city.without('include');
+  const seen = new Set<string>();
   for (const item of include instanceof List ? include.items : []) {
     if (!(item instanceof Leaf)) continue;
     const located = resolvePath(run, { tree: run.input.tree, path: '' }, String(item.value));
@@ -46,6 +48,15 @@ export async function withFragments(run: Run, city: Table): Promise<Table> {
       run.error(item, 'is not a path inside the city');
       continue;
     }
+    if (seen.has(located.path)) {
+      run.error(item, 'is included already');
+      continue;
+    }
+    if (seen.size === LIMITS.fragments) {
+      run.error(item, `there are more than ${LIMITS.fragments} fragments`);
+      break;
+    }
+    seen.add(located.path);
     const before = run.issues.length;
     const fragment = await run.table(located, FRAGMENT_FORMAT);
     if (fragment !== undefined) result = withFragment(run, result, fragment);

@@ -9,6 +9,20 @@ const CLEARED: ReadonlySet<string> = new Set(['args', 'inject_fragments']);
 const MAPS: ReadonlySet<string> = new Set(['env', 'option_defaults']);
 const APPEND = '_append';
 
+/** How many members of tables and lists are copied when an agent is patched. */
+export function costOf(agent: Table, patch: Table): number {
+  let cost = agent.entries.size + patch.entries.size;
+  for (const key of patch.entries.keys()) {
+    const node = agent.get(key.endsWith(APPEND) ? key.slice(0, -APPEND.length) : key === 'env_remove' ? 'env' : key);
+    cost += sizeOf(patch.get(key)) + sizeOf(node);
+  }
+  return cost;
+}
+
+function sizeOf(node: Node | undefined): number {
+  return node instanceof Table ? node.entries.size : node instanceof List ? node.items.length : 1;
+}
+
 /** An agent with a patch: what is written takes the place of what is there, `*_append` adds to lists, maps get more entries. */
 export function patchAgent(agent: Table, patch: Table): Table {
   const changes = new Map<string, Node | undefined>();

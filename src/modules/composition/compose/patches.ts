@@ -4,7 +4,7 @@ import { bareName } from './collect.js';
 import { mergeProvider } from './merge-provider.js';
 import { qualified } from './names.js';
 import { listFrom, overlaid } from './nodes.js';
-import { patchAgent } from './patch-agent.js';
+import { costOf, patchAgent } from './patch-agent.js';
 import type { Rig } from './rigs.js';
 import type { Run } from './run.js';
 import type { Sessions } from './sessions.js';
@@ -16,12 +16,17 @@ export type Deferred = readonly Table[];
  * Applies patches of agents. Those of the city name an agent and its place; those of the root pack may use the bare name
  * and then mean every agent of it. Answers those without a target.
  */
-export function patchAgents(agents: Agents, patches: readonly Table[], rootPack: string): Deferred {
+export function patchAgents(run: Run, agents: Agents, patches: readonly Table[], rootPack: string): Deferred {
   return patches.filter((patch) => {
     const targets = targetsOf(agents, patch, patch.origin.file === rootPack);
-    for (const agent of targets) agent.table = patchAgent(agent.table, patch);
+    for (const agent of targets) change(run, agent, patch);
     return targets.length === 0;
   });
+}
+
+function change(run: Run, agent: Agent, patch: Table): void {
+  run.spend('copies', costOf(agent.table, patch));
+  agent.table = patchAgent(agent.table, patch);
 }
 
 function targetsOf(agents: Agents, patch: Table, everywhere: boolean): readonly Agent[] {
@@ -29,7 +34,7 @@ function targetsOf(agents: Agents, patch: Table, everywhere: boolean): readonly 
   const exact = agents.get(qualified(dir, '', name));
   if (everywhere && dir === '') return agents.named(name).length > 0 ? agents.named(name) : exact === undefined ? [] : [exact];
   if (exact !== undefined) return [exact];
-  const alike = agents.named(name).filter((agent) => agent.dir === dir);
+  const alike = agents.inPlace(dir, name);
   return alike.length === 1 ? alike : [];
 }
 
@@ -49,21 +54,24 @@ export function patchRigAgents(run: Run, agents: Agents, rigs: readonly Rig[]): 
     for (const rig of rigs)
       for (const patch of rig.table.tables(key)) {
         const name = patch.text('agent')!;
-        const agent = agents.named(name).find(({ dir }) => dir === rig.name) ?? agents.get(qualified(rig.name, '', name));
+        const agent = agents.inPlace(rig.name, name)[0] ?? agents.get(qualified(rig.name, '', name));
         if (agent === undefined) run.error(patch.get('agent')!, `there is no agent "${name}" in the rig`);
-        else agent.table = patchAgent(agent.table, patch);
+        else change(run, agent, patch);
       }
 }
 
 export function patchSessions(run: Run, sessions: Sessions, patches: readonly Table[]): void {
-  const all = [...sessions.all];
+  const byName = Map.groupBy(sessions.all, ({ qualifiedName }) => qualifiedName);
+  const byTemplate = Map.groupBy(sessions.all, ({ dir, template }) => qualified(dir, '', template));
+  const anywhere = Map.groupBy(sessions.all, ({ template }) => template);
   for (const patch of patches) {
-    const [dir, name, template] = [patch.text('dir') ?? '', patch.text('name'), patch.text('template')];
-    const found = all.filter((session) =>
-      name === undefined
-        ? session.template === template && (dir === '' || session.dir === dir)
-        : session.qualifiedName === qualified(dir, '', name),
-    );
+    const [dir, name, template] = [patch.text('dir') ?? '', patch.text('name'), patch.text('template') ?? ''];
+    const found =
+      (name !== undefined
+        ? byName.get(qualified(dir, '', name))
+        : dir === ''
+          ? anywhere.get(template)
+          : byTemplate.get(qualified(dir, '', template))) ?? [];
     const [session] = found;
     const mode = patch.get('mode');
     const where = patch.get('name') ?? patch.get('template') ?? patch;
@@ -72,7 +80,7 @@ export function patchSessions(run: Run, sessions: Sessions, patches: readonly Ta
       run.error(
         where,
         'there is more than one such named session; name it',
-        found.map((each) => each.qualifiedName),
+        found.slice(0, 10).map((each) => each.qualifiedName),
       );
     else if (mode !== undefined) session.table = session.table.with(['mode', mode]);
   }

@@ -53,8 +53,8 @@ export function placeImports(
 export function warnOfShadows(run: Run, agents: Agents, silent: ReadonlySet<string>): void {
   for (const agent of agents.all) {
     if (agent.binding !== '' || agent.definition.pack !== '') continue;
-    for (const { binding, dir, qualifiedName } of agents.named(agent.name))
-      if (binding !== '' && dir === agent.dir && !silent.has(binding))
+    for (const { binding, qualifiedName } of agents.inPlace(agent.dir, agent.name))
+      if (binding !== '' && !silent.has(binding))
         run.warn(agent.definition.named, `the bare name "${agent.name}" means this agent and no longer "${qualifiedName}"`);
   }
 }

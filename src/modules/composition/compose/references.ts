@@ -52,7 +52,7 @@ export function checkRequirements(
 }
 
 function has(agents: Agents, name: string, dir: string): boolean {
-  return agents.named(name).some((agent) => agent.dir === dir) || agents.resolve(name, dir)?.dir === dir;
+  return agents.inPlace(dir, name).length > 0 || agents.resolve(name, dir)?.dir === dir;
 }
 
 /** Tells of work that would go nowhere. */

@@ -30,6 +30,22 @@ export interface Located {
 /** How many files are read at a time. */
 const READERS = 16;
 
+/** Composing takes more than any city needs; the message is for the owner of the files. */
+export class TooMuch extends Error {}
+
+/** What may still be used up, in units of `LIMITS`. */
+interface Budget {
+  characters: number;
+  copies: number;
+  values: number;
+}
+
+const WORDS: Readonly<Record<keyof Budget, string>> = {
+  characters: 'the files of the city and its packs are larger than',
+  copies: 'patches and defaults of agents copy more than',
+  values: 'the composed result has more values than',
+};
+
 /** One composing: what it reads from and what it has to say. Texts of issues name keys and names, never values. */
 export class Run {
   /** What there is to say so far. Of very much only the beginning is kept, so that a hostile file costs no memory. */
@@ -41,7 +57,14 @@ export class Run {
     readonly input: ComposeInput,
     /** Files that were read as tables, by the name that issues have for them. */
     readonly sources = new Map<string, Located>(),
+    private readonly budget: Budget = { characters: LIMITS.characters, copies: LIMITS.copies, values: LIMITS.values },
   ) {}
+
+  /** Uses something up, so that small files cannot ask for endless work. @throws TooMuch */
+  spend(what: keyof Budget, amount: number): void {
+    this.budget[what] -= amount;
+    if (this.budget[what] < 0) throw new TooMuch(`${WORDS[what]} ${LIMITS[what]}`);
+  }
 
   error(where: Written, message: string, accepted?: readonly string[]): void {
     const { origin, at } = where;
@@ -69,6 +92,7 @@ export class Run {
     this.sources.set(file, { tree, path });
     const text = await this.text({ tree, path });
     if (text === undefined) return undefined;
+    this.spend('characters', text.length);
     const { table, issues } = checkedFiles.check(text, file, format);
     for (const issue of issues) this.push(issue);
     return table;
@@ -91,7 +115,7 @@ export class Run {
 
   /** Works on many items at a time. What is wrong with them is told in their order, whichever is done first. */
   async each<T, R>(items: readonly T[], work: (run: Run, item: T) => Promise<R>): Promise<R[]> {
-    const runs = items.map(() => new Run(this.input, this.sources));
+    const runs = items.map(() => new Run(this.input, this.sources, this.budget));
     const results = new Array<R>(items.length);
     let next = 0;
     const worker = async (): Promise<void> => {
