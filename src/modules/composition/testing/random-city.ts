@@ -214,6 +214,21 @@ const VALUES = [
   '\u0000',
 ];
 
+/** A value that nobody but the owner of the files may see. */
+export const SECRET = 'hunter2';
+const SECRET_KEYS = [
+  'env',
+  'api_key',
+  'auth_token',
+  'url',
+  'base_url',
+  'args',
+  'option_defaults',
+  'start_command',
+  'write_auth_verify_key',
+];
+const secret = fc.constantFrom<unknown>(SECRET, [SECRET], { A: SECRET }, { A: [SECRET] }, [{ A: SECRET }]);
+
 const anything = fc.letrec<{ value: unknown; table: Record<string, unknown> }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 5, withCrossShrink: true },
@@ -228,7 +243,12 @@ const anything = fc.letrec<{ value: unknown; table: Record<string, unknown> }>((
     fc.array(tie('table'), { maxLength: 3 }),
     tie('table'),
   ),
-  table: fc.dictionary(fc.constantFrom(...KEYS), tie('value'), { maxKeys: 5 }),
+  table: fc
+    .tuple(
+      fc.dictionary(fc.constantFrom(...KEYS), tie('value'), { maxKeys: 5 }),
+      fc.dictionary(fc.constantFrom(...SECRET_KEYS), secret, { maxKeys: 1 }),
+    )
+    .map(([keys, secrets]) => ({ ...keys, ...secrets })),
 })).table;
 
 /** A city that is in order. */
