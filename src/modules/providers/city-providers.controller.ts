@@ -87,7 +87,6 @@ export class CityProvidersController {
     tag: 'providers',
     status: 201,
     response: ProviderCreatedOutputBody,
-    headers: WRITTEN,
     problems: ['invalid_request', 'city_not_found', 'conflict', 'wrong_state', 'dependency_missing', 'unavailable'],
   })
   @Post('providers')

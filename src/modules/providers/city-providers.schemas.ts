@@ -31,7 +31,13 @@ export const ProviderResponse = contract(
 export type ProviderResponse = z.infer<typeof ProviderResponse>;
 export const ListBodyProviderResponse = contract(
   'ListBodyProviderResponse',
-  z.strictObject({ items: z.array(ProviderResponse), total: int64 }),
+  z.strictObject({
+    items: z.array(ProviderResponse),
+    total: int64,
+    next_cursor: z.string().optional(),
+    partial: z.boolean().optional(),
+    partial_errors: strings.optional(),
+  }),
 );
 export type ListBodyProviderResponse = z.infer<typeof ListBodyProviderResponse>;
 
@@ -61,7 +67,7 @@ export const ProviderPublicResponse = contract(
 export type ProviderPublicResponse = z.infer<typeof ProviderPublicResponse>;
 export const ProviderPublicListBody = contract(
   'ProviderPublicListBody',
-  z.strictObject({ items: z.array(ProviderPublicResponse), total: int64 }),
+  z.strictObject({ items: z.array(ProviderPublicResponse), total: int64, next_cursor: z.string().optional() }),
 );
 export type ProviderPublicListBody = z.infer<typeof ProviderPublicListBody>;
 
