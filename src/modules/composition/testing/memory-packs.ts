@@ -70,7 +70,7 @@ export class MemoryPacks implements PackStore {
 }
 
 function homeOf({ repository, commit, files }: CasePack): Home {
-  const at = commit === undefined ? repository : `${repository}@${commit}`;
+  const at = commit === undefined ? repository : `${repository.replace(/\.git$/, '')}@${commit.slice(0, 12)}`;
   return { files, commit, id: (directory) => (directory === '' ? at : `${at}//${directory}`) };
 }
 
