@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
+import { makeAgents } from '../support/config-examples-agents.js';
 import { contract, type DocumentedOperation } from '../support/contract.js';
 import { adminAt } from '../support/database.js';
 import { api, type Api } from '../support/http.js';
@@ -65,6 +66,7 @@ beforeAll(async () => {
   for (const step of ['stop', 'start']) await done(await as('root').post(`/v0/city/${SECRET}/${step}`));
   await as('root').post(`/v0/city/${SECRET}/events`, { type: 'note.taken', actor: 'x', payload: { text: 'classified' } });
   examples = await makeWork(as('root'), SECRET);
+  await makeAgents(as('root'), SECRET, stack.citiesRoot);
   witness = await watchState(stack);
 }, 60_000);
 afterAll(async () => {

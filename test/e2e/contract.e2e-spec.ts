@@ -9,6 +9,7 @@ import '../../src/contract/events/all.js';
 import { knownEvents } from '../../src/contract/events/define.js';
 import { startStack, type Stack } from '../support/app.js';
 import { contract, Contract, documentFile, type Answer } from '../support/contract.js';
+import { makeAgents } from '../support/config-examples-agents.js';
 import { api, type Api, type Reply } from '../support/http.js';
 import { fitting } from '../support/schema-arbitrary.js';
 import { openStream, type Frame, type OpenStream } from '../support/sse.js';
@@ -175,6 +176,7 @@ describe('the service', () => {
 
   async function readEverything(): Promise<void> {
     const examples = await makeWork(a, 'alpha');
+    await makeAgents(a, 'alpha', stack.citiesRoot);
     for (const { method, path } of contract().operations) {
       if (method !== 'GET' || path.endsWith('/stream')) continue;
       const target = workPath(path, 'alpha', examples);

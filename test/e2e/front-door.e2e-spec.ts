@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
+import { makeAgents } from '../support/config-examples-agents.js';
 import { contract, type DocumentedOperation } from '../support/contract.js';
 import { api, type Api } from '../support/http.js';
 import { leaks, problemFaults } from '../support/problem-rules.js';
@@ -186,6 +187,7 @@ describe('anti-CSRF', () => {
 
   it('is not asked of reads', async () => {
     const work = await makeWork(client, 'alpha');
+    await makeAgents(client, 'alpha', stack.citiesRoot);
     for (const operation of operations.filter((o) => o.method === 'GET' && !o.path.endsWith('/stream'))) {
       expect((await client.get(workPath(operation.path, 'alpha', work), { 'X-SVC-Request': undefined })).status).toBe(200);
     }

@@ -52,9 +52,10 @@ function pathArbitrary(operation: DocumentedOperation): fc.Arbitrary<string> {
   const city = fc.oneof({ weight: 4, arbitrary: good }, { weight: 1, arbitrary: inTarget.filter((text) => text !== '') });
   const id = fc.oneof(
     fc.stringMatching(/^[0-9a-f]{12}$/),
+    fc.constantFrom('mayor', 'loopback', 'suspend'),
     inTarget.filter((text) => text !== ''),
   );
-  return fc.tuple(city, id).map(([name, key]) => operation.path.replace('{cityName}', () => name).replace('{id}', () => key));
+  return fc.tuple(city, id).map(([name, key]) => operation.path.replace('{cityName}', () => name).replace(/\{\w+\}/g, () => key));
 }
 
 function parameterArbitrary(parameter: ParameterObject): fc.Arbitrary<string> {

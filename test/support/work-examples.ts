@@ -1,3 +1,4 @@
+import { AGENT_BODIES, agentPath, useAgents } from './config-examples-agents.js';
 import type { Api } from './http.js';
 
 /** One of everything that paths of the work families name. */
@@ -28,7 +29,7 @@ export async function makeWork(client: Api, city: string): Promise<WorkExamples>
 export function workPath(path: string, city: string, examples: WorkExamples): string {
   const kind = /\/(bead|convoy|mail|wait)\//.exec(path)?.[1];
   const id = { bead: examples.bead, convoy: examples.convoy, mail: examples.message, wait: examples.wait }[kind ?? ''] ?? '0123456789ab';
-  const filled = path
+  const filled = agentPath(path)
     .replace('{cityName}', city)
     .replace('{id}', id)
     .replace('{rootID}', examples.bead)
@@ -41,6 +42,7 @@ export function workPath(path: string, city: string, examples: WorkExamples): st
 export function workBodies({ bead, wait }: WorkExamples): Readonly<Record<string, object>> {
   const city = 'v0-city-by-city-name';
   return {
+    ...AGENT_BODIES,
     'create-bead': { title: 'made' },
     'create-convoy': { title: 'made' },
     'create-wait': { session: 'mayor', dep_ids: [bead] },
@@ -61,7 +63,7 @@ export function workBodies({ bead, wait }: WorkExamples): Readonly<Record<string
   };
 }
 
-/** Uses every mutation of the work families once, to good effect; answers what did not succeed. */
+/** Uses every mutation of the families of work and configuration once, to good effect; answers what did not succeed. */
 export async function workEverything(client: Api, city: string): Promise<string[]> {
   const failed: string[] = [];
   const ask = async (method: string, path: string, body?: object): Promise<{ id: string } & Record<string, unknown>> => {
@@ -113,5 +115,6 @@ export async function workEverything(client: Api, city: string): Promise<string[
   for (const step of ['read', 'mark-unread', 'reply', 'archive'])
     await ask('POST', `mail/${message}/${step}`, step === 'reply' ? {} : undefined);
   await ask('DELETE', `mail/${message}`);
+  await useAgents(ask);
   return failed;
 }

@@ -1,0 +1,38 @@
+import { appendFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Api } from './http.js';
+
+const RIG = 'yard';
+const FILES: Readonly<Record<string, string>> = {
+  'city.toml': `\n[[rigs]]\nname = "${RIG}"\n`,
+  'pack.toml': `\n[[agent]]\nname = "hand"\ndir = "${RIG}"\nprompt_template = "agents/mayor/prompt.template.md"\n`,
+};
+
+/** Gives a running city a rig and an agent in it: those come from files only. */
+export async function makeAgents(client: Api, city: string, citiesRoot: string): Promise<void> {
+  for (const [file, text] of Object.entries(FILES)) await appendFile(join(citiesRoot, city, file), text);
+  const reply = await client.post(`/v0/city/${city}/config/reload`);
+  if (reply.status !== 200) throw new Error(`reload: ${reply.status} ${reply.text}`);
+}
+
+/** A path of the family with its parameters filled; others stay as they are. */
+export function agentPath(path: string): string {
+  if (!path.includes('{cityName}/agent/')) return path;
+  const base = path.includes('{dir}') ? 'hand' : 'mayor';
+  return path.replace('{dir}', RIG).replace('{base}', base).replace('{action}', 'suspend');
+}
+
+/** Bodies that fit, by operation, where an empty one does not. */
+export const AGENT_BODIES: Readonly<Record<string, object>> = {
+  'create-agent': { name: 'made', provider: 'loopback' },
+};
+
+/** Uses every mutation of the family once, to good effect. */
+export async function useAgents(ask: (method: string, path: string, body?: object) => Promise<unknown>): Promise<void> {
+  await ask('POST', 'agents', { name: 'made', provider: 'loopback' });
+  for (const agent of ['made', `${RIG}/hand`]) {
+    await ask('POST', `agent/${agent}/suspend`);
+    await ask('PATCH', `agent/${agent}`, { description: 'made' });
+    await ask('DELETE', `agent/${agent}`);
+  }
+}
