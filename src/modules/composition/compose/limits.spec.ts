@@ -1,0 +1,80 @@
+import { describe, expect, it } from '@jest/globals';
+import { LIMITS } from './limits.js';
+import { errorsIn, packOf, START, type Files } from './testing/city.js';
+
+function rigs(count: number, text = ''): string {
+  return Array.from({ length: count }, (_, n) => `[[rigs]]\nname = "r${n}"\n${text}`).join('');
+}
+
+/** A few files that ask for more than any city needs, and what is said about them. */
+const BOMBS: [what: string, says: string, files: Files, packs: Record<string, Files>][] = [
+  ['agents in every rig', 'more than 10000 agents', ...stamped(100, 101)],
+  ['rigs', 'more than 2000 rigs', { 'city.toml': START + rigs(LIMITS.rigs + 1) }, {}],
+  [
+    'implicit agents',
+    'more than 10000 agents',
+    { 'city.toml': START + rigs(200) + Array.from({ length: 60 }, (_, n) => `[providers.p${n}]\ncommand = "x"\n`).join('') },
+    {},
+  ],
+  [
+    'one fragment over and over',
+    'is included already',
+    { 'city.toml': `include = [${'"f.toml",'.repeat(3)}]\n${START}`, 'f.toml': '[[named_session]]\ntemplate = "a"\n' },
+    {},
+  ],
+  [
+    'fragments',
+    'more than 100 fragments',
+    {
+      'city.toml': `include = [${Array.from({ length: 101 }, (_, n) => `"f${n}.toml"`).join()}]\n${START}`,
+      ...Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`f${n}.toml`, ''])),
+    },
+    {},
+  ],
+  ['a large table that many rigs share', 'more values than', ...shared()],
+  ['patches of many agents', 'copy more than', ...patched()],
+  [
+    'formulas in every rig',
+    'more than 20000 formulas',
+    { 'city.toml': START + rigs(201, 'imports = { desk = { source = "desk" } }\n') },
+    {
+      desk: {
+        ...packOf('desk', ''),
+        ...Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`formulas/f${n}.toml`, `formula = "f${n}"\n`])),
+      },
+    },
+  ],
+];
+
+function stamped(agents: number, places: number): [Files, Record<string, Files>] {
+  const names = Array.from({ length: agents }, (_, n) => `a${n}`);
+  return [{ 'city.toml': `${START}[imports.desk]\nsource = "desk"\n${rigs(places)}` }, { desk: packOf('desk', '', names) }];
+}
+
+function env(count: number): string {
+  return `env = { ${Array.from({ length: count }, (_, n) => `V${n} = "1"`).join()} }\n`;
+}
+
+function shared(): [Files, Record<string, Files>] {
+  const agent = { 'agents/a/agent.toml': `scope = "rig"\n${env(5_000)}`, 'agents/a/prompt.md': 'Do it.' };
+  return [{ 'city.toml': `${START}[imports.desk]\nsource = "desk"\n${rigs(300)}` }, { desk: { ...packOf('desk', ''), ...agent } }];
+}
+
+function patched(): [Files, Record<string, Files>] {
+  const [files, packs] = shared();
+  const patches = Array.from({ length: 20 }, () => '[[patches.agent]]\nname = "a"\nenv = { A = "1" }\n').join('');
+  return [{ ...files, 'pack.toml': `[pack]\nname = "harbor"\nschema = 2\n${patches}` }, packs];
+}
+
+describe('files that ask for too much', () => {
+  it.each(BOMBS)('%s', async (_what, says, files, packs) => {
+    const errors = await errorsIn(files, packs);
+    expect(errors.join('\n')).toContain(says);
+    expect(errors.length).toBeLessThanOrEqual(LIMITS.issues);
+  });
+
+  it('are told of only so often', async () => {
+    const sessions = Array.from({ length: LIMITS.issues * 2 }, () => '[[named_session]]\nname = "a b"\ntemplate = "a"\n').join('');
+    expect(await errorsIn({ 'city.toml': START + sessions })).toHaveLength(LIMITS.issues);
+  });
+});
