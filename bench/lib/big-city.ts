@@ -15,7 +15,10 @@ export function bigCity(): [path: string, text: string][] {
   for (let p = 0; p < PACKS; p++) {
     files.push([`packs/p${p}/pack.toml`, `[pack]\nname = "p${p}"\nschema = 2\nversion = "1.${p}.0"\n`]);
     for (let a = 0; a < AGENTS; a++) {
-      files.push([`packs/p${p}/agents/a${a}/agent.toml`, agent(p, a)], [`packs/p${p}/agents/a${a}/prompt.template.md`, `# a${a}\n\n${PROMPT}`]);
+      files.push(
+        [`packs/p${p}/agents/a${a}/agent.toml`, agent(p, a)],
+        [`packs/p${p}/agents/a${a}/prompt.template.md`, `# a${a}\n\n${PROMPT}`],
+      );
     }
     for (let f = 0; f < FORMULAS; f++) files.push([`packs/p${p}/formulas/f${p}-${f}.toml`, formula(`f${p}-${f}`)]);
   }

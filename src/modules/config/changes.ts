@@ -75,8 +75,9 @@ export function keysBetween(before: CityConfig, after: CityConfig): string[] {
 
 /** What a stored patch is for: `[dir/]name`, or the template of a named session without a name. */
 export function patchTarget(patch: Readonly<Record<string, unknown>>): string {
-  const name = String(patch.name ?? patch.template ?? '');
-  return typeof patch.dir === 'string' && patch.dir !== '' ? `${patch.dir}/${name}` : name;
+  const { name = patch.template } = patch;
+  const target = typeof name === 'string' ? name : '';
+  return typeof patch.dir === 'string' && patch.dir !== '' ? `${patch.dir}/${target}` : target;
 }
 
 function patchesOf(config: CityConfig, kind: PatchKind): Record<string, Named> {

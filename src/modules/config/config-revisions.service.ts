@@ -69,7 +69,8 @@ export class ConfigRevisionsService {
       await this.repository.saveState(tx, city.streamId, { revision: state.revision, ...saved });
       // A city that was registered anew has no facts yet.
       if (cause === 'start') await this.#follow(tx, city, composed.config);
-      return { revision: state.revision, changed: false, keys: [], events: [] };
+      const events = state.rejected === null ? [] : [this.#reloaded(city, actor, { revision: state.revision, cause, keys: [], composed })];
+      return { revision: state.revision, changed: false, keys: [], events };
     }
     const revision = state.revision + 1;
     const old = before && (JSON.parse(before.text) as CityConfig);
@@ -90,14 +91,13 @@ export class ConfigRevisionsService {
     await this.repository.saveState(tx, city.streamId, { revision, ...saved });
     await this.#follow(tx, city, composed.config);
     const facts = { stream: city.name, actor, revision };
-    const payload = { revision, cause, changed, changed_total: keys.length, warnings: composed.warnings.length };
     return {
       revision,
       changed: true,
       keys,
       events: [
         ...(old === undefined ? [] : eventsBetween(old, composed.config, facts)),
-        event(ConfigReloaded, { stream: city.name, actor, subject: city.name, payload }),
+        this.#reloaded(city, actor, { revision, cause, keys, composed }),
       ],
     };
   }
@@ -112,6 +112,23 @@ export class ConfigRevisionsService {
     await this.repository.saveState(tx, city.streamId, { revision: state.revision, rejected });
     const payload = { revision: state.revision, errors: shown, errors_total: lines.length };
     return [event(ConfigRejected, { stream: city.name, actor, subject: city.name, payload })];
+  }
+
+  /** Also told without a new revision, when files that could not be used are mended. */
+  #reloaded(
+    city: ConfiguredCity,
+    actor: string,
+    now: { revision: number; cause: ConfigCause; keys: string[]; composed: Composed },
+  ): NewEvent {
+    const { revision, cause, keys, composed } = now;
+    const payload = {
+      revision,
+      cause,
+      changed: keys.slice(0, KEYS_SHOWN),
+      changed_total: keys.length,
+      warnings: composed.warnings.length,
+    };
+    return event(ConfigReloaded, { stream: city.name, actor, subject: city.name, payload });
   }
 
   async #follow(tx: Tx, city: ConfiguredCity, config: CityConfig): Promise<void> {

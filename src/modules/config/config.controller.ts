@@ -1,7 +1,6 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../contract/principal.js';
-import { queryInt } from '../../contract/query.js';
 import { Caller } from '../../platform/http/caller.decorator.js';
 import { JsonText } from '../../platform/http/json-text.js';
 import { Operation } from '../../platform/http/operation.decorator.js';
@@ -22,13 +21,13 @@ import {
   ConfigResponse,
   ConfigRevision,
   ConfigRevisionsQuery,
+  RevisionParam,
   ConfigValidateOutputBody,
   ListBodyConfigRevision,
 } from './config.schemas.js';
 
 const common = { tag: 'config', problems: ['city_not_found'] } as const;
 const HEADERS = ['X-SVC-Index', 'X-SVC-Cache-Age-S', 'ETag'] as const;
-const RevisionParam = queryInt({ min: 1 }).unwrap();
 
 /** What a city is composed of and where it comes from. The entity tag of its answers is the revision. */
 @Controller('v0/city/:cityName/config')

@@ -203,3 +203,6 @@ export const ConfigDiffQuery = z.strictObject({
   to: queryInt({ min: 1 }),
 });
 export type ConfigDiffQuery = z.infer<typeof ConfigDiffQuery>;
+
+/** A revision in a path. */
+export const RevisionParam = queryInt({ min: 1 }).unwrap();

@@ -1,8 +1,8 @@
-import { constants } from 'node:fs';
-import { link, lstat, mkdir, open, readdir, realpath, rename, rm, type FileHandle } from 'node:fs/promises';
+import { lstat, mkdir, open, readlink, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { errnoOf, isBelow } from '../composition/trees/paths.js';
 import { hashOf, type EditPlan } from './edit-plan.js';
+import { hashAt, NO_FILE, place, swap } from './swap.js';
 
 /** The files are not what the edit was made from. Nothing of the edit is left in them. */
 export class EditConflict extends Error {
@@ -16,13 +16,17 @@ export class EditConflict extends Error {
   }
 }
 
+type Write = EditPlan['writes'][number];
+
 const TEMPORARY = '.svc-';
+/** More than a path that exists can go through. */
+const MAX_LINKS = 64;
 /** Where folders wait that an edit takes away; never looked at as configuration. */
 const ASIDE = '.gc/cache/removed';
 
 /**
  * Carries out a plan: every file appears complete or not at all, and only while it still holds what the plan says. What
- * was done before a conflict is taken back. Somebody who writes into the very file that is being replaced wins.
+ * was done before a conflict is taken back. Whoever saves a file at the same moment wins.
  *
  * @throws EditConflict; errors of the disk go through, with everything taken back.
  */
@@ -41,14 +45,26 @@ export async function applyPlan(dir: string, plan: EditPlan, between: () => Prom
 
 /** Takes a plan back, as far as the files still hold what it wrote. Can be repeated. */
 export async function undoPlan(dir: string, plan: EditPlan): Promise<void> {
-  await removeTemporaries(dir, plan);
   for (const removal of [...plan.removals].reverse()) await putBack(dir, plan.id, removal);
-  for (const { path: relative, before, after } of [...plan.writes].reverse()) {
-    const target = await targetOf(dir, relative).catch(() => undefined);
-    if (target === undefined || (await hashIn(target)) !== hashOf(after)) continue;
-    if (before === null) await rm(target, { force: true });
-    else await replace(target, before, `${plan.id}-undo`);
+  for (const write of [...plan.writes].reverse()) await undoWrite(dir, plan.id, write);
+}
+
+async function undoWrite(dir: string, id: string, { path: relative, before, after }: Write): Promise<void> {
+  // Where there is no place inside the city, nothing was written.
+  const target = await targetOf(dir, relative).catch(() => undefined);
+  if (target === undefined) return;
+  const { old, undone } = namesOf(target, id);
+  const ours = hashOf(after);
+  // Whoever died while there was no file has left what was there under one of these names.
+  if (hashAt(target) === NO_FILE && !placed(old, target) && hashAt(undone) !== ours) placed(undone, target);
+  const now = hashAt(target);
+  if (now === ours || (now === NO_FILE && hashAt(undone) === ours)) {
+    const next = before === null ? undefined : hashAt(old) === NO_FILE ? await writeTemporary(target, before, id) : old;
+    if (now === ours) swap(target, next, ours, undone);
+    else if (next !== undefined) place(next, target);
   }
+  await syncDirectory(path.dirname(target));
+  await removeTemporaries(target, id);
 }
 
 /** Gives up what was put aside, once the edit stands. */
@@ -56,31 +72,27 @@ export async function forgetRemoved(dir: string, plan: EditPlan): Promise<void> 
   if (plan.removals.length > 0) await rm(path.join(dir, ASIDE, plan.id), { recursive: true, force: true });
 }
 
-async function writeFile(dir: string, id: string, { path: relative, before, after }: EditPlan['writes'][number]): Promise<void> {
+async function writeFile(dir: string, id: string, { path: relative, before, after }: Write): Promise<void> {
   const target = await targetOf(dir, relative);
   if (before === null) {
     await createNew(target, after, id, relative);
     return;
   }
   const expected = hashOf(before);
+  const { old, undone } = namesOf(target, id);
   const temporary = await writeTemporary(target, after, id);
-  let old: FileHandle | undefined;
   try {
-    old = await open(target, constants.O_RDONLY).catch(() => undefined);
-    const found = old === undefined ? 'no file' : hashOf(await old.readFile());
-    if (found !== expected) throw new EditConflict(relative, expected, found);
-    await (old as FileHandle).stat().then(({ mode }) => chmodOf(temporary, mode));
-    await rename(temporary, target);
+    const found = hashAt(target) === expected ? swap(target, temporary, expected, old) : hashAt(target);
+    if (found !== undefined) throw new EditConflict(relative, expected, found);
     await syncDirectory(path.dirname(target));
-    // Whoever had the old file open may have written into it until now: that edit must not be lost.
-    const late = await readFrom(old as FileHandle);
-    if (hashOf(late) !== expected) {
-      if ((await hashIn(target)) === hashOf(after)) await replace(target, late, `${id}-late`);
-      throw new EditConflict(relative, expected, hashOf(late));
+    // Whoever had the old file open may have written into it until now. They get the very file back: they may not be through.
+    const late = (await targetOf(dir, relative)) === target ? hashAt(old) : 'a link to another file';
+    if (late !== expected) {
+      swap(target, old, hashOf(after), undone);
+      throw new EditConflict(relative, expected, late);
     }
   } finally {
-    await old?.close();
-    await rm(temporary, { force: true });
+    await removeTemporaries(target, id);
   }
 }
 
@@ -88,13 +100,10 @@ async function createNew(target: string, after: string, id: string, relative: st
   await mkdir(path.dirname(target), { recursive: true, mode: 0o755 });
   const temporary = await writeTemporary(target, after, id);
   try {
-    await link(temporary, target);
+    if (!place(temporary, target)) throw new EditConflict(relative, NO_FILE, hashAt(target));
     await syncDirectory(path.dirname(target));
-  } catch (error) {
-    if (errnoOf(error) !== 'EEXIST') throw error;
-    throw new EditConflict(relative, 'no file', (await hashIn(target)) ?? 'something else');
   } finally {
-    await rm(temporary, { force: true });
+    await removeTemporaries(target, id);
   }
 }
 
@@ -117,33 +126,44 @@ async function putBack(dir: string, id: string, relative: string): Promise<void>
   // Somebody made another one meanwhile: theirs counts, and the old one stays where it is for them to find.
   if (await exists(target)) return;
   await rename(aside, target);
+  try {
+    for (let at = path.dirname(aside); at !== path.join(dir, ASIDE); at = path.dirname(at)) await rmdir(at);
+  } catch {
+    // Something else waits there too.
+  }
 }
 
 /** Where a write goes: links inside the city are followed, so that they stay links. */
 async function targetOf(dir: string, relative: string): Promise<string> {
-  const written = path.join(dir, relative);
-  const real = await realpath(written).catch((error: unknown) => {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined;
-    throw error;
-  });
-  if (real !== undefined) {
-    if (!isBelow(dir, real)) throw new EditConflict(relative, 'a file inside the city', 'a link that leads out of it');
-    return real;
+  const real = await resolved(path.join(dir, relative));
+  if (!isBelow(dir, real)) throw new EditConflict(relative, 'a file inside the city', 'a link that leads out of it');
+  return real;
+}
+
+/** A real path, also of what is not there (yet): that of the directories above it, or where a link to it leads. */
+async function resolved(written: string, links = 0): Promise<string> {
+  try {
+    return await realpath(written);
+  } catch (error) {
+    if (!['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '') || links > MAX_LINKS) throw error;
   }
-  let parent = path.dirname(written);
-  while (!(await exists(parent))) parent = path.dirname(parent);
-  const inside = await realpath(parent);
-  if (inside !== dir && !isBelow(dir, inside)) throw new EditConflict(relative, 'a file inside the city', 'a link that leads out of it');
-  return path.join(inside, path.relative(parent, written));
+  const parent = await resolved(path.dirname(written), links + 1);
+  const at = path.join(parent, path.basename(written));
+  const link = await readlink(at).catch(() => undefined);
+  return link === undefined ? at : resolved(path.resolve(parent, link), links + 1);
 }
 
-async function replace(target: string, content: string | Buffer, tag: string): Promise<void> {
-  const temporary = await writeTemporary(target, content, tag);
-  await rename(temporary, target);
+/** What an edit calls the old file while it is replaced, and the new one while it is taken back. */
+function namesOf(target: string, id: string): { old: string; undone: string } {
+  return { old: temporaryOf(target, `${id}.old`), undone: temporaryOf(target, `${id}.undone`) };
 }
 
-async function writeTemporary(target: string, content: string | Buffer, tag: string): Promise<string> {
-  const temporary = path.join(path.dirname(target), `${TEMPORARY}${tag}.${path.basename(target)}`);
+function temporaryOf(target: string, tag: string): string {
+  return path.join(path.dirname(target), `${TEMPORARY}${tag}.${path.basename(target)}`);
+}
+
+async function writeTemporary(target: string, content: string, id: string): Promise<string> {
+  const temporary = temporaryOf(target, `${id}.new`);
   const handle = await open(temporary, 'w', 0o644);
   try {
     await handle.writeFile(content);
@@ -154,33 +174,10 @@ async function writeTemporary(target: string, content: string | Buffer, tag: str
   return temporary;
 }
 
-async function chmodOf(at: string, mode: number): Promise<void> {
-  const handle = await open(at, 'r+');
-  await handle.chmod(mode & 0o7777).finally(() => handle.close());
-}
-
-async function readFrom(handle: FileHandle): Promise<Buffer> {
-  const { size } = await handle.stat();
-  const buffer = Buffer.alloc(size);
-  const { bytesRead } = await handle.read(buffer, 0, size, 0);
-  return buffer.subarray(0, bytesRead);
-}
-
-async function hashIn(at: string): Promise<string | undefined> {
-  const handle = await open(at, 'r').catch(() => undefined);
-  if (handle === undefined) return undefined;
-  try {
-    return (await handle.stat()).isFile() ? hashOf(await handle.readFile()) : undefined;
-  } finally {
-    await handle.close();
-  }
-}
-
-async function removeTemporaries(dir: string, plan: EditPlan): Promise<void> {
-  for (const place of new Set(plan.writes.map((write) => path.dirname(path.join(dir, write.path))))) {
-    const names = await readdir(place).catch(() => []);
-    for (const name of names) if (name.startsWith(`${TEMPORARY}${plan.id}`)) await rm(path.join(place, name), { force: true });
-  }
+/** Never the last name of a file: those are taken away only once there is a file in the target's place, or is to be none. */
+async function removeTemporaries(target: string, id: string): Promise<void> {
+  const { old, undone } = namesOf(target, id);
+  for (const name of [temporaryOf(target, `${id}.new`), old, undone]) await rm(name, { force: true });
 }
 
 async function syncDirectory(at: string): Promise<void> {
@@ -188,6 +185,11 @@ async function syncDirectory(at: string): Promise<void> {
   // Not every file system can; then a crash of the machine may lose the newest name, never a mixture.
   await handle?.sync().catch(() => undefined);
   await handle?.close();
+}
+
+/** As `place`, for what may not be there. */
+function placed(from: string, to: string): boolean {
+  return hashAt(from) !== NO_FILE && place(from, to);
 }
 
 async function exists(at: string): Promise<boolean> {

@@ -1,20 +1,22 @@
 import type { CityConfig } from '../composition/city-config.js';
 import { isSecretPath, MASK, masked } from '../composition/mask.js';
 import { join } from '../composition/tree.js';
-import { comparable, keysBetween } from './changes.js';
+import { PATCH_KINDS } from '../../contract/events/config.events.js';
+import { comparable, keysBetween, patchTarget } from './changes.js';
 import type { ConfigDiffBody, ConfigValue } from './config.schemas.js';
 
 type Origin = readonly [path: string, file: string, key: string];
 
-/** Every value at or below a path with where it was written; lists are also found by their members' names. */
+/** Every value at or below a path with where it was written. Keys name things of lists, as those of differences do. */
 export function valuesAt(config: CityConfig, origins: readonly Origin[], path: string | undefined): ConfigValue[] {
   const leaves = leavesOf(config);
-  const names = aliasesOf(config);
-  const wanted = path === undefined || path === '' ? undefined : (names.get(path) ?? resolve(path, names));
+  const places = placesOf(config);
+  const wanted = path === undefined || path === '' ? undefined : keyOf(path, places);
   const result: ConfigValue[] = [];
   for (const [at, file, key] of origins) {
-    if (wanted !== undefined && !isAtOrBelow(at, wanted)) continue;
-    result.push({ path: at, value: isSecretPath(at) ? MASK : masked(leaves.get(at), lastKey(at)), file, key });
+    const named = nameOf(at, places);
+    if (wanted !== undefined && !isAtOrBelow(named, wanted)) continue;
+    result.push({ path: named, value: isSecretPath(at) ? MASK : masked(leaves.get(at), lastKey(at)), file, key });
   }
   return result;
 }
@@ -25,20 +27,39 @@ function isAtOrBelow(at: string, wanted: string): boolean {
   return next === undefined || next === '.' || next === '[';
 }
 
-/** `agents.core.worker` and `rigs.web` for `agents[3]` and `rigs[0]`: people know names, not places in a list. */
-function aliasesOf(config: CityConfig): Map<string, string> {
-  const names = new Map<string, string>();
-  config.agents.forEach((agent, n) => names.set(`agents.${agent.qualified_name}`, `agents[${n}]`));
-  config.rigs.forEach((rig, n) => names.set(`rigs.${rig.name}`, `rigs[${n}]`));
-  config.named_sessions.forEach((session, n) => names.set(`named_sessions.${session.qualified_name}`, `named_sessions[${n}]`));
-  return names;
+/** `agents."core.worker"` for `agents[3]`: people know names, not places in a list. */
+function placesOf(config: CityConfig): Map<string, string> {
+  const places = new Map<string, string>();
+  const put = <T>(list: string, items: readonly T[], name: (item: T) => string): void =>
+    items.forEach((item, n) => places.set(`${list}[${n}]`, join(list, name(item))));
+  put('agents', config.agents, (agent) => agent.qualified_name);
+  put('rigs', config.rigs, (rig) => rig.name);
+  put('named_sessions', config.named_sessions, (session) => session.qualified_name);
+  for (const kind of PATCH_KINDS) put(`patches.${kind}`, config.patches[kind], patchTarget);
+  return places;
 }
 
-/** The longest name that the path begins with, replaced by its place. */
-function resolve(path: string, names: ReadonlyMap<string, string>): string {
+const PLACE = /^[a-z_.]+\[\d+\]/;
+
+function nameOf(at: string, places: ReadonlyMap<string, string>): string {
+  const place = PLACE.exec(at)?.[0];
+  const name = place === undefined ? undefined : places.get(place);
+  return name === undefined ? at : name + at.slice(place!.length);
+}
+
+/** The key that was meant: in full, by place, or with a name written without quotes, as in `agents.core.worker.provider`. */
+function keyOf(path: string, places: ReadonlyMap<string, string>): string {
+  const named = nameOf(path, places);
+  if (named !== path) return named;
   let best = '';
-  for (const name of names.keys()) if (name.length > best.length && isAtOrBelow(path, name)) best = name;
-  return best === '' ? path : names.get(best)! + path.slice(best.length);
+  let found = path;
+  for (const key of places.values()) {
+    const bare = key.replaceAll('"', '');
+    if (bare.length <= best.length || !isAtOrBelow(path, bare)) continue;
+    best = bare;
+    found = key + path.slice(bare.length);
+  }
+  return found;
 }
 
 function leavesOf(value: unknown, path = '', into = new Map<string, unknown>()): Map<string, unknown> {

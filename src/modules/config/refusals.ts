@@ -20,10 +20,15 @@ export function summaryOf(errors: readonly Issue[]): string {
 
 /** The answer to an edit that leaves files which cannot be used: its own fault, or that of how they were before. */
 export function refusalOf(after: readonly Issue[], before: readonly Issue[]): Error {
-  const known = new Set(before.map(describeIssue));
-  const own = after.filter((issue) => !known.has(describeIssue(issue)));
+  const known = new Set(before.map(sameAs));
+  const own = after.filter((issue) => !known.has(sameAs(issue)));
   if (own.length === 0) {
     return problem('wrong_state', `the city's files cannot be used as they are: ${summaryOf(after)}`, { errors: fieldsOf(after) });
   }
   return problem('validation_failed', `the result could not be used: ${summaryOf(own)}`, { errors: fieldsOf(own) });
+}
+
+/** Equal for an error before and after an edit: lines move. */
+function sameAs({ line: _, ...issue }: Issue): string {
+  return describeIssue(issue);
 }
