@@ -1,6 +1,21 @@
 import { Module } from '@nestjs/common';
+import { EventLogModule } from '../../platform/event-log/event-log.module.js';
+import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.js';
+import { OperationsModule } from '../../platform/operations/operations.module.js';
 import { CitiesModule } from '../cities/cities.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
+import { RosterModule } from '../roster/roster.module.js';
+import { RigAdmissionService } from './rig-admission.service.js';
+import { RigChangesService } from './rig-changes.service.js';
+import { RigCreationService } from './rig-creation.service.js';
+import { RigReadsService } from './rig-reads.service.js';
+import { RigsController } from './rigs.controller.js';
+import { RigsCoreModule } from './rigs-core.module.js';
 
-@Module({ imports: [CitiesModule, ConfigCoreModule] })
+/** Rigs over HTTP. */
+@Module({
+  imports: [CitiesModule, ConfigCoreModule, EventLogModule, IdempotencyModule, OperationsModule, RigsCoreModule, RosterModule],
+  controllers: [RigsController],
+  providers: [RigAdmissionService, RigChangesService, RigCreationService, RigReadsService],
+})
 export class RigsModule {}

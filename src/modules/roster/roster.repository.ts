@@ -90,6 +90,21 @@ export class RosterRepository {
     return true;
   }
 
+  /** As `switchAgent` for a rig; answers what the switch was. */
+  async switchRig(
+    tx: Tx,
+    streamId: number,
+    name: string,
+    suspended: boolean | null,
+  ): Promise<{ readonly before: boolean | null } | undefined> {
+    const { rows } = await sql<{ before: boolean | null }>`
+      update rigs r set suspended = ${suspended}
+      from (select stream_id, name, suspended as before from rigs
+        where stream_id = ${streamId} and name = ${name} and name <> '' and present for update) old
+      where r.stream_id = old.stream_id and r.name = old.name returning old.before`.execute(tx);
+    return rows[0];
+  }
+
   /** What is gone has no switch any more: something else may come under its name. */
   async forgetSwitches(tx: Tx, streamId: number): Promise<void> {
     for (const table of ['agents', 'rigs'] as const)

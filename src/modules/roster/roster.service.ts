@@ -51,6 +51,16 @@ export class RosterService {
     return this.repository.switchAgent(tx, streamId, name, suspended);
   }
 
+  /** As `switchAgent` for a rig; answers how the switch stood before, undefined when the city has no such rig. */
+  switchRig(
+    tx: Tx,
+    streamId: number,
+    name: string,
+    suspended: boolean | null,
+  ): Promise<{ readonly before: boolean | null } | undefined> {
+    return this.repository.switchRig(tx, streamId, name, suspended);
+  }
+
   /** The canonical name of an agent: given in full, bare within `rig`, or bare and unique in the city. Undefined for anything else. */
   address(streamId: number, text: string, rig = '', tx?: Tx): Promise<string | undefined> {
     return this.repository.address(streamId, text, rig, tx);

@@ -108,7 +108,8 @@ function responses(spec: OperationSpec, { mutation, parameters }: DocumentedRout
   if (mutation) for (const status of [400, 403, 413, 415]) refusals.add(status);
   if (parameters.some((p) => p.factory === IF_MATCH_FACTORY)) refusals.add(412);
   const unchanged = parameters.some((p) => p.factory === IF_NONE_MATCH_FACTORY) ? [notModified()] : [];
-  return [...success(spec), ...unchanged, ...[...refusals].map(refusal), refusal('default')];
+  const others = (spec.also ?? []).flatMap(({ status, headers = [] }) => success({ ...spec, status, headers }));
+  return [...success(spec), ...others, ...unchanged, ...[...refusals].map(refusal), refusal('default')];
 }
 
 function notModified(): MethodDecorator & ClassDecorator {

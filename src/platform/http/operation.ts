@@ -21,6 +21,8 @@ export interface OperationSpec {
   readonly description?: string;
   /** The status of success; 200 unless said. */
   readonly status?: number;
+  /** Further statuses of success, with the same body and headers of their own. */
+  readonly also?: readonly { readonly status: number; readonly headers?: readonly ResponseHeader[] }[];
   /** The registered schema of the success body; absent means no body. */
   readonly response?: z.ZodType;
   /** The media type of the success body when it is not JSON. */

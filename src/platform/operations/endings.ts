@@ -50,7 +50,7 @@ export class OperationEndings {
   /** Ends the operation as its handler says. Throws what the handler's `within` throws: then nothing has changed. */
   async conclude(row: ClaimedRow, handler: OperationHandler, outcome: OperationOutcome, held: StillHeld): Promise<boolean> {
     const began = performance.now();
-    const terminal = outcome.ok ? succeeded(row, handler, outcome.payload) : failed(row, outcome.code, outcome.message);
+    const terminal = outcome.ok ? succeeded(row, handler, outcome.payload) : failed(row, handler, outcome.code, outcome.message);
     const ending: Ending = outcome.ok
       ? { state: 'succeeded', result: terminal.payload }
       : { state: 'failed', code: outcome.code, message: outcome.message };
@@ -72,7 +72,7 @@ export class OperationEndings {
     const began = performance.now();
     const { code, message } = failure;
     const ending: Ending = { state: 'failed', code, message };
-    const terminal = failed(row, code, message);
+    const terminal = failed(row, handler, code, message);
     await this.failpoints.hit('operation.before_fail');
     let done: boolean;
     try {
@@ -101,7 +101,7 @@ export class OperationEndings {
       try {
         return await this.transactions.run(
           async (tx) => {
-            await handler?.lock?.(tx, row.target);
+            await handler?.lock?.(tx, row.target, row.stream);
             if (!(await this.repository.finish(tx, row.id, row.fence, ending))) return false;
             const beside = (await within(tx)) ?? [];
             await this.eventLog.append(tx, [...beside, terminal]);
@@ -127,12 +127,12 @@ export class OperationEndings {
 
 function succeeded(row: ClaimedRow, handler: OperationHandler, payload: Record<string, unknown>): NewEvent {
   const facts = { stream: row.stream, actor: ACTOR, subject: row.subject ?? row.target };
-  return event(handler.definition.succeeded, { ...facts, payload: { ...payload, request_id: row.id } });
+  return event(handler.definition.succeeded, { ...facts, payload: { ...payload, request_id: requestIdOf(row, handler) } });
 }
 
 /** A failure is always told: a row that the declared payload does not fit (an unknown kind) goes out as it is. */
-function failed(row: ClaimedRow, code: string, message: string): NewEvent {
-  const payload = { request_id: row.id, operation: row.kind, error_code: code, error_message: message };
+function failed(row: ClaimedRow, handler: OperationHandler | undefined, code: string, message: string): NewEvent {
+  const payload = { request_id: requestIdOf(row, handler), operation: row.kind, error_code: code, error_message: message };
   const checked = RequestFailed.payload.safeParse(payload);
   return {
     type: RequestFailed.type,
@@ -142,4 +142,10 @@ function failed(row: ClaimedRow, code: string, message: string): NewEvent {
     subject: row.subject ?? row.target,
     payload: checked.success ? checked.data : payload,
   };
+}
+
+/** The id that the client knows: its own where it gave one. */
+function requestIdOf(row: ClaimedRow, handler: OperationHandler | undefined): string {
+  const input = handler?.requestId === undefined ? undefined : handler.definition.input.safeParse(row.input);
+  return input?.success === true ? handler!.requestId!(input.data) : row.id;
 }

@@ -75,7 +75,9 @@ export interface OperationHandler<I extends z.ZodType = z.ZodType> {
    * Takes the locks that `within` and `failed` will need. Runs first in the transaction that ends the operation,
    * before the operation's own row is touched: requests lock the target before they accept, so this is the one order.
    */
-  lock?(tx: Tx, target: string): Promise<void>;
+  lock?(tx: Tx, target: string, stream: string): Promise<void>;
+  /** The `request_id` of the terminal event, where the client gave one of its own; the operation's id unless said. */
+  requestId?(input: z.output<I>): string;
   /** What else changes when the operation fails from outside (deadline, attempts used up). Runs in that transaction. */
   failed?(tx: Tx, operation: ClaimedOperation<z.output<I>>, code: string, message: string): Promise<readonly NewEvent[]>;
 }

@@ -1,0 +1,106 @@
+import path from 'node:path';
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../platform/config/config.js';
+import { HeadWaiter } from '../../platform/streams/head-waiter.js';
+import type { CityScope } from '../cities/city-scope.js';
+import type { RigConfig } from '../composition/city-config.js';
+import { ConfigReadsService, type CurrentConfig } from '../config/config-reads.service.js';
+import { RosterService } from '../roster/roster.service.js';
+import { RigGit } from './rig-git.js';
+import { rigPlace } from './rig-place.js';
+import { requireRig } from './rig-rules.js';
+import { toRig } from './rigs.mapper.js';
+import { RigsRepository, type RigActivity } from './rigs.repository.js';
+import type { GitStatus, ListBodyRigResponse, RigResponse, RigsQuery } from './rigs.schemas.js';
+
+/** A read with the head of the city's log that belongs to it. */
+export interface RigRead<T> {
+  readonly body: T;
+  readonly index: number;
+}
+
+/** Repositories looked at in one request at a time, and how long all of them may take. */
+const GIT_AT_ONCE = 4;
+const GIT_MS = 3_000;
+const CACHED = 256;
+
+@Injectable()
+export class RigReadsService {
+  /** By stream: as long as the log has not moved on, no bead has. */
+  readonly #activity = new Map<number, RigActivity>();
+
+  constructor(
+    private readonly config: AppConfig,
+    private readonly reads: ConfigReadsService,
+    private readonly roster: RosterService,
+    private readonly repository: RigsRepository,
+    private readonly git: RigGit,
+    private readonly heads: HeadWaiter,
+  ) {}
+
+  /** The rigs now, or once the city's log has moved beyond `index`, in the order of the files. */
+  async list(city: CityScope, query: RigsQuery, gone: AbortSignal): Promise<RigRead<ListBodyRigResponse>> {
+    let current = await this.reads.current(city);
+    if (await this.heads.readAgain(city.stream, current.index, query, gone)) current = await this.reads.current(city);
+    const items = await this.#describe(city, current, current.config.rigs, query.git);
+    return { body: { items, total: items.length }, index: current.index };
+  }
+
+  /** @throws ProblemError rig_not_found */
+  async get(city: CityScope, name: string, git: boolean): Promise<RigRead<RigResponse>> {
+    const current = await this.reads.current(city);
+    const [item] = await this.#describe(city, current, [requireRig(current.config, name)], git);
+    return { body: item!, index: current.index };
+  }
+
+  async #describe(city: CityScope, current: CurrentConfig, rigs: readonly RigConfig[], git: boolean): Promise<RigResponse[]> {
+    const [known, switches, activity, repositories] = await Promise.all([
+      this.roster.rigs(city.streamId),
+      this.roster.switches(city.streamId),
+      this.#newest(city, current.index),
+      git ? this.#repositories(city, rigs) : undefined,
+    ]);
+    const prefixes = new Map(known.map((rig) => [rig.name, rig.prefix]));
+    return rigs.map((rig) =>
+      toRig(current.config, rig, {
+        prefix: prefixes.get(rig.name),
+        switched: switches.rigs.get(rig.name),
+        lastActivity: activity.newest.get(rig.name),
+        git: repositories === undefined ? undefined : (repositories.get(rig.name) ?? null),
+      }),
+    );
+  }
+
+  /** Counting a hundred thousand beads costs tens of milliseconds: it is done once a position of the log. */
+  async #newest(city: CityScope, index: number): Promise<RigActivity> {
+    const known = this.#activity.get(city.streamId);
+    if (known !== undefined && known.head === index) return known;
+    const found = await this.repository.activity(city.streamId);
+    this.#activity.delete(city.streamId);
+    this.#activity.set(city.streamId, found);
+    if (this.#activity.size > CACHED) this.#activity.delete(this.#activity.keys().next().value!);
+    return found;
+  }
+
+  /** What git says of each rig's directory; nothing for one that it cannot, or not in time. */
+  async #repositories(city: CityScope, rigs: readonly RigConfig[]): Promise<Map<string, GitStatus>> {
+    const found = new Map<string, GitStatus>();
+    const signal = AbortSignal.timeout(GIT_MS);
+    const left = [...rigs];
+    const work = async (): Promise<void> => {
+      for (let rig = left.shift(); rig !== undefined && !signal.aborted; rig = left.shift()) {
+        const status = await this.#statusOf(city, rig, signal).catch(() => undefined);
+        if (status !== undefined) found.set(rig.name, status);
+      }
+    };
+    await Promise.all(Array.from({ length: GIT_AT_ONCE }, work));
+    return found;
+  }
+
+  /** Only where rigs may lie: a file may name any directory. */
+  async #statusOf(city: CityScope, rig: RigConfig, signal: AbortSignal): Promise<GitStatus | undefined> {
+    if (rig.path === undefined) return undefined;
+    const { directory } = await rigPlace(path.resolve(city.path, rig.path), { city: city.path, citiesRoot: this.config.citiesRoot });
+    return this.git.status(directory, signal);
+  }
+}

@@ -1,0 +1,29 @@
+import type { CityConfig, RigConfig } from '../composition/city-config.js';
+import type { GitStatus, RigResponse } from './rigs.schemas.js';
+
+/** What is known of a rig beside its definition. */
+export interface RigFacts {
+  readonly prefix: string | undefined;
+  /** The switch that somebody set; undefined when the files count. */
+  readonly switched: boolean | undefined;
+  readonly lastActivity: Date | undefined;
+  /** Undefined when nobody asked; null when git could not say. */
+  readonly git: GitStatus | null | undefined;
+}
+
+export function toRig(config: CityConfig, rig: RigConfig, { prefix, switched, lastActivity, git }: RigFacts): RigResponse {
+  const { name, suspended_on_start: declared, default_branch: branch } = rig;
+  return {
+    name,
+    path: rig.path ?? '',
+    suspended: switched ?? declared,
+    suspended_declared: declared,
+    suspended_runtime: switched ?? null,
+    agent_count: config.agents.filter((agent) => agent.dir === name).length,
+    running_count: 0,
+    ...(branch === undefined ? {} : { default_branch: branch }),
+    ...(git === undefined ? {} : { git }),
+    ...(lastActivity === undefined ? {} : { last_activity: lastActivity.toISOString() }),
+    ...(prefix === undefined ? {} : { prefix }),
+  };
+}
