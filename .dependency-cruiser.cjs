@@ -23,6 +23,7 @@ const rooms = {
   openapi: [...base, 'http'],
   embedded: ['time', 'logging'],
   outgoing: ['config'],
+  git: ['outgoing'],
 };
 
 const only = (name, from, allowed, comment) => ({

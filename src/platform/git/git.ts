@@ -1,0 +1,96 @@
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { Injectable } from '@nestjs/common';
+import { OutgoingGuard } from '../outgoing/outgoing-guard.js';
+import { gitEnvironment, PORTS, type Remote } from './git-environment.js';
+import { failureOf, GitFailure } from './git-failure.js';
+import { runGit, type GitExit } from './git-process.js';
+import { boundedBy } from './size-limit.js';
+import { checkTree } from './tree-limits.js';
+
+const LIST_MS = 20_000;
+const LIST_MEMORY = 512 * 1024;
+
+export interface Limits {
+  /** Of the files of a checkout, and of what is fetched for it. */
+  readonly bytes: number;
+  readonly files: number;
+}
+
+/**
+ * The `git` program, for repositories that users name: where it calls was looked at before, it asks nobody for
+ * anything, runs no code of the repository, and ends when its time does. Methods throw GitFailure, and OutgoingRefused
+ * for a host that may not be called.
+ */
+@Injectable()
+export class Git {
+  constructor(private readonly guard: OutgoingGuard) {}
+
+  /** Commits by the name of the branch or tag (`refs/tags/v1.0`), `HEAD` among them; annotated tags as what they mark. */
+  async list(remote: Remote, patterns: readonly string[], signal: AbortSignal): Promise<Map<string, string>> {
+    const env = await this.#environment(remote);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]);
+    const args = ['ls-remote', '-q', '--', remote.url, ...patterns];
+    const { stdout } = required(await runGit({ args, cwd: '/', env, signal: limit, memory: LIST_MEMORY }));
+    const refs = new Map<string, string>();
+    for (const line of stdout.toString('utf8').split('\n')) {
+      const [, commit, name, peeled] = /^([0-9a-f]{40,64})\t(\S+?)(\^\{\})?$/.exec(line) ?? [];
+      if (commit !== undefined && name !== undefined && (peeled !== undefined || !refs.has(name))) refs.set(name, commit);
+    }
+    return refs;
+  }
+
+  /**
+   * Puts the files of one commit into `into`, which has to be empty or absent, and nothing of git beside them.
+   *
+   * @param work an empty directory for what git needs meanwhile; the caller removes it.
+   */
+  async checkout(remote: Remote, commit: string, into: string, work: string, limits: Limits, signal: AbortSignal): Promise<void> {
+    const env = await this.#environment(remote);
+    const local = gitEnvironment(undefined);
+    const gitDir = path.join(work, 'git');
+    required(await runGit({ args: ['init', '-q', '--bare', '--', gitDir], cwd: work, env: local, signal }));
+    await boundedBy(limits.bytes, gitDir, signal, async (bounded) => {
+      const base = ['--git-dir', gitDir, 'fetch', '-q', '--no-tags', '--no-recurse-submodules'];
+      const one = await runGit({ args: [...base, '--depth=1', '--', remote.url, commit], cwd: work, env, signal: bounded });
+      if (one.code === 0) return;
+      // Some servers give no single commits, or none without its history.
+      const everything = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'];
+      required(await runGit({ args: [...base, '--', remote.url, ...everything], cwd: work, env, signal: bounded }));
+    });
+    const inside = (...args: string[]): Promise<GitExit> => runGit({ args: ['--git-dir', gitDir, ...args], cwd: work, env: local, signal });
+    const known = await inside('cat-file', '-e', `${commit}^{commit}`);
+    if (known.code !== 0) throw new GitFailure('not_found', 'the repository does not have this commit');
+    checkTree(required(await inside('ls-tree', '-r', '-l', '-z', '--full-tree', commit)).stdout, limits);
+    await mkdir(into, { recursive: true });
+    required(await inside('--work-tree', into, '-c', 'core.bare=false', 'checkout', '-q', '-f', '--detach', commit));
+  }
+
+  /**
+   * Clones a repository with its history into `into`, which has to be empty or absent; `origin` is the remote.
+   * Whatever goes wrong, the caller removes what is there.
+   */
+  async clone(remote: Remote, into: string, limits: Limits, signal: AbortSignal): Promise<void> {
+    const env = await this.#environment(remote);
+    const local = gitEnvironment(undefined);
+    await boundedBy(limits.bytes, into, signal, async (bounded) => {
+      const args = ['clone', '-q', '--template=', '--no-checkout', '--no-recurse-submodules', '--', remote.url, into];
+      required(await runGit({ args, cwd: '/', env, signal: bounded }));
+    });
+    const inside = (...args: string[]): Promise<GitExit> => runGit({ args, cwd: into, env: local, signal });
+    // An empty repository has nothing to check out.
+    if ((await inside('rev-parse', '-q', '--verify', 'HEAD^{commit}')).code !== 0) return;
+    checkTree(required(await inside('ls-tree', '-r', '-l', '-z', '--full-tree', 'HEAD')).stdout, limits);
+    required(await inside('checkout', '-q', '-f', 'HEAD', '--'));
+  }
+
+  async #environment(remote: Remote): Promise<Record<string, string>> {
+    if (remote.transport === 'file') return gitEnvironment(remote);
+    return gitEnvironment(remote, await this.guard.resolve(remote.host, remote.port ?? PORTS[remote.transport]));
+  }
+}
+
+function required(exit: GitExit): GitExit {
+  if (exit.code !== 0) throw failureOf(exit.stderr);
+  return exit;
+}
