@@ -42,6 +42,7 @@ const SCP_LIKE = /^([A-Za-z0-9._-]+)@([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):(.+)$/;
 const PART = /^[A-Za-z0-9._~@%+=,-]+$/;
 /** As git has it, without what a shell or an option parser could take for its own. */
 const REF = /^[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}$/;
+const HOST = /^([a-z0-9_]([a-z0-9._-]*[a-z0-9_.])?|\[[0-9a-f:.]+\])$/;
 const PORTS = { https: 443, http: 80, ssh: 22 } as const;
 const HOSTED = 'github.com';
 
@@ -83,6 +84,7 @@ function fromUrl(given: string): RepositorySource {
   const [address, folder, ref] = split(rest.slice(slash + 1));
   if (scheme === 'file') {
     if (authority !== '') throw new InvalidSource('a file URL has no host');
+    if (rest.includes('%')) throw new InvalidSource('the path of a file URL is written without "%"');
     return repository('file', '', undefined, address, folder, ref);
   }
   const { host, port } = hostOf(scheme, authority);
@@ -105,8 +107,7 @@ function hostOf(scheme: 'https' | 'http' | 'ssh', authority: string): { host: st
   } catch {
     throw new InvalidSource('its host is none');
   }
-  if (parsed.hostname === '' || parsed.hostname.startsWith('-')) throw new InvalidSource('its host is none');
-  if (parsed.search !== '' || parsed.pathname !== '/') throw new InvalidSource('its host is none');
+  if (!HOST.test(parsed.hostname) || parsed.search !== '' || parsed.pathname !== '/') throw new InvalidSource('its host is none');
   const written = /:(\d+)$/.exec(authority.slice(at + 1))?.[1];
   const port = written === undefined ? undefined : Number(written);
   return { host: parsed.hostname.replace(/\.$/, ''), port: port === PORTS[scheme] ? undefined : port };
