@@ -267,7 +267,7 @@ describe('paths and methods', () => {
     '/V0/cities',
     '//v0/cities',
     '/v0/city/alpha/',
-    '/v0/city/alpha/agents',
+    '/v0/city/alpha/agent',
     '/v0/city/alpha/svc/x',
     '/.env',
     '/docs/../../package.json',
