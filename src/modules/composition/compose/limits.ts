@@ -14,7 +14,7 @@ export const LIMITS = {
   /** Characters of all files that are read as tables. */
   characters: 32 * 1024 * 1024,
   /** Members of tables and lists that are copied to put patches and defaults on agents. */
-  copies: 5_000_000,
+  copies: 2_000_000,
   /** Values of the result: a large table that many rigs share counts in each. */
   values: 1_000_000,
   /** Errors that are told, and as many warnings. */
