@@ -15,7 +15,8 @@ export function align(present: readonly TomlTable[], desired: readonly TomlTable
     tail++;
   }
   const places = new Map<string, number[]>();
-  for (let n = head; n < present.length - tail; n++) {
+  // Backwards, so that the first of those with equal identities is the last of its list and can be taken off.
+  for (let n = present.length - tail - 1; n >= head; n--) {
     const id = identity(present[n]!);
     const known = places.get(id);
     if (known === undefined) places.set(id, [n]);
@@ -23,7 +24,9 @@ export function align(present: readonly TomlTable[], desired: readonly TomlTable
   }
   let from = head;
   for (let n = head; n < desired.length - tail; n++) {
-    const found = places.get(identity(desired[n]!))?.find((at) => at >= from);
+    const known = places.get(identity(desired[n]!)) ?? [];
+    let found = known.pop();
+    while (found !== undefined && found < from) found = known.pop();
     if (found === undefined) continue;
     result[n] = found;
     from = found + 1;

@@ -51,10 +51,6 @@ function entryOf({ key, value, range }: AST.TOMLKeyValue, table: Path): Entry {
   return { path: [...table, ...own], own: own.length, range, value: value.range };
 }
 
-export function startsWith(path: Path, start: Path): boolean {
-  return path.length >= start.length && start.every((segment, n) => path[n] === segment);
-}
-
 export function lineStart(text: string, at: number): number {
   return text.lastIndexOf('\n', at - 1) + 1;
 }

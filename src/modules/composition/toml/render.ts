@@ -1,7 +1,7 @@
-import { patch, stringify as stringifyInline } from '@decimalturn/toml-patch';
+import { patch } from '@decimalturn/toml-patch';
 import { parse, stringify } from 'smol-toml';
 import { join } from '../tree.js';
-import { isTable, same } from './equal.js';
+import { same } from './equal.js';
 import type { Path } from './layout.js';
 
 /** A table, or a list of tables, with headers of its own. */
@@ -15,21 +15,28 @@ export function renderPair(keys: Path, value: unknown): string {
 }
 
 export function renderValue(value: unknown): string {
-  const pair = isTable(value) || Array.isArray(value) ? stringifyInline({ v: value }, { inlineTableStart: 0 }) : stringify({ v: value });
-  return pair.slice(pair.indexOf('=') + 1).trim();
+  // Inside a list of lists everything is written on one line, tables too.
+  const [before, after] = ['v = [ [ ', ' ] ]\n'];
+  return stringify({ v: [[value]] }).slice(before.length, -after.length);
 }
+
+/** Characters of a pair whose lines are kept: what the library does takes quadratic time. */
+const PATCHED = 16_384;
 
 /** A pair with another value; comments and lines inside a list stay where that is possible. */
 export function changePair(pair: string, keys: Path, value: unknown): string {
   const desired = nested(keys, value);
-  const lines = pair.replaceAll('\r\n', '\n');
+  return (pair.length > PATCHED ? undefined : patched(pair.replaceAll('\r\n', '\n'), desired)) ?? renderPair(keys, value);
+}
+
+function patched(pair: string, desired: Record<string, unknown>): string | undefined {
   try {
-    const changed = patch(`${lines}\n`, desired).trimEnd();
-    if (same(parse(changed), desired)) return changed;
+    const changed = patch(`${pair}\n`, desired).trimEnd();
+    return same(parse(changed), desired) ? changed : undefined;
   } catch {
-    // The library knows its limits by throwing anything; what it cannot do is written anew.
+    // The library tells in many ways what it cannot do.
+    return undefined;
   }
-  return renderPair(keys, value);
 }
 
 /** The document in which a value stands at a path; numbers are left to headers. */

@@ -1,6 +1,6 @@
 import { align } from './align.js';
 import { isTable, isTables, same, type TomlTable } from './equal.js';
-import { blank, layoutOf, leading, lineEnd, lineStart, startsWith, type Block, type Entry, type Path } from './layout.js';
+import { blank, layoutOf, leading, lineEnd, lineStart, type Block, type Entry, type Path } from './layout.js';
 import { changePair, renderPair, renderSection } from './render.js';
 
 /** Of what is inserted at one place, pairs come before headers, below which they would mean something else. */
@@ -17,11 +17,17 @@ interface Cut {
 /** Changes of a text, collected place by place; what is not touched stays as it is, to the byte. */
 export class Surgery {
   readonly #blocks: readonly Block[];
+  /** Blocks at or below a path, and pairs at or below it that stand in blocks of its surroundings; both in the order of the text. */
+  readonly #blocksBelow: ReadonlyMap<string, Block[]>;
+  readonly #entriesBelow: ReadonlyMap<string, Entry[]>;
   readonly #cuts: Cut[] = [];
 
   /** @throws SyntaxError */
   constructor(private readonly text: string) {
     this.#blocks = layoutOf(text);
+    this.#blocksBelow = byPrefix(this.#blocks.slice(1), () => 0);
+    const entries = this.#blocks.flatMap((block) => block.entries);
+    this.#entriesBelow = byPrefix(entries, ({ path, own }) => path.length - own + 1);
   }
 
   /** The text with everything done to it; undefined when changes got in each other's way. */
@@ -30,18 +36,21 @@ export class Surgery {
     const cuts = this.#cuts
       .map((cut, n) => ({ ...cut, n }))
       .sort((a, b) => a.start - b.start || a.end - b.end || a.rank - b.rank || a.n - b.n);
-    let result = '';
+    // Parts, because asking a long text that was just put together for its end costs as much as the text.
+    const parts: string[] = [];
+    const write = (part: string): void => void (part === '' || parts.push(part));
     let at = 0;
     for (const { start, end, text } of cuts) {
       const within = start < at;
       if (within && start !== end && text !== '') return undefined;
-      if (!within) result += this.text.slice(at, start);
+      if (!within) write(this.text.slice(at, start));
       // What is inserted are whole lines, also behind a last line without an end.
-      if (text.endsWith('\n') && result !== '' && !result.endsWith('\n')) result += eol;
-      result += text.replaceAll('\n', eol);
+      if (text.endsWith('\n') && parts.at(-1)?.endsWith('\n') === false) write(eol);
+      write(text.replaceAll('\n', eol));
       at = Math.max(at, end);
     }
-    return result + this.text.slice(at);
+    write(this.text.slice(at));
+    return parts.join('');
   }
 
   change(path: Path, present: TomlTable, desired: TomlTable): void {
@@ -98,14 +107,13 @@ export class Surgery {
   /** Writes a key that a table does not have. */
   add(path: Path, key: string, value: unknown): void {
     const at = [...path, key];
-    const header =
-      path.length === 0 ? this.#blocks[0] : this.#blocks.find((block) => block.path.length === path.length && startsWith(block.path, path));
+    const below = this.#below(path);
+    const header = path.length === 0 ? this.#blocks[0] : below.find((block) => block.path.length === path.length);
     const dotted = header === undefined ? this.#entries(path).at(-1) : undefined;
     if (dotted !== undefined) {
       const table = dotted.path.length - dotted.own;
       return this.#cut(...this.#after(dotted), `${renderPair(at.slice(table), value)}\n`);
     }
-    const below = this.#below(path);
     if (isTable(value) || isTables(value)) return this.#section(path.length === 0 ? this.text.length : below.at(-1)!.end, at, value);
     if (header === undefined) return this.#section(below[0]!.lead, path, { [key]: value });
     const last = header.entries.at(-1);
@@ -117,7 +125,7 @@ export class Surgery {
   }
 
   #section(place: number, path: Path, value: unknown): void {
-    const before = this.text.slice(0, place);
+    const before = this.text.slice(Math.max(0, place - 200), place);
     const gap = before === '' || /\n[ \t\r]*\n$/.test(before) ? '' : '\n';
     const after = place < this.text.length && !/^[ \t]*\r?\n/.test(this.text.slice(place)) ? '\n' : '';
     this.#cut(place, place, `${gap}${renderSection(path, value).trimEnd()}\n${after}`, SECTION);
@@ -128,19 +136,28 @@ export class Surgery {
     return [end, end];
   }
 
-  /** Blocks at or below a path. */
-  #below(path: Path): Block[] {
-    return this.#blocks.slice(1).filter((block) => startsWith(block.path, path));
+  #below(path: Path): readonly Block[] {
+    return this.#blocksBelow.get(JSON.stringify(path)) ?? [];
   }
 
-  /** Pairs at or below a path that stand in blocks of their surroundings. */
-  #entries(path: Path): Entry[] {
-    return this.#blocks
-      .filter((block) => block.path.length < path.length && startsWith(path, block.path))
-      .flatMap((block) => block.entries.filter((entry) => startsWith(entry.path, path)));
+  #entries(path: Path): readonly Entry[] {
+    return this.#entriesBelow.get(JSON.stringify(path)) ?? [];
   }
 
   #cut(start: number, end: number, text: string, rank = PAIR): void {
     this.#cuts.push({ start, end, text, rank });
   }
+}
+
+/** Items under every beginning of their paths, from a length on. */
+function byPrefix<T extends { readonly path: Path }>(items: readonly T[], shortest: (item: T) => number): Map<string, T[]> {
+  const found = new Map<string, T[]>();
+  for (const item of items)
+    for (let length = shortest(item); length <= item.path.length; length++) {
+      const key = JSON.stringify(item.path.slice(0, length));
+      const known = found.get(key);
+      if (known === undefined) found.set(key, [item]);
+      else known.push(item);
+    }
+  return found;
 }
