@@ -1,4 +1,4 @@
-import { lstat, opendir, realpath, stat } from 'node:fs/promises';
+import { lstat, opendir, readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { processCache, type FileCache, type KnownFile } from './file-cache.js';
 import { checkKind, checkSize, readContent, type Content } from './file-content.js';
@@ -10,7 +10,11 @@ const MAX_TEXT_BYTES = 1024 * 1024;
 const MAX_DIGEST_BYTES = 256 * 1024 * 1024;
 const MAX_DIGEST_FILES = 20_000;
 const MAX_ENTRIES = 2_000;
-const CONCURRENCY = 8;
+const CONCURRENCY = 16;
+/** Digesting keeps the text of files up to this size: most of them are read next. */
+const SMALL_BYTES = 64 * 1024;
+/** A directory that takes more room than this is read in pieces, so that its entries can be counted on the way. */
+const SMALL_DIRECTORY_BYTES = 256 * 1024;
 
 /** Runtime state, never configuration. */
 const NOT_CONTENT = new Set(['.git', '.gc', '.beads']);
@@ -26,6 +30,8 @@ const OF_THE_FILES = new Map([
  */
 export class DiskTree implements FileTree {
   #real: Promise<string> | undefined;
+  /** What this tree has seen of a file stays: one composing sees one state of it. */
+  readonly #seen = new Map<string, KnownFile>();
 
   readonly #within: string | undefined;
   readonly #cache: FileCache;
@@ -47,10 +53,13 @@ export class DiskTree implements FileTree {
 
   async read(wanted: string): Promise<string | undefined> {
     return this.#guarded(wanted, async (name) => {
+      const seen = this.#seen.get(name)?.text;
+      if (seen !== undefined) return seen;
       const at = await this.#locate(name);
       if (at === undefined) return undefined;
-      const { text } = await this.#known(at, name, MAX_TEXT_BYTES, true);
-      return text;
+      const known = await this.#known(at, name, MAX_TEXT_BYTES, true);
+      this.#seen.set(name, known);
+      return known.text;
     });
   }
 
@@ -65,7 +74,7 @@ export class DiskTree implements FileTree {
   }
 
   async digests(wanted: string): Promise<readonly (readonly [path: string, sha256: string])[]> {
-    const walk: Walk = { found: [], bytes: 0 };
+    const walk: Walk = { found: [], bytes: 0, files: 0 };
     await this.#guarded(wanted, async (name) => {
       const at = await this.#locate(name);
       if (at !== undefined) await this.#walk(at, name, [], walk);
@@ -79,25 +88,22 @@ export class DiskTree implements FileTree {
     if (above.includes(at)) throw new TreeFailure(name, 'it is a link to a directory above it');
     const entries = (await this.#entries(at, name)).filter((entry) => !NOT_CONTENT.has(entry.name));
     const files: [real: string, name: string][] = [];
+    const folders: [real: string, name: string][] = [];
     for (const entry of entries) {
       const inner = name === '' ? entry.name : `${name}/${entry.name}`;
       const real = entry.isLink ? await this.#locate(inner) : path.join(at, entry.name);
       if (real === undefined) continue;
-      if (entry.isLink ? (await lstat(real)).isDirectory() : entry.kind === 'directory') {
-        await this.#walk(real, inner, [...above, at], walk);
-      } else {
-        files.push([real, inner]);
-      }
+      const folder = entry.isLink ? (await lstat(real)).isDirectory() : entry.kind === 'directory';
+      (folder ? folders : files).push([real, inner]);
     }
-    if (walk.found.length + files.length > MAX_DIGEST_FILES) throw new TreeFailure(name, `there are more than ${MAX_DIGEST_FILES} files`);
-    const rest = files.values();
-    const hash = async (): Promise<void> => {
-      for (const [real, inner] of rest) {
-        const known = await orAbsent(this.#known(real, inner, MAX_DIGEST_BYTES, false, walk));
-        if (known !== undefined) walk.found.push([inner, known.sha256]);
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(CONCURRENCY, files.length) }, hash));
+    if ((walk.files += files.length) > MAX_DIGEST_FILES) throw new TreeFailure(name, `there are more than ${MAX_DIGEST_FILES} files`);
+    await atOnce(files, async ([real, inner]) => {
+      const known = await orAbsent(this.#known(real, inner, MAX_DIGEST_BYTES, false, walk));
+      if (known === undefined) return;
+      if (known.text !== undefined) this.#seen.set(inner, known);
+      walk.found.push([inner, known.sha256]);
+    });
+    await atOnce(folders, ([real, inner]) => this.#walk(real, inner, [...above, at], walk));
   }
 
   /** A file's content, from memory when its stamp is one that was read before. */
@@ -112,9 +118,10 @@ export class DiskTree implements FileTree {
       this.#noteFile(at, { found, sha256: cached.sha256, bytes: undefined }, name);
       return cached;
     }
-    const content = await readContent(at, name, maxBytes, text);
+    const content = await readContent(at, name, maxBytes, text || Number(found.size) <= SMALL_BYTES);
     this.#noteFile(at, content, name);
-    const known = { stamp: stampOf(content.found), sha256: content.sha256, ...(text ? { text: decoded(content.bytes!, name) } : {}) };
+    const read = text ? decoded(content.bytes!, name) : content.bytes && decodedOrNot(content.bytes);
+    const known = { stamp: stampOf(content.found), sha256: content.sha256, ...(read === undefined ? {} : { text: read }) };
     if (isSettled(content.found)) this.#cache.set(at, known);
     return known;
   }
@@ -126,8 +133,8 @@ export class DiskTree implements FileTree {
   /** Everything in a directory, sorted by name, links as such. */
   async #entries(at: string, name: string): Promise<DiskEntry[]> {
     const found = await lstat(at, { bigint: true });
-    const entries = await readEntries(at, name);
-    this.ledger.noteEntry(at, found, async () => sameEntries(entries, await readEntries(at, name)));
+    const entries = await readEntries(at, name, Number(found.size));
+    this.ledger.noteEntry(at, found, async () => sameEntries(entries, await readEntries(at, name, Number(found.size))));
     return entries;
   }
 
@@ -185,16 +192,28 @@ interface DiskEntry extends TreeEntry {
 interface Walk {
   readonly found: [path: string, sha256: string][];
   bytes: number;
+  files: number;
 }
 
-async function readEntries(at: string, name: string): Promise<DiskEntry[]> {
+async function readEntries(at: string, name: string, bytes: number): Promise<DiskEntry[]> {
   const entries: DiskEntry[] = [];
-  for await (const entry of await opendir(at, { bufferSize: 256 })) {
+  const found = bytes > SMALL_DIRECTORY_BYTES ? await opendir(at, { bufferSize: 256 }) : await readdir(at, { withFileTypes: true });
+  for await (const entry of found) {
     if (entries.length === MAX_ENTRIES) throw new TreeFailure(name, `it holds more than ${MAX_ENTRIES} entries`);
     // Devices and pipes count as files: reading them is what is refused.
     entries.push({ name: entry.name, kind: entry.isDirectory() ? 'directory' : 'file', isLink: entry.isSymbolicLink() });
   }
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Works on several at once; the first failure counts, after all others have ended. */
+async function atOnce<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values();
+  const line = async (): Promise<void> => {
+    for (const item of rest) await work(item);
+  };
+  const lines = await Promise.allSettled(Array.from({ length: Math.min(CONCURRENCY, items.length) }, line));
+  for (const each of lines) if (each.status === 'rejected') throw each.reason;
 }
 
 function sameEntries(a: readonly DiskEntry[], b: readonly DiskEntry[]): boolean {
@@ -203,11 +222,21 @@ function sameEntries(a: readonly DiskEntry[], b: readonly DiskEntry[]): boolean 
   );
 }
 
+/** Every character of the file, a byte order mark too: an edit is made from exactly what is there. */
 function decoded(bytes: Buffer, name: string): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     throw new TreeFailure(name, 'it is not UTF-8 text');
+  }
+}
+
+/** Files that are no text have only a digest. */
+function decodedOrNot(bytes: Buffer): string | undefined {
+  try {
+    return decoded(bytes, '');
+  } catch {
+    return undefined;
   }
 }
 
