@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmod,
   lstat,
@@ -15,8 +17,10 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parse } from 'smol-toml';
+import type { EditOrder } from '../../../test/support/config-edit.js';
 import { ConfigProcess, registerCity, setsVariable } from '../../../test/support/config-process.js';
 import { adminAt, cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { HoldingGate } from '../../../test/support/gate.js';
@@ -24,8 +28,10 @@ import { eventually } from '../../../test/support/sse.js';
 import { ProblemError } from '../../contract/problems.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { describeIssue } from '../composition/issue.js';
+import { undoPlan } from './edit-files.js';
 import { hashOf } from './edit-plan.js';
 
+const PROJECT = fileURLToPath(new URL('../../../', import.meta.url));
 const CITY_TOML = `# How this city runs.
 [workspace] # ours
 start_command = "agent"   # by hand
@@ -328,6 +334,134 @@ describe('an editor on disk', () => {
   );
 });
 
-void HoldingGate;
-void rename;
-void expire;
+describe('a process that is killed', () => {
+  /** Makes an edit in a process of its own, which dies at the failpoint. */
+  async function killedAt(failpoint: string, order: Partial<EditOrder> = {}): Promise<void> {
+    const full: EditOrder = { databaseUrl: database.url, citiesRoot: root, city, variable: 'CHILD', ...order };
+    const child = spawn(process.execPath, ['--import', `${PROJECT}scripts/typescript.mjs`, `${PROJECT}test/support/config-edit.ts`], {
+      env: { PATH: process.env.PATH, SVC_TEST_EDIT: JSON.stringify(full), SVC_TEST_FAILPOINTS: `${failpoint}=kill` },
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
+    const [, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+    expect(signal).toBe('SIGKILL');
+  }
+
+  const extra = { creates: 'notes/new.txt', removes: 'agents/old' };
+  beforeEach(async () => {
+    await write('agents/old/agent.toml', 'description = "old"\n');
+    await write('agents/old/prompt.md', 'Work.\n');
+    await a.reloads.reload(city, 'reload', 'test');
+  });
+  async function expectBefore(): Promise<void> {
+    expect(await read()).toBe(CITY_TOML);
+    expect(await read('agents/old/agent.toml')).toBe('description = "old"\n');
+    await expect(stat(at('notes/new.txt'))).rejects.toThrow('ENOENT');
+  }
+
+  // Guard: the plan in the row, stored before the first file is touched.
+  it.each(['config.before_write', 'config.between_files', 'config.after_write'])(
+    'at %s leaves nothing once another process has come across it',
+    async (failpoint) => {
+      await killedAt(failpoint, extra);
+      expect(await sql('select plan is null as none from config_edits')).toEqual([{ none: false }]);
+      if (failpoint !== 'config.before_write') expect(await read()).not.toBe(CITY_TOML);
+      // What is half done does not become a revision.
+      const reload = b.reloads.reload(city, 'files', 'test').then(
+        () => 'reloaded',
+        (error: unknown) => refusal(error).problem,
+      );
+      await expire();
+      if (failpoint === 'config.between_files') expect(await a.setVariable(city, 'NEXT')).toMatchObject({ status: 200 });
+      else {
+        expect(await b.edits.recover()).toBe(true);
+        await expectBefore();
+        expect(await variables()).toEqual([]);
+      }
+      expect(['reloaded', 'unavailable']).toContain(await reload);
+      expect(await variables()).toEqual(failpoint === 'config.between_files' ? ['NEXT'] : []);
+      expect(await read()).not.toContain('CHILD');
+      expect(await sql(`select 1 from config_revisions where config like '%CHILD%'`)).toEqual([]);
+      await expectTidy();
+    },
+    60_000,
+  );
+
+  it('after the commit leaves everything', async () => {
+    await killedAt('config.after_commit', extra);
+    expect(await b.edits.recover()).toBe(false);
+    expect(variablesOf(await read())).toEqual(['CHILD']);
+    expect(await variables()).toEqual(['CHILD']);
+    expect(await read('notes/new.txt')).toBe('# new\n');
+    await expect(stat(at('agents/old'))).rejects.toThrow('ENOENT');
+  }, 60_000);
+});
+
+describe('an edit that hangs', () => {
+  // Guard: the row is only ended by the one that holds it, and files without a commit are taken back.
+  it.each(['config.before_write', 'config.after_write'])('at %s and wakes when others have gone on changes nothing', async (place) => {
+    const gate = new HoldingGate();
+    a.failpoints.arm(place, gate.action(1));
+    const slow = a.setVariable(city, 'SLOW').then(() => undefined, refusal);
+    await eventually(() => gate.held === 1);
+    await expire();
+    expect(await b.edits.recover(city.streamId)).toBe(true);
+    gate.release();
+    expect(await slow).toMatchObject({ problem: 'unavailable' });
+    expect(await read()).toBe(CITY_TOML);
+    await b.setVariable(city, 'NEXT');
+    expect(await variables()).toEqual(['NEXT']);
+    await expectTidy();
+  });
+
+  // Guard: a reload is believed only when nobody has edited since it began.
+  it('is not seen half done by a reload', async () => {
+    const gate = new HoldingGate();
+    a.failpoints.arm('config.after_write', gate.action(1));
+    const slow = a.setVariable(city, 'SLOW');
+    await eventually(() => gate.held === 1);
+    const reload = b.reloads.reload(city, 'files', 'test');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect((await b.reads.current(city)).revision).toBe(1);
+    gate.release();
+    await slow;
+    expect(await reload).toMatchObject({ revision: 2, changed: false });
+    expect(await sql(`select cause from config_revisions order by revision`)).toEqual([{ cause: 'start' }, { cause: 'api' }]);
+  });
+
+  it('makes another one wait, not fail', async () => {
+    const gate = new HoldingGate();
+    a.failpoints.arm('config.before_write', gate.action(1));
+    const first = a.setVariable(city, 'ONE');
+    await eventually(() => gate.held === 1);
+    const second = b.setVariable(city, 'TWO');
+    gate.release();
+    await Promise.all([first, second]);
+    expect(await variables()).toEqual(['ONE', 'TWO']);
+  });
+});
+
+describe('taking back', () => {
+  it.each([
+    ['the file was moved aside and nothing put in its place', { old: CITY_TOML }, CITY_TOML],
+    ['the new file was in place', { target: 'new', old: CITY_TOML }, CITY_TOML],
+    ['it died itself while there was no file', { undone: 'new' }, CITY_TOML],
+    ['somebody saved meanwhile', { target: 'theirs', old: CITY_TOML }, 'theirs'],
+    ['somebody took the file away', {}, undefined],
+  ])('mends what is left when %s', async (_name, left: { target?: string; old?: string; undone?: string }, result) => {
+    await rm(at('city.toml'));
+    await write('desk/real.toml', 'x');
+    await rm(at('desk/real.toml'));
+    await symlink('desk/real.toml', at('city.toml'));
+    if (left.target !== undefined) await write('desk/real.toml', left.target);
+    if (left.old !== undefined) await write('desk/.svc-e1.old.real.toml', left.old);
+    if (left.undone !== undefined) await write('desk/.svc-e1.undone.real.toml', left.undone);
+    await write('desk/.svc-e1.new.real.toml', 'new');
+    const plan = { id: 'e1', writes: [{ path: 'city.toml', before: CITY_TOML, after: 'new' }], removals: [] };
+    for (let n = 0; n < 2; n++) {
+      await undoPlan(path.join(root, 'alpha'), plan);
+      expect(await read('desk/real.toml').catch(() => undefined)).toBe(result);
+      expect(await readlink(at('city.toml'))).toBe('desk/real.toml');
+      await expectTidy();
+    }
+  });
+});

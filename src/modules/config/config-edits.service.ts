@@ -174,7 +174,7 @@ export class ConfigEditsService {
       async (tx) => {
         if (key !== undefined) await this.idempotency.guard(tx, key, id);
         const state = await this.revisions.lock(tx, city);
-        if (!(await this.repository.end(tx, city.streamId, id))) throw tooSlow();
+        if (!(await this.repository.end(tx, city.streamId, id))) throw new HoldLost();
         if (!(await this.reads.isRunning(city, tx))) throw problem('city_not_found', `city not found or not running: ${city.name}`);
         const committed = await this.revisions.commit(tx, city, state, composed, { cause: 'api', actor: caller.actor, edit: id });
         const others = (await within?.(tx, committed.revision)) ?? [];
@@ -196,7 +196,8 @@ export class ConfigEditsService {
         if (stored !== undefined) return { body: stored.body as T, status: stored.status };
         throw problem('unavailable', 'the change was made, but its answer was lost', { cause: error });
       }
-      if (held && plan !== undefined) await undoPlan(city.path, plan);
+      // Whoever took the hold away has taken back what there was then; what was written since is still there.
+      if (plan !== undefined && (held || error instanceof HoldLost)) await undoPlan(city.path, plan);
       await this.transactions.run(async (tx) => {
         await this.repository.end(tx, city.streamId, id);
         if (plan !== undefined) await this.repository.raiseAttempt(tx, city.streamId);
@@ -205,7 +206,7 @@ export class ConfigEditsService {
     } catch (failure) {
       this.log.warn({ err: failure, city: city.name, edit: id }, 'a failed edit could not be taken back; whoever comes next will');
     }
-    throw error;
+    throw error instanceof HoldLost ? tooSlow() : error;
   }
 
   /** Takes back one edit whose process vanished. True when there was one. */
@@ -221,6 +222,9 @@ export class ConfigEditsService {
     return true;
   }
 }
+
+/** Somebody else has ended the edit: it is certain that nothing of it was committed. */
+class HoldLost extends Error {}
 
 function requireExpected(expected: Expected, revision: number): void {
   if (expected === undefined || expected === '*' || expected === revision) return;

@@ -1,0 +1,104 @@
+import { sql } from 'kysely';
+import { ANYBODY } from '../../src/contract/principal.js';
+import type { CityScope } from '../../src/modules/cities/city-scope.js';
+import { CityComposer } from '../../src/modules/config/city-composer.js';
+import { ConfigEditsRepository } from '../../src/modules/config/config-edits.repository.js';
+import { ConfigEditsService, type EditAnswer, type EditRequest } from '../../src/modules/config/config-edits.service.js';
+import { ConfigReadsService } from '../../src/modules/config/config-reads.service.js';
+import { ConfigReloadsService } from '../../src/modules/config/config-reloads.service.js';
+import { ConfigRevisionsService } from '../../src/modules/config/config-revisions.service.js';
+import { ConfigRepository } from '../../src/modules/config/config.repository.js';
+import type { Document } from '../../src/modules/config/draft.js';
+import { RosterRepository } from '../../src/modules/roster/roster.repository.js';
+import { RosterService } from '../../src/modules/roster/roster.service.js';
+import { AppConfig, loadConfig, type Config } from '../../src/platform/config/config.js';
+import { createDb, createPool, type Db } from '../../src/platform/database/database.js';
+import { Transactions } from '../../src/platform/database/transactions.js';
+import { EventLog } from '../../src/platform/event-log/event-log.js';
+import { MovedStreams } from '../../src/platform/event-log/moved.js';
+import { Failpoints } from '../../src/platform/failpoints/failpoints.js';
+import { Idempotency } from '../../src/platform/idempotency/idempotency.js';
+import { IdempotencyRepository } from '../../src/platform/idempotency/idempotency.repository.js';
+import { AppLogger, createLogger } from '../../src/platform/logging/logger.js';
+
+/** One process's worth of the configuration room, with a pool of its own. */
+export class ConfigProcess {
+  readonly db: Db;
+  readonly edits: ConfigEditsService;
+  readonly reads: ConfigReadsService;
+  readonly reloads: ConfigReloadsService;
+
+  constructor(
+    databaseUrl: string,
+    citiesRoot: string,
+    readonly failpoints = new Failpoints(),
+  ) {
+    const processId = `config-${Math.random().toString(36).slice(2)}`;
+    const env = { SVC_DATABASE_URL: databaseUrl, SVC_CITIES_ROOT: citiesRoot };
+    const config = new AppConfig({ ...(loadConfig(env, citiesRoot) as Config), processId });
+    const db = createDb(createPool(databaseUrl, { applicationName: processId }));
+    const transactions = new Transactions(db, failpoints);
+    const eventLog = new EventLog(new MovedStreams());
+    const composer = new CityComposer(config);
+    const repository = new ConfigRepository(db);
+    const revisions = new ConfigRevisionsService(repository, new RosterService(new RosterRepository(db)));
+    const idempotency = new Idempotency(new IdempotencyRepository());
+    const log = new AppLogger(createLogger(process.env.SVC_LOG_LEVEL ?? 'silent', { process: processId }));
+    this.db = db;
+    this.reads = new ConfigReadsService(config, repository, composer);
+    this.reloads = new ConfigReloadsService(composer, revisions, eventLog, transactions);
+    this.edits = new ConfigEditsService(
+      config,
+      new ConfigEditsRepository(db),
+      composer,
+      revisions,
+      this.reads,
+      idempotency,
+      eventLog,
+      transactions,
+      db,
+      failpoints,
+      log,
+    );
+  }
+
+  /** Edits `city.toml` (or another file) and answers the body `{ done: file }`. */
+  change(
+    city: CityScope,
+    change: (document: Document) => void,
+    request: Partial<EditRequest> & { file?: string } = {},
+  ): Promise<EditAnswer<{ done: string }>> {
+    const { file = 'city.toml', ...rest } = request;
+    return this.edits.run({ city, caller: ANYBODY, ...rest }, async (draft) => {
+      await draft.edit(file, change);
+      return { body: { done: file } };
+    });
+  }
+
+  /** Sets one entry of the workspace's environment. */
+  setVariable(city: CityScope, name: string, request: Partial<EditRequest> = {}): Promise<EditAnswer<{ done: string }>> {
+    return this.change(city, setsVariable(name), request);
+  }
+
+  async close(): Promise<void> {
+    await this.db.destroy();
+  }
+}
+
+export function setsVariable(name: string, value = 'set'): (document: Document) => void {
+  return (document) => {
+    const workspace = (document.workspace ??= {}) as { env?: Record<string, string> };
+    workspace.env = { ...workspace.env, [name]: value };
+  };
+}
+
+/** A running city in the registry. */
+export async function registerCity(db: Db, name: string, path: string): Promise<CityScope> {
+  const { rows } = await sql<{ id: number; stream_id: number }>`
+    with s as (insert into event_streams (name) values (${name}) returning id)
+    insert into cities (name, dir, stream_id, running, phase) select ${name}, ${path}, id, true, 'running' from s returning id, stream_id`.execute(
+    db,
+  );
+  const { id, stream_id: streamId } = rows[0]!;
+  return { id, name, path, stream: name, streamId };
+}
