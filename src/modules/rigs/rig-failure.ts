@@ -1,7 +1,7 @@
 import { ProblemError } from '../../contract/problems.js';
+import { GitFailure } from '../../platform/git/git-failure.js';
 import { OutgoingRefused } from '../../platform/outgoing/outgoing-guard.js';
 import { PlaceTaken } from './rig-cloning.js';
-import { GitFailed } from './rig-git.js';
 
 export type RigFailureCode = 'blocked_host' | 'already_exists' | 'clone_failed' | 'invalid_request' | 'provision_failed';
 
@@ -21,7 +21,7 @@ export function failureOf(error: unknown): RigFailure | undefined {
   if (error instanceof RigFailure) return error;
   if (error instanceof OutgoingRefused)
     return new RigFailure(error.reason === 'forbidden' ? 'blocked_host' : 'clone_failed', error.message);
-  if (error instanceof GitFailed) return new RigFailure('clone_failed', error.message);
+  if (error instanceof GitFailure) return new RigFailure('clone_failed', error.message);
   if (error instanceof PlaceTaken) return new RigFailure('already_exists', error.message);
   if (!(error instanceof ProblemError) || error.kind.status >= 500) return undefined;
   // A conflict with somebody's editor is over the next time; one with a rig of that name is not.

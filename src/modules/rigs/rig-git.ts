@@ -2,13 +2,15 @@ import { lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/config.js';
-import { OutgoingGuard, OutgoingRefused } from '../../platform/outgoing/outgoing-guard.js';
+import { gitEnvironment, PORTS } from '../../platform/git/git-environment.js';
+import { failureOf } from '../../platform/git/git-failure.js';
+import { runGit } from '../../platform/git/git-process.js';
+import { Git, type Limits } from '../../platform/git/git.js';
+import { checkTree } from '../../platform/git/tree-limits.js';
+import { OutgoingRefused } from '../../platform/outgoing/outgoing-guard.js';
 import { parseSource, type RepositorySource } from '../composition/packs/sources.js';
-import { git, GitFailed } from './git-process.js';
 import { CLONE_MS } from './rigs.operations.js';
 import type { GitStatus } from './rigs.schemas.js';
-
-export { GitFailed };
 
 export interface Clone {
   readonly url: string;
@@ -19,106 +21,101 @@ export interface Clone {
   readonly signal: AbortSignal;
 }
 
+type Settings = readonly (readonly [key: string, value: string])[];
+
 const LOOK_MS = 3_000;
-const PORTS = { https: 443, http: 80 } as const;
-/** A connection that moves less than this many bytes a second, for so many seconds, is given up. */
-const SLOW = ['1', '60'] as const;
+/** Far beyond what agents work on, and less than fills a disk unnoticed. */
+const LIMITS: Limits = { bytes: 4 * 1024 ** 3, files: 150_000 };
 
 /** What rigs need of git. */
 @Injectable()
 export class RigGit {
-  /** How long a clone may take. */
-  protected readonly cloneMs: number = CLONE_MS;
-
   constructor(
-    private readonly guard: OutgoingGuard,
+    private readonly git: Git,
     private readonly config: AppConfig,
   ) {}
 
   /**
-   * Makes a whole clone. Only the addresses that the guard has answered are called, and no other host.
+   * Makes a whole clone, within `limitMs` milliseconds. Whatever goes wrong, the caller removes what is there.
    *
-   * @throws OutgoingRefused, GitFailed
+   * @throws OutgoingRefused, GitFailure
    */
-  async clone({ url, branch, into, signal }: Clone): Promise<void> {
+  async clone({ url, branch, into, signal }: Clone, limitMs = CLONE_MS): Promise<void> {
     const source = parseSource(url);
     if (source.kind !== 'repository' || !(source.transport === 'https' || source.transport === 'http'))
       throw new OutgoingRefused('forbidden', 'only https repositories are cloned');
-    const port = source.port ?? PORTS[source.transport];
-    if (source.transport === 'http' && !this.#isNamed(source, port))
+    if (source.transport === 'http' && !this.#isNamed(source))
       throw new OutgoingRefused('forbidden', `${source.host} may be called with https only`);
-    const addresses = await this.guard.resolve(source.host, port);
-    await git({
-      args: [
-        'clone',
-        '--quiet',
-        '--template=',
-        '--no-recurse-submodules',
-        ...(branch === undefined ? [] : ['--branch', branch]),
-        '--',
-        source.url,
-        into,
-      ],
-      cwd: path.dirname(into),
-      settings: [
-        ['protocol.allow', 'never'],
-        [`protocol.${source.transport}.allow`, 'always'],
-        ['http.followRedirects', 'false'],
-        ['http.curloptResolve', `${source.host}:${port}:${addresses.map(bracketed).join(',')}`],
-        ['http.lowSpeedLimit', SLOW[0]],
-        ['http.lowSpeedTime', SLOW[1]],
-      ],
-      signal,
-      limitMs: this.cloneMs,
-    });
+    const within = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
+    await this.git.clone(source, into, LIMITS, within);
+    if (branch !== undefined) await this.#switch(into, branch, within);
   }
 
   /** The default branch of a repository; undefined when there is none at `directory`. */
   async branchOf(directory: string): Promise<string | undefined> {
     if (!(await isRepository(directory))) return undefined;
+    const signal = AbortSignal.timeout(LOOK_MS);
     const ask = async (name: string): Promise<string | undefined> => {
-      const text = await this.#look(directory, ['symbolic-ref', '--quiet', '--short', name]).catch(() => '');
+      const text = await look(directory, ['symbolic-ref', '--quiet', '--short', name], signal).catch(() => '');
       const found = text.trim().replace(/^origin\//, '');
       return found === '' ? undefined : found;
     };
     return (await ask('refs/remotes/origin/HEAD')) ?? (await ask('HEAD'));
   }
 
-  /** The state of the repository at `directory` itself; undefined when there is none. @throws GitFailed */
+  /** The state of the repository at `directory` itself; undefined when there is none. @throws GitFailure */
   async status(directory: string, signal: AbortSignal): Promise<GitStatus | undefined> {
     if (!(await isRepository(directory))) return undefined;
     const args = ['status', '--porcelain=v2', '--branch', '--untracked-files=normal', '--ignore-submodules=all', '-z'];
-    return statusIn(await this.#look(directory, args, signal, await this.#withoutFilters(directory, signal)));
+    return statusIn(await look(directory, args, signal, await withoutFilters(directory, signal)));
   }
 
-  /** Filters are programs that a repository's own settings name: nothing that lies in a rig is run. */
-  async #withoutFilters(directory: string, signal: AbortSignal): Promise<(readonly [string, string])[]> {
-    const names = await this.#look(directory, ['config', '--null', '--name-only', '--get-regexp', '^filter\\.'], signal).catch(() => '');
-    const drivers = new Set(names.split('\0').flatMap((name) => /^(filter\..+)\.[^.]+$/s.exec(name)?.[1] ?? []));
-    return [...drivers].flatMap((driver) => [
-      [`${driver}.clean`, ''] as const,
-      [`${driver}.process`, ''] as const,
-      [`${driver}.required`, 'false'] as const,
-    ]);
-  }
-
-  #look(
-    cwd: string,
-    args: readonly string[],
-    signal?: AbortSignal,
-    settings: readonly (readonly [string, string])[] = [],
-  ): Promise<string> {
-    return git({ args: [`--git-dir=${path.join(cwd, '.git')}`, `--work-tree=${cwd}`, ...args], cwd, settings, signal, limitMs: LOOK_MS });
+  async #switch(directory: string, branch: string, signal: AbortSignal): Promise<void> {
+    const remote = `refs/remotes/origin/${branch}`;
+    checkTree(Buffer.from(await look(directory, ['ls-tree', '-r', '-l', '-z', '--full-tree', remote], signal)), LIMITS);
+    await look(directory, ['checkout', '-q', '-f', '-B', branch, '--track', `origin/${branch}`], signal);
   }
 
   /** True for a server of the own network that the configuration names. */
-  #isNamed({ host }: RepositorySource, port: number): boolean {
+  #isNamed({ host, port = PORTS.http }: RepositorySource): boolean {
     return this.config.allowedTargets.some((target) => target.host === host && (target.port ?? port) === port);
   }
 }
 
-function bracketed(address: string): string {
-  return address.includes(':') ? `[${address}]` : address;
+/** Filters are programs that a repository's own settings name: nothing that lies in a rig is run. */
+async function withoutFilters(directory: string, signal: AbortSignal): Promise<Settings> {
+  const names = await look(directory, ['config', '--null', '--name-only', '--get-regexp', '^filter\\.'], signal, [], [1]);
+  const drivers = new Set(names.split('\0').flatMap((name) => /^(filter\..+)\.[^.]+$/s.exec(name)?.[1] ?? []));
+  return [...drivers].flatMap((driver) => [
+    [`${driver}.clean`, ''] as const,
+    [`${driver}.process`, ''] as const,
+    [`${driver}.required`, 'false'] as const,
+  ]);
+}
+
+/** Runs git in the repository at `cwd` itself, never in one above it; `settings` count before its own. @throws GitFailure */
+async function look(
+  cwd: string,
+  args: readonly string[],
+  signal: AbortSignal,
+  settings: Settings = [],
+  fine: readonly number[] = [],
+): Promise<string> {
+  const here = [`--git-dir=${path.join(cwd, '.git')}`, `--work-tree=${cwd}`];
+  const { code, stdout, stderr } = await runGit({ args: [...here, ...args], cwd, env: withSettings(settings), signal });
+  if (code !== 0 && !fine.includes(code)) throw failureOf(stderr);
+  return stdout.toString('utf8');
+}
+
+function withSettings(settings: Settings): Record<string, string> {
+  const env = gitEnvironment(undefined);
+  const before = Number(env.GIT_CONFIG_COUNT);
+  env.GIT_CONFIG_COUNT = String(before + settings.length);
+  settings.forEach(([key, value], n) => {
+    env[`GIT_CONFIG_KEY_${before + n}`] = key;
+    env[`GIT_CONFIG_VALUE_${before + n}`] = value;
+  });
+  return env;
 }
 
 /** A directory above it does not count. */

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { OutgoingModule } from '../../platform/outgoing/outgoing.module.js';
+import { GitModule } from '../../platform/git/git.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
 import { RosterModule } from '../roster/roster.module.js';
 import { RigEditsService } from './rig-edits.service.js';
@@ -9,7 +9,7 @@ import { RigsRepository } from './rigs.repository.js';
 
 /** What requests and workers share. */
 @Module({
-  imports: [ConfigCoreModule, OutgoingModule, RosterModule],
+  imports: [ConfigCoreModule, GitModule, RosterModule],
   providers: [RigEditsService, RigGit, RigProvisionsRepository, RigsRepository],
   exports: [RigEditsService, RigGit, RigProvisionsRepository, RigsRepository],
 })
