@@ -73,7 +73,8 @@ export class Draft {
   async has(path: string): Promise<boolean> {
     if ((await this.text(path).catch(() => undefined)) !== undefined) return true;
     const at = path.lastIndexOf('/');
-    const entries = await this.tree.list(at < 0 ? '' : path.slice(0, at));
+    const folder = at < 0 ? '' : path.slice(0, at);
+    const entries = await guarded(folder, this.tree.list(folder));
     return entries.some((entry) => entry.name === path.slice(at + 1));
   }
 
@@ -90,12 +91,17 @@ export class Draft {
     return { id, writes, removals: [...this.#removed] };
   }
 
-  async #read(file: string): Promise<string | undefined> {
-    try {
-      return await this.tree.read(file);
-    } catch (error) {
-      if (!(error instanceof TreeFailure)) throw error;
-      throw problem('wrong_state', `${file} cannot be used: ${error.message}`, { cause: error });
-    }
+  #read(file: string): Promise<string | undefined> {
+    return guarded(file, this.tree.read(file));
+  }
+}
+
+/** @throws ProblemError wrong_state for files that may not be read as they are */
+async function guarded<T>(path: string, reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (!(error instanceof TreeFailure)) throw error;
+    throw problem('wrong_state', `${path} cannot be used: ${error.message}`, { cause: error });
   }
 }
