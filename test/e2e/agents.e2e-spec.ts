@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
@@ -260,7 +260,20 @@ describe('creating agents', () => {
     expect((await b.get(path('agent/loopback'))).body).not.toHaveProperty('description');
   });
 
-  it('writes nothing outside the city', async () => {
+  it('does not follow a folder of agents out of the city', async () => {
+    const outside = join(stack.citiesRoot, 'elsewhere');
+    await rename(file('agents'), outside);
+    await symlink(outside, file('agents'));
+    const before = await readdir(outside);
+    const reply = await a.post(path('agents'), { ...body, name: 'lured' });
+    expect(reply).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    expect(await readdir(outside)).toEqual(before);
+    await rm(file('agents'));
+    await rename(outside, file('agents'));
+    await eventually(async () => (await b.get(path('config'))).body.rejected === undefined);
+  });
+
+  it('writes nothing through a link for an agent', async () => {
     const outside = join(stack.citiesRoot, 'outside');
     await mkdir(outside);
     await symlink(outside, file('agents/lured'));
@@ -304,6 +317,16 @@ describe('changing agents', () => {
     for (const line of before.split('\n').filter((each) => each.includes('#'))) expect(after).toContain(line);
     expect(names(await b.get(path('agents?pool=web/polecat')))).toEqual(['web/polecat-1', 'web/polecat-2']);
     for (const rig of ['docs', 'web']) expect((await a.get(path(`agent/${rig}/lookout`))).body).toMatchObject({ description: 'Watches' });
+  });
+
+  it('lists a pool without end as far as lists go', async () => {
+    await a.post(path('agents'), { name: 'crowd', provider: 'loopback' });
+    expect((await a.patch(path('agent/crowd'), { max_active_sessions: 1_000_000 })).status).toBe(200);
+    const { body } = await b.get(path('agents?pool=crowd'));
+    expect(body).toMatchObject({ total: 10_000, partial: true, partial_errors: ['there are more; the first 10000 are listed'] });
+    expect((await b.get(path('agent/crowd-1000000'))).status).toBe(200);
+    expect((await b.get(path('agent/crowd-1000001'))).status).toBe(404);
+    expect((await a.delete(path('agent/crowd'))).status).toBe(200);
   });
 
   const nothing = { status: 400, detail: 'invalid: no fields to update' };
@@ -447,6 +470,17 @@ describe('suspending agents', () => {
     await b.post(path('agent/web/polecat/reset'));
     expect(await look('web/polecat-2')).toEqual([true, true, null, 'suspended', false]);
     expect(await events('agent.suspended', 'web/polecat')).toHaveLength(1);
+  });
+
+  it('of a rig is told too', async () => {
+    const before = await text('city.toml');
+    await writeFile(file('city.toml'), before.replace('name = "docs"\n', 'name = "docs"\nsuspended_on_start = true\n'));
+    expect((await a.post(path('config/reload'))).status).toBe(200);
+    const asleep = { suspended: false, available: false, unavailable_reason: 'rig docs is suspended' };
+    expect((await b.get(path('agent/docs/core.worker-1'))).body).toMatchObject(asleep);
+    expect((await b.get(path('agent/web/core.worker-1'))).body).toMatchObject({ available: true });
+    await writeFile(file('city.toml'), before);
+    expect((await a.post(path('config/reload'))).status).toBe(200);
   });
 
   it('is forgotten with the agent', async () => {
