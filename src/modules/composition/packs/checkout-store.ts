@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readlink, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Git } from '../../../platform/git/git.js';
 import { DiskTree } from '../trees/disk-tree.js';
@@ -50,6 +50,7 @@ export class CheckoutStore {
       const git = path.join(work, 'fetch');
       await mkdir(git);
       await this.git.checkout(await this.#remote(source, root), commit, tree, git, LIMITS, limit);
+      await checkLinks(tree);
       const manifest: Manifest = { url: source.url, commit, digest: await contentDigest(new DiskTree(tree)) };
       await writeFile(manifestOfCheckout(fresh), JSON.stringify(manifest));
       await putInPlace(fresh, directory, work, () => faultOf(directory, source.url, commit));
@@ -73,6 +74,17 @@ export async function fileRepository(source: RepositorySource, citiesRoot: strin
   const real = await realpath(source.url.slice('file://'.length)).catch(() => undefined);
   if (real !== undefined && isBelow(await realpath(citiesRoot), real)) return real;
   throw new PackFailure('invalid_source', `${source.id}: a repository on disk has to lie inside the cities root`, { source });
+}
+
+/** A link that leads nowhere now may lead somewhere once the checkout is in its place. @throws TreeFailure */
+async function checkLinks(tree: string): Promise<void> {
+  for (const entry of await readdir(tree, { recursive: true, withFileTypes: true })) {
+    if (!entry.isSymbolicLink()) continue;
+    const written = await readlink(path.join(entry.parentPath, entry.name));
+    const target = path.resolve(entry.parentPath, written);
+    if (path.isAbsolute(written) || (target !== tree && !isBelow(tree, target)))
+      throw new TreeFailure(path.relative(tree, path.join(entry.parentPath, entry.name)), 'it leads outside');
+  }
 }
 
 /** The rename decides: whoever comes second finds the same files and drops its own. */

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { RepositorySource } from './sources.js';
+import { bareAddress, type RepositorySource } from './sources.js';
 
 /** Where a pack lies, and what the relative sources in it may name. */
 export interface Home {
@@ -46,7 +46,7 @@ export function builtinHome(boundary: string): Home {
 
 /** Packs of a repository are named by it, by the commit and by their folder. @param tree the real path of the checkout. */
 export function repositoryHome(source: RepositorySource, tree: string, pin: { readonly version?: string; readonly commit: string }): Home {
-  const repository = `${source.url.replace(/\.git$/, '')}@${pin.commit.slice(0, 12)}`;
+  const repository = `${bareAddress(source.url)}@${pin.commit.slice(0, 12)}`;
   return {
     kind: 'repository',
     directory: tree,

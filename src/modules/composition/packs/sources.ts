@@ -145,7 +145,8 @@ function repository(
   const clean = parts(address, 'the path of the repository').join('/');
   if (clean === '') throw new InvalidSource('the URL names no repository');
   const inside = parts(folder, 'the folder in the repository').join('/');
-  const bare = clean.replace(/\.git$/, '');
+  if (inside.split('/').some((part) => part.toLowerCase() === '.git')) throw new InvalidSource("the folder lies in git's own directory");
+  const bare = bareAddress(clean);
   if (host === HOSTED && bare.split('/').length !== 2) throw new InvalidSource('a repository there is named owner/repository');
   const authority = `${host}${port === undefined ? '' : `:${port}`}`;
   const prefix = transport === 'ssh' ? `ssh://git@${authority}/` : `${transport}://${authority}/`;
@@ -161,11 +162,15 @@ function repository(
   };
 }
 
+/** Without the `.git` that hosts take or leave. */
+export function bareAddress(address: string): string {
+  return address.replace(/(?<=[^/])\.git$/, '');
+}
+
 function parts(path: string, what: string): string[] {
   const found = path.split('/').filter((part) => part !== '' && part !== '.');
   for (const part of found) {
     if (part === '..' || /%2f|%2e|%5c|%00/i.test(part)) throw new InvalidSource(`${what} leads upwards`);
-    if (part.toLowerCase() === '.git') throw new InvalidSource(`${what} lies in git's own directory`);
     if (part.startsWith('-') || !PART.test(part)) throw new InvalidSource(`${what} has characters that it cannot have`);
   }
   return found;
