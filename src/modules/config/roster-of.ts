@@ -5,8 +5,8 @@ import { prefixOf } from '../composition/prefix.js';
 /** The rigs and addresses that a composed configuration names. */
 export function rosterOf(config: CityConfig): Roster {
   const { workspace } = config;
-  const own = { name: '', prefix: workspace.declared_prefix?.toLowerCase(), derivedPrefix: usable(workspace.prefix) };
-  const rigs = config.rigs.map((rig) => ({ name: rig.name, prefix: rig.prefix, derivedPrefix: usable(prefixOf(rig.name)) }));
+  const own = { name: '', prefix: workspace.declared_prefix?.toLowerCase(), derivedPrefix: workspace.prefix };
+  const rigs = config.rigs.map((rig) => ({ name: rig.name, prefix: rig.prefix, derivedPrefix: prefixOf(rig.name) }));
   const agents: RosterAgent[] = config.agents.map((agent) => ({
     name: agent.qualified_name,
     base: agent.name,
@@ -21,14 +21,4 @@ export function rosterOf(config: CityConfig): Roster {
     agents.push({ name: session.qualified_name, base: session.name, rig: session.dir, kind: 'named_session' });
   }
   return { rigs: [own, ...rigs], agents };
-}
-
-/** An id prefix begins with a letter and holds letters and digits only. */
-function usable(text: string): string {
-  const letters = text
-    .toLowerCase()
-    .replace(/[^a-z0-9]/g, '')
-    .replace(/^[0-9]+/, '')
-    .slice(0, 12);
-  return letters === '' ? 'b' : letters;
 }

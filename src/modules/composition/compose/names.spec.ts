@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { derivePrefix, PREFIX, qualified, sorted } from './names.js';
+import { prefixOf } from '../prefix.js';
+import { PREFIX, qualified, sorted } from './names.js';
 
 describe('names', () => {
   it.each([
@@ -16,7 +17,7 @@ describe('names', () => {
     ['ÄÖ-Ü', 'b'],
     ['a-b-c-d-e-f-g-h-i-j-k-l-m-n', 'abcdefghijkl'],
   ])('the prefix of %s is %s', (name, prefix) => {
-    expect(derivePrefix(name)).toBe(prefix);
+    expect(prefixOf(name)).toBe(prefix);
     expect(prefix).toMatch(PREFIX);
   });
 

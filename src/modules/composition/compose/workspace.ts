@@ -1,5 +1,6 @@
 import { Leaf, Table, type Node } from '../tree.js';
-import { derivePrefix, PREFIX, RESERVED_PREFIXES } from './names.js';
+import { prefixOf } from '../prefix.js';
+import { PREFIX, RESERVED_PREFIXES } from './names.js';
 import { derived, fallback, NO_KEYS, sameOrDerived } from './nodes.js';
 import type { Rig } from './rigs.js';
 import type { Run } from './run.js';
@@ -10,7 +11,7 @@ export function workspaceOf(run: Run, city: Table, site: Table | undefined, sche
   const [declaredName, declaredPrefix] = [written.get('name'), written.get('prefix')];
   if (schema >= 2) for (const node of [declaredName, declaredPrefix]) if (node !== undefined) belongsToSite(run, node);
   const name = site?.get('workspace_name') ?? declaredName ?? derived(run.input.cityName);
-  const prefix = site?.get('workspace_prefix') ?? declaredPrefix ?? derived(derivePrefix(String((name as Leaf).value)));
+  const prefix = site?.get('workspace_prefix') ?? declaredPrefix ?? derived(prefixOf(String((name as Leaf).value)));
   return written.with(
     ['name', name],
     ['prefix', lowered(prefix)],

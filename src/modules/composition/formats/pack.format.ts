@@ -3,11 +3,13 @@ import { agent, agentPatch } from './agent-keys.js';
 import { agentDefaults, imports, namedSession, namedSessionPatch, packService, pricing, webhook } from './city-keys.js';
 import type { Format } from './format.js';
 import { provider, upstream } from './provider-keys.js';
-import { count, filled, forbidden, listOf, loose, name, named, oneOf, table, text, texts } from './values.js';
+import { count, filled, forbidden, listOf, loose, named, oneOf, table, text, texts } from './values.js';
 
+const PACK_NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]*$/;
 const pack = table(
   { version: text, description: text, requires_gc: text, requires: listOf(table({ scope: oneOf('city', 'rig') }, { agent: filled })) },
-  { name, schema: z.int().min(1).max(2) },
+  // The pack of a city is called like the city, and their names may have dots.
+  { name: z.string().max(128).regex(PACK_NAME, `must match ${PACK_NAME.source}`), schema: z.int().min(1).max(2) },
 );
 
 const runtimeName = z.string().regex(/^[^:/\s]+$/, 'must not contain a colon, a slash or blanks');
