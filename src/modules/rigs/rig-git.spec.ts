@@ -1,0 +1,104 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startGitServer, type GitServer } from '../../../test/support/git-server.js';
+import { AppConfig, loadConfig, type Config } from '../../platform/config/config.js';
+import { Git } from '../../platform/git/git.js';
+import { OutgoingGuard } from '../../platform/outgoing/outgoing-guard.js';
+import { failureOf } from './rig-failure.js';
+import { RigGit } from './rig-git.js';
+
+let server: GitServer;
+let base: string;
+let rigs: RigGit;
+const forever = new AbortController().signal;
+
+beforeAll(async () => {
+  server = await startGitServer();
+  base = await mkdtemp(path.join(tmpdir(), 'svc-rig-git-'));
+  await server.repository('one', { a: 'a' }, 'trunk');
+  rigs = gitFor(`127.0.0.1:${server.port}`);
+});
+afterAll(async () => {
+  await server.close();
+  await rm(base, { recursive: true, force: true });
+});
+
+function gitFor(allowed: string): RigGit {
+  const config = new AppConfig(loadConfig({ SVC_ALLOWED_TARGETS: allowed }, '/') as Config);
+  return new RigGit(new Git(new OutgoingGuard(config)), config);
+}
+
+const codeOf = async (work: Promise<unknown>): Promise<string | undefined> => {
+  const error = await work.then(
+    () => new Error('it went well'),
+    (thrown: unknown) => thrown,
+  );
+  return failureOf(error)?.code;
+};
+
+describe('git for rigs', () => {
+  it('clones, and knows the default branch', async () => {
+    const into = path.join(base, 'one');
+    await rigs.clone({ url: server.url('one'), branch: undefined, into, signal: forever });
+    expect(await rigs.branchOf(into)).toBe('trunk');
+    expect(await rigs.status(into, forever)).toEqual({ branch: 'trunk', clean: true, changed_files: 0, ahead: 0, behind: 0 });
+  });
+
+  it('tells commits that others do not have, renames, and a head without a branch', async () => {
+    const into = path.join(base, 'one');
+    const git = (...args: string[]): void =>
+      void execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.org', ...args], { cwd: into });
+    await writeFile(path.join(into, 'b'), 'b');
+    git('add', 'b');
+    git('commit', '-q', '-m', 'two');
+    git('mv', 'a', 'c');
+    expect(await rigs.status(into, forever)).toEqual({ branch: 'trunk', clean: false, changed_files: 1, ahead: 1, behind: 0 });
+    git('checkout', '-q', '--detach');
+    expect(await rigs.status(into, forever)).toMatchObject({ branch: 'HEAD' });
+  });
+
+  it('runs nothing that a repository names, whatever the name of its filter', async () => {
+    const into = path.join(base, 'evil');
+    await mkdir(into);
+    const git = (...args: string[]): void => void execFileSync('git', args, { cwd: into });
+    git('init', '-q');
+    await writeFile(path.join(into, '.gitattributes'), '* filter=a=b.c\n');
+    await writeFile(path.join(into, 'x'), '1');
+    git('add', 'x');
+    await writeFile(path.join(into, 'x'), '2');
+    for (const key of ['clean', 'process']) git('config', `filter.a=b.c.${key}`, `touch ${path.join(base, 'ran')}`);
+    git('config', 'filter.a=b.c.required', 'true');
+    git('config', 'core.fsmonitor', `touch ${path.join(base, 'ran')}`);
+    // The settings do run it otherwise, or this would prove nothing.
+    expect(await rigs.status(into, forever)).toMatchObject({ clean: false });
+    expect(() => execFileSync('ls', [path.join(base, 'ran')], { stdio: 'ignore' })).toThrow();
+    try {
+      execFileSync('git', ['status'], { cwd: into, stdio: 'ignore' });
+    } catch {
+      // The filter that is required has failed.
+    }
+    execFileSync('ls', [path.join(base, 'ran')], { stdio: 'ignore' });
+  });
+
+  it('says nothing of a directory that is no repository, also inside of one', async () => {
+    const inner = path.join(base, 'one/inner');
+    await mkdir(inner);
+    expect([await rigs.branchOf(inner), await rigs.status(inner, forever)]).toEqual([undefined, undefined]);
+  });
+
+  it('gives a server up that hangs', async () => {
+    const hanging = rigs.clone({ url: server.url('hang'), branch: undefined, into: path.join(base, 'hang'), signal: forever }, 500);
+    expect(await codeOf(hanging)).toBe('clone_failed');
+  });
+
+  it('calls nobody whom it may not', async () => {
+    const strict = gitFor('127.0.0.1:1');
+    const asked = server.asked.length;
+    for (const url of [server.url('one'), 'https://127.0.0.1:1234/x', 'https://[::1]/x', 'http://93.184.215.14/x', 'ssh://git@127.0.0.1/x'])
+      expect(await codeOf(strict.clone({ url, branch: undefined, into: path.join(base, 'never'), signal: forever }))).toBe('blocked_host');
+    expect(server.asked).toHaveLength(asked);
+  });
+});

@@ -1,0 +1,151 @@
+import { readFile, readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startStack, type Stack } from '../support/app.js';
+import { adminAt } from '../support/database.js';
+import { startGitServer, type GitServer } from '../support/git-server.js';
+import { api, type Api } from '../support/http.js';
+import { Ledger } from '../support/ledger.js';
+import { eventually } from '../support/sse.js';
+import { spawnSupervisor } from '../support/supervisor-process.js';
+
+const city = '/v0/city/alpha';
+let git: GitServer;
+let stack: Stack;
+let a: Api;
+let ledger: Ledger;
+
+beforeAll(async () => {
+  git = await startGitServer();
+  await git.repository('shop', { 'README.md': 'shop\n' });
+  stack = await startStack({ apis: 1, workers: 1, config: { allowedTargets: [{ host: '127.0.0.1', port: git.port }] } });
+  a = api(stack.urls[0]!);
+  ledger = await Ledger.open(stack);
+  await ledger.succeeded(await a.post('/v0/city', { dir: 'alpha', provider: 'loopback' }), 'request.result.city.create');
+  await stack.apps[1]!.stop();
+}, 60_000);
+afterAll(async () => {
+  await ledger?.stream.close();
+  await stack?.stop();
+  await git?.close();
+}, 60_000);
+
+const inCity = (...parts: string[]): string => path.join(stack.citiesRoot, 'alpha', ...parts);
+const sql = <R extends object>(text: string, values: unknown[] = []): Promise<R[]> =>
+  adminAt<R & Record<string, unknown>>(stack.databaseUrl, text, values);
+
+/** What a dead worker held is free now, as it is some seconds after its end. */
+const expire = async (): Promise<void> => {
+  await sql("update operations set lease_until = clock_timestamp() where state = 'running'");
+  await sql("update config_edits set expires_at = clock_timestamp() - interval '1 second'");
+};
+
+/** A worker process that ends by SIGKILL when it comes to `failpoint`. */
+const workerKilledAt = async (failpoint: string): Promise<void> => {
+  const { databaseUrl, config } = stack;
+  const worker = spawnSupervisor({
+    SVC_ROLE: 'worker',
+    SVC_DATABASE_URL: databaseUrl,
+    SVC_DATA_DIR: config.dataDir,
+    SVC_PROVIDER_CHECK: 'off',
+    SVC_ALLOWED_TARGETS: `127.0.0.1:${git.port}`,
+    SVC_TEST_FAILPOINTS: `${failpoint}=kill`,
+    ...(config.redisUrl === undefined ? {} : { SVC_REDIS_URL: config.redisUrl }),
+  });
+  const { signal } = await worker.exited;
+  expect({ signal, output: worker.output() }).toMatchObject({ signal: 'SIGKILL' });
+};
+
+const terminals = (id: string): Promise<{ type: string }[]> =>
+  sql("select type from events where payload ->> 'request_id' = $1 and type like 'request.%'", [id]);
+
+describe('clones whose worker is killed', () => {
+  const PLACES = [
+    'rig.before_clone',
+    'rig.after_clone',
+    'rig.after_place',
+    'config.after_write',
+    'config.after_commit',
+    'rig.after_edit',
+    'operation.before_finish',
+    'operation.after_finish',
+  ];
+
+  it.each(PLACES)(
+    'end once and well with another one: %s',
+    async (failpoint) => {
+      const name = failpoint.replace(/[._]/g, '-');
+      const reply = await a.post(`${city}/rigs`, { name, git_url: git.url('shop'), request_id: `request-${name}` });
+      expect(reply.status).toBe(202);
+      await workerKilledAt(failpoint);
+      await expire();
+      const worker = await stack.add('worker', { allowedTargets: [{ host: '127.0.0.1', port: git.port }] });
+      expect(await ledger.ended(reply)).toMatchObject({
+        type: 'request.result.rig.create',
+        payload: { rig: name, default_branch: 'main' },
+      });
+      await worker.stop();
+      expect(await terminals(`request-${name}`)).toHaveLength(1);
+      expect((await sql("select from events where type = 'rig.created' and subject = $1", [name])).length).toBe(1);
+      expect(await readFile(inCity('rigs', name, 'README.md'), 'utf8')).toBe('shop\n');
+      expect(await readdir(inCity('rigs', name, '.git'))).not.toContain('svc-provision');
+      expect(await readdir(inCity('.gc/cache/rigs'))).toEqual([]);
+      expect((await a.get(`${city}/rig/${name}`)).status).toBe(200);
+      expect((await a.get(`${city}/config/diff`)).body.differences).toEqual([]);
+    },
+    90_000,
+  );
+
+  it('are taken back by whoever comes next when no attempt gets through', async () => {
+    const reply = await a.post(`${city}/rigs`, {
+      name: 'hopeless',
+      path: 'new/hopeless',
+      git_url: git.url('shop'),
+      request_id: 'request-hopeless',
+    });
+    expect(reply.status).toBe(202);
+    await workerKilledAt('rig.after_place');
+    expect(await readdir(inCity('new/hopeless'))).toContain('README.md');
+    await sql("update operations set attempts = 99 where target = 'rig/hopeless'");
+    await expire();
+    const worker = await stack.add('worker', { allowedTargets: [{ host: '127.0.0.1', port: git.port }] });
+    expect(await ledger.ended(reply)).toMatchObject({ type: 'request.failed', payload: { error_code: 'internal_error' } });
+    const again = await a.post(`${city}/rigs`, {
+      name: 'hopeless',
+      path: 'new/hopeless',
+      git_url: git.url('shop'),
+      request_id: 'request-hopeless',
+    });
+    expect({ status: again.status, after: again.headers.get('retry-after') }).toEqual({ status: 503, after: '1' });
+    await sql("update rig_provisions set updated_at = now() - interval '1 minute' where leftovers");
+    await eventually(async () => !(await readdir(inCity())).includes('new'), 20_000);
+    await eventually(async () => (await sql('select from rig_provisions where leftovers')).length === 0, 10_000);
+    const last = await a.post(`${city}/rigs`, {
+      name: 'hopeless',
+      path: 'new/hopeless',
+      git_url: git.url('shop'),
+      request_id: 'request-hopeless',
+    });
+    expect(last.status).toBe(202);
+    await eventually(async () => (await a.get(`${city}/rig/hopeless`)).status === 200, 20_000);
+    await eventually(async () => (await terminals('request-hopeless')).length === 2, 20_000);
+    await worker.stop();
+  }, 90_000);
+
+  it('are put back by a worker that stops, and end when the city does not run any more', async () => {
+    const limits = { allowedTargets: [{ host: '127.0.0.1', port: git.port }] };
+    const first = await stack.add('worker', limits);
+    const before = git.asked.length;
+    const reply = await a.post(`${city}/rigs`, { name: 'hanging', git_url: git.url('hang'), request_id: 'request-hanging' });
+    await eventually(() => git.asked.length > before, 10_000);
+    await first.stop();
+    expect(await sql("select state from operations where target = 'rig/hanging'")).toEqual([{ state: 'accepted' }]);
+    await sql("update cities set running = false, desired = 'stopped' where name = 'alpha'");
+    const second = await stack.add('worker', limits);
+    expect(await ledger.ended(reply)).toMatchObject({ type: 'request.failed', payload: { error_code: 'provision_failed' } });
+    await sql("update cities set running = true, desired = 'running' where name = 'alpha'");
+    await second.stop();
+    expect(await readdir(inCity('rigs'))).not.toContain('hanging');
+    expect(await readdir(inCity('.gc/cache/rigs'))).toEqual([]);
+  }, 60_000);
+});
