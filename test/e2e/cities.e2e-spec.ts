@@ -100,7 +100,8 @@ describe('creating a city', () => {
       suspended: false,
       provider: 'loopback',
       uptime_sec: expect.any(Number),
-      agent_count: 1,
+      // The mayor, the worker of the shipped pack, and the provider's own.
+      agent_count: 3,
       rig_count: 0,
     });
   });
@@ -223,6 +224,7 @@ describe('the life of a city', () => {
     const { body } = await a.get('/v0/city/cycle/events?after_seq=0');
     expect(body.items.map((e: { type: string }) => e.type)).toEqual([
       'city.created',
+      'config.reloaded',
       'controller.started',
       'controller.stopped',
       'controller.started',
@@ -278,7 +280,7 @@ describe('the life of a city', () => {
     await make('sleepy');
     expect((await a.patch('/v0/city/sleepy', { suspended: true })).body).toEqual({ status: 'ok' });
     expect((await b.get('/v0/city/sleepy')).body.suspended).toBe(true);
-    expect((await b.get('/v0/city/sleepy/status')).body.agents).toEqual({ total: 1, running: 0, suspended: 1, quarantined: 0 });
+    expect((await b.get('/v0/city/sleepy/status')).body.agents).toEqual({ total: 3, running: 0, suspended: 3, quarantined: 0 });
     expect((await a.patch('/v0/city/sleepy', { suspended: false })).status).toBe(200);
     refused(await a.patch('/v0/city/sleepy', {}), 400, 'invalid: no fields to update');
     refused(await a.patch('/v0/city/nobody', { suspended: true }), 404, 'not_found: city not found or not running: nobody');
@@ -363,7 +365,7 @@ describe('an initialization that breaks off', () => {
       const count = async (sql: string): Promise<number> =>
         (await adminAt<{ n: string }>(stack.databaseUrl, sql)).map((r) => Number(r.n))[0]!;
       expect(await count(`select count(*) n from events where payload ->> 'request_id' = '${reply.body.request_id}'`)).toBe(1);
-      expect(await count(`select count(*) n from events e join event_streams s on s.id = e.stream_id where s.name = '${name}'`)).toBe(2);
+      expect(await count(`select count(*) n from events e join event_streams s on s.id = e.stream_id where s.name = '${name}'`)).toBe(3);
     },
   );
 });

@@ -61,7 +61,7 @@ describe('a city with rigs and agents', () => {
     await step('harbour', 'start');
     // The declared `WE` goes first, whoever else would have liked to have it.
     expect(await beads(a, 'harbour', rigs)).toEqual(['ha-1', 'we2-1', 'we-1', 'we3-1', 'ma-1', 'ha2-1']);
-    expect((await b.get('/v0/city/harbour')).body).toMatchObject({ rig_count: 5, agent_count: 4 });
+    expect((await b.get('/v0/city/harbour')).body).toMatchObject({ rig_count: 5, agent_count: 16 });
 
     const assigned = async (id: string, to: string): Promise<unknown> =>
       (await b.post(`/v0/city/harbour/bead/${id}/assign`, { assignee: to })).body.assignee;
@@ -94,9 +94,9 @@ describe('a city with rigs and agents', () => {
   });
 
   it.each([
-    ['two rigs of one prefix', [rig('one', 'web'), rig('two', 'WEB')], 'city.toml: the prefix "web" is used twice'],
-    ['a prefix that makes no ids', [rig('one', 'web-2')], 'city.toml: prefix "web-2" must match ^[a-z][a-z0-9]{0,11}$'],
-    ['two rigs of one name', [rig('one'), rig('one')], 'city.toml: two rigs are named "one"'],
+    ['two rigs of one prefix', [rig('one', 'web'), rig('two', 'WEB')], 'city.toml:14: rigs[1].prefix: the rig "one" has this prefix already'],
+    ['a prefix that makes no ids', [rig('one', 'web-2')], 'city.toml:11: rigs[0].prefix: must be a letter and up to 11 letters or digits'],
+    ['two rigs of one name', [rig('one'), rig('one')], 'city.toml:12: rigs[1].name: there is a rig "one" already'],
   ])('does not come up with %s', async (_, tables, message) => {
     const city = `reef-${message.length}`;
     await prepare(city, tables.join(''));
