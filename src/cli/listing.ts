@@ -22,12 +22,27 @@ export interface Listing<T> {
   readonly show: (items: readonly T[]) => string;
   /** Said on stderr when there is nothing. */
   readonly empty: string;
+  /** The most that the operation gives in one page; 500 unless told. */
+  readonly pageSize?: number;
 }
 
 const PAGE_SIZE = 500;
 
-export function withLimit(command: Command): Command {
-  return command.option('--limit <n>', 'at most this many; 0 for all', '50').option('--json', 'print one JSON line for each');
+export function withLimit(command: Command, limit = '50'): Command {
+  return command.option('--limit <n>', 'at most this many; 0 for all', limit).option('--json', 'print one JSON line for each');
+}
+
+/** The flags of a command that lists what always comes whole. */
+export interface AllFlags {
+  readonly json?: boolean;
+}
+
+/** Lists what is never so much that it would need pages. */
+export function listAll<T>(
+  context: CityContext<AllFlags>,
+  listing: Omit<Listing<T>, 'plural' | 'page'> & { page: () => Promise<ListPage<T>> },
+): Promise<void> {
+  return list({ ...context, flags: { ...context.flags, limit: '0' } }, { plural: 'items', ...listing });
 }
 
 /** Reads as many pages as the limit asks for; JSON Lines are written page by page, a table at the end. */
@@ -39,7 +54,10 @@ export async function list<T>(context: CityContext<ListFlags>, listing: Listing<
   let total: number | undefined;
   let cursor: string | undefined;
   do {
-    const page = await listing.page({ limit: Math.min(limit - count, PAGE_SIZE), ...(cursor === undefined ? {} : { cursor }) });
+    const page = await listing.page({
+      limit: Math.min(limit - count, listing.pageSize ?? PAGE_SIZE),
+      ...(cursor === undefined ? {} : { cursor }),
+    });
     const items = page.items ?? [];
     count += items.length;
     total ??= page.total;

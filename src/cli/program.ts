@@ -1,9 +1,11 @@
 import { Argument, Command, CommanderError } from 'commander';
 import { VERSION } from '../contract/version.js';
+import { addAgent } from './agents/agent.command.js';
 import { addBead } from './beads/bead.command.js';
 import { addCity } from './cities/city.command.js';
 import { pathOf, withCity, withExamples, withTarget } from './command.js';
 import { completionScript, SHELLS, type Shell } from './completion.js';
+import { addConfig } from './config/config.command.js';
 import { addConvoy } from './convoys/convoy.command.js';
 import { CliError, oneLine } from './errors.js';
 import { addEvent } from './events/emit.command.js';
@@ -13,6 +15,9 @@ import { addHook } from './hooks/hook.command.js';
 import type { Io } from './io.js';
 import { addKey } from './keys.command.js';
 import { addMail } from './mail/mail.command.js';
+import { addPatch } from './patches/patch.command.js';
+import { addProvider } from './providers/provider.command.js';
+import { addRig } from './rigs/rig.command.js';
 import { addServe } from './serve.command.js';
 import { addSling } from './sling/sling.command.js';
 import { plain } from './table.js';
@@ -33,6 +38,7 @@ export function buildProgram(io: Io): Command {
     'svc serve',
     'svc city create alpha --provider loopback',
     'svc bead create "Fix the login page" --city alpha',
+    'svc config explain workspace --city alpha',
     'svc events --city alpha --follow',
     'eval "$(svc completion bash)"',
   );
@@ -45,6 +51,11 @@ export function buildProgram(io: Io): Command {
   addMail(program, io);
   addHook(program, io);
   addWait(program, io);
+  addConfig(program, io);
+  addAgent(program, io);
+  addProvider(program, io);
+  addRig(program, io);
+  addPatch(program, io);
   addKey(program, io);
   addHealth(program, io);
   addServe(program, io);

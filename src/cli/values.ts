@@ -26,6 +26,30 @@ export function pairsOf(flag: string, texts: readonly string[] | undefined): Rec
   );
 }
 
+/**
+ * `NAME=value` pairs of an environment; `NAME` alone takes the value from the environment of this process, where the list
+ * of processes does not show it.
+ *
+ * @throws CliError
+ */
+export function environmentOf(flag: string, texts: readonly string[] | undefined, io: Io): Record<string, string> | undefined {
+  const full = texts?.map((text) => {
+    if (text.includes('=')) return text;
+    const value = io.env[text];
+    if (value === undefined) throw new CliError(`${flag}: ${text} is not set here: write ${text}=<value> or set it`);
+    return `${text}=${value}`;
+  });
+  return pairsOf(flag, full);
+}
+
+/** A file of this machine as text; `-` is stdin. @throws CliError */
+export async function readText(flag: string, file: string, io: Io): Promise<string> {
+  if (file === '-') return io.input();
+  return readFile(resolve(io.cwd, file), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new CliError(`${flag}: cannot read ${file} (${error.code ?? error.message})`);
+  });
+}
+
 const DAYS = /^(\d{1,5})d$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
@@ -65,8 +89,5 @@ function instant(flag: string, text: string, ms: number): string {
 export async function textOf(name: string, typed: string | undefined, file: string | undefined, io: Io): Promise<string | undefined> {
   if (file === undefined) return typed;
   if (typed !== undefined) throw new CliError(`--${name} and --${name}-file are mutually exclusive`);
-  if (file === '-') return io.input();
-  return readFile(resolve(io.cwd, file), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new CliError(`--${name}-file: cannot read ${file} (${error.code ?? error.message})`);
-  });
+  return readText(`--${name}-file`, file, io);
 }

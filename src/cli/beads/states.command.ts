@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { ask, MUTATION } from '../api.js';
+import { ask } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples, type CityContext } from '../command.js';
 import { each } from '../each.js';
+import * as edits from '../edits.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
-import { numberOf } from '../values.js';
 
 interface StateFlags {
   readonly json?: boolean;
@@ -15,16 +15,11 @@ interface StateFlags {
   readonly nobody?: boolean;
 }
 
-export function withIfMatch(command: Command): Command {
-  return command.option('--if-match <revision>', 'only when the bead is still at this revision');
-}
+export const withIfMatch = (command: Command): Command => edits.withIfMatch(command, 'the bead');
 
 /** Headers of a mutation on one revision. @throws CliError for a revision of several beads */
-export function matchHeader(flags: { readonly ifMatch?: string }, ids: readonly string[]): typeof MUTATION & { 'If-Match'?: string } {
-  if (flags.ifMatch === undefined) return MUTATION;
-  if (ids.length > 1) throw new CliError('--if-match is the revision of one bead: name only that one');
-  return { ...MUTATION, 'If-Match': `"${numberOf('--if-match', flags.ifMatch)}"` };
-}
+export const matchHeader = (flags: { readonly ifMatch?: string }, ids: readonly string[]): ReturnType<typeof edits.matchHeader> =>
+  edits.matchHeader(flags, ids, '--if-match is the revision of one bead: name only that one');
 
 /** Tells that something was done to a bead: a line, or the answer with the id of what it is about. */
 export async function told(context: CityContext<{ readonly json?: boolean }>, id: string, data: object, line: string): Promise<void> {

@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
 import { contextOf, flagsOf, printJson, type Context } from '../command.js';
-import { CliError } from '../errors.js';
-import { durationOf } from '../events/options.js';
+import { tellEnding, timeoutOf } from '../ending.js';
 import type { Io } from '../io.js';
-import { plain } from '../table.js';
-import { awaitEnding, type Accepted } from './operation.js';
+import { awaitCityEnding, type Accepted } from './operation.js';
 import { Progress } from './progress.js';
 
 /** The flags of every command that begins an operation. */
@@ -36,8 +34,7 @@ export interface OperationRun {
 /** Begins an operation, waits for its terminal event and tells how it went. @throws CliError when it failed. */
 export async function runOperation(command: Command, io: Io, run: OperationRun): Promise<void> {
   const flags = flagsOf<OperationFlags>(command);
-  const timeoutMs = flags.timeout === undefined ? undefined : durationOf('--timeout', flags.timeout);
-  if (timeoutMs !== undefined && timeoutMs <= 0) throw new CliError('--timeout: must be above zero');
+  const timeoutMs = timeoutOf(flags);
   const context = contextOf(command, io);
   const accepted = await run.begin(context, flags);
   if (!flags.wait) {
@@ -46,10 +43,6 @@ export async function runOperation(command: Command, io: Io, run: OperationRun):
     return;
   }
   const progress = new Progress(io, run.title, flags.json === true);
-  const ending = await awaitEnding(context.api, accepted, { ...run, timeoutMs, progress }).finally(() => progress.end());
-  if (flags.json === true) await printJson(io, ending.envelope);
-  if (!ending.ok) throw new CliError(plain(`${ending.failure.error_code}: ${ending.failure.error_message}`));
-  if (flags.json === true) return;
-  const { path } = ending.envelope.payload as { path?: string };
-  await io.out(`${plain(run.success(path ?? ''))}\n`);
+  const ending = await awaitCityEnding(context.api, accepted, { ...run, timeoutMs, progress }).finally(() => progress.end());
+  await tellEnding(io, flags, ending, (payload) => run.success((payload as { path?: string }).path ?? ''));
 }

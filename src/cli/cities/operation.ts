@@ -1,21 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ask, type Api, type Schemas } from '../api.js';
-import { CliError, InterruptedError } from '../errors.js';
+import { ask, type Api } from '../api.js';
+import { awaitEnding, type Ending } from '../ending.js';
 import { feedOf } from '../events/feed.js';
-import type { Envelope } from '../events/filter.js';
-import { decode } from '../events/stream.js';
-import { followFrames } from '../follow.js';
 import type { Progress } from './progress.js';
 
 export interface Accepted {
   readonly request_id: string;
   readonly event_cursor: string;
 }
-
-/** How an accepted request ended. */
-export type Ending =
-  | { readonly ok: true; readonly envelope: Envelope }
-  | { readonly ok: false; readonly envelope: Envelope; readonly failure: Schemas['RequestFailedPayload'] };
 
 export interface WaitOptions {
   readonly operation: string;
@@ -24,41 +16,17 @@ export interface WaitOptions {
   readonly progress: Progress;
 }
 
-/** Waits for the one terminal event of a request, while the list of cities tells the phase. */
-export async function awaitEnding(api: Api, accepted: Accepted, options: WaitOptions): Promise<Ending> {
-  const done = new AbortController();
-  const limit = options.timeoutMs === undefined ? [] : [AbortSignal.timeout(options.timeoutMs)];
-  const signal = AbortSignal.any([api.signal, done.signal, ...limit]);
-  const phases = showPhases(api, options.city, options.progress, signal);
-  try {
-    const ending = await terminalEvent(api, accepted, options, signal);
-    if (ending !== undefined) return ending;
-    if (api.signal.aborted) throw new InterruptedError(`interrupted; the supervisor goes on with request ${accepted.request_id}`);
-    const phase = options.progress.phase === undefined ? '' : `, last phase ${options.progress.phase}`;
-    throw new CliError(`no end within the time-out${phase}; the supervisor goes on with request ${accepted.request_id}`);
-  } finally {
-    done.abort();
-    await phases;
-  }
-}
-
-async function terminalEvent(api: Api, accepted: Accepted, options: WaitOptions, signal: AbortSignal): Promise<Ending | undefined> {
-  const feed = feedOf({ city: undefined }, api);
-  const after = startOf(accepted.event_cursor);
-  const success = `request.result.${options.operation}`;
-  const types = [success, 'request.failed'];
-  const open = (lastEventId: string | undefined): Promise<ReadableStream<Uint8Array>> =>
-    feed.open(lastEventId === undefined ? { after } : { lastEventId }, types, signal);
-  const onPause = (ms: number, why: string): void => options.progress.note(`${why}; trying again in ${Math.ceil(ms / 1_000)} s`);
-  for await (const frame of followFrames(open, { signal, onPause })) {
-    if (frame.event !== feed.frame) continue;
-    const envelope = decode(frame.data);
-    const payload = envelope?.payload as Partial<Schemas['RequestFailedPayload']> | undefined;
-    if (envelope === undefined || payload?.request_id !== accepted.request_id) continue;
-    if (envelope.type === success) return { ok: true, envelope };
-    if (envelope.type === 'request.failed') return { ok: false, envelope, failure: payload as Schemas['RequestFailedPayload'] };
-  }
-  return undefined;
+/** Waits for the one terminal event of a request about a city, while the list of cities tells the phase. */
+export function awaitCityEnding(api: Api, accepted: Accepted, { operation, city, timeoutMs, progress }: WaitOptions): Promise<Ending> {
+  return awaitEnding(api, {
+    requestId: accepted.request_id,
+    operation,
+    feed: feedOf({ city: undefined }, api),
+    after: startOf(accepted.event_cursor),
+    timeoutMs,
+    progress,
+    beside: (signal) => showPhases(api, city, progress, signal),
+  });
 }
 
 const URL_ROOM = 4_000;
