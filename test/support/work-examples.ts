@@ -1,4 +1,6 @@
+import { CONFIG_BODIES, configPath, useConfig } from './config-examples.js';
 import { AGENT_BODIES, agentPath, useAgents } from './config-examples-agents.js';
+import { RIG_BODIES, rigPath, useRigs } from './config-examples-rigs.js';
 import type { Api } from './http.js';
 
 /** One of everything that paths of the work families name. */
@@ -29,7 +31,7 @@ export async function makeWork(client: Api, city: string): Promise<WorkExamples>
 export function workPath(path: string, city: string, examples: WorkExamples): string {
   const kind = /\/(bead|convoy|mail|wait)\//.exec(path)?.[1];
   const id = { bead: examples.bead, convoy: examples.convoy, mail: examples.message, wait: examples.wait }[kind ?? ''] ?? '0123456789ab';
-  const filled = agentPath(path)
+  const filled = configPath(rigPath(agentPath(path)))
     .replace('{cityName}', city)
     .replace('{id}', id)
     .replace('{rootID}', examples.bead)
@@ -42,7 +44,9 @@ export function workPath(path: string, city: string, examples: WorkExamples): st
 export function workBodies({ bead, wait }: WorkExamples): Readonly<Record<string, object>> {
   const city = 'v0-city-by-city-name';
   return {
+    ...CONFIG_BODIES,
     ...AGENT_BODIES,
+    ...RIG_BODIES,
     'create-bead': { title: 'made' },
     'create-convoy': { title: 'made' },
     'create-wait': { session: 'mayor', dep_ids: [bead] },
@@ -115,6 +119,8 @@ export async function workEverything(client: Api, city: string): Promise<string[
   for (const step of ['read', 'mark-unread', 'reply', 'archive'])
     await ask('POST', `mail/${message}/${step}`, step === 'reply' ? {} : undefined);
   await ask('DELETE', `mail/${message}`);
+  await useConfig(ask);
   await useAgents(ask);
+  await useRigs(ask);
   return failed;
 }
