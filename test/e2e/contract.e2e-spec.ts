@@ -28,6 +28,9 @@ const SAME_PATHS = [
 ];
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
+/** Operations whose success has several statuses. */
+const SUCCESSES: Readonly<Record<string, number>> = { 'create-rig': 3 };
+
 let stack: Stack;
 let a: Api;
 let b: Api;
@@ -89,7 +92,7 @@ describe('the document', () => {
     for (const { id, method, definition } of contract().operations) {
       const statuses = Object.keys(definition.responses);
       const isPublic = definition.security?.length === 0;
-      expect({ id, success: statuses.filter((s) => s.startsWith('2')).length }).toEqual({ id, success: 1 });
+      expect({ id, success: statuses.filter((s) => s.startsWith('2')).length }).toEqual({ id, success: SUCCESSES[id] ?? 1 });
       const wanted = [
         '422',
         '500',
@@ -167,16 +170,17 @@ describe('the service', () => {
     await ended(await b.post('/v0/cities/register', { dir: 'alpha' }), 'register');
     await feed.until((f) => f.event === 'heartbeat');
     await city.until((f) => f.event === 'heartbeat');
-    const wanted = contract().operations.map(
-      ({ id, definition }) => `${id} ${Object.keys(definition.responses).find((s) => s.startsWith('2'))}`,
-    );
+    const unseen = contract().operations.flatMap(({ id, definition }) => {
+      const good = Object.keys(definition.responses).filter((status) => status.startsWith('2'));
+      return good.some((status) => contract().seen.has(`${id} ${status}`)) ? [] : [id];
+    });
     const frames = [
       'stream-events event',
       'stream-events heartbeat',
       'stream-supervisor-events tagged_event',
       'stream-supervisor-events heartbeat',
     ];
-    expect([...wanted, ...frames].filter((what) => !contract().seen.has(what))).toEqual([]);
+    expect([...unseen, ...frames.filter((what) => !contract().seen.has(what))]).toEqual([]);
   }, 60_000);
 
   async function readEverything(): Promise<void> {
