@@ -15,6 +15,7 @@ import { addHook } from './hooks/hook.command.js';
 import type { Io } from './io.js';
 import { addKey } from './keys.command.js';
 import { addMail } from './mail/mail.command.js';
+import { addPack } from './packs/pack.command.js';
 import { addPatch } from './patches/patch.command.js';
 import { addProvider } from './providers/provider.command.js';
 import { addRig } from './rigs/rig.command.js';
@@ -55,6 +56,7 @@ export function buildProgram(io: Io): Command {
   addAgent(program, io);
   addProvider(program, io);
   addRig(program, io);
+  addPack(program, io);
   addPatch(program, io);
   addKey(program, io);
   addHealth(program, io);
