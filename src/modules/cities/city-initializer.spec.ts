@@ -4,7 +4,10 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Failpoints } from '../../platform/failpoints/failpoints.js';
 import { AppConfig, loadConfig, type Config } from '../../platform/config/config.js';
+import { Git } from '../../platform/git/git.js';
+import { OutgoingGuard } from '../../platform/outgoing/outgoing-guard.js';
 import { CityComposer } from '../config/city-composer.js';
+import { PackInstallerService } from '../packs/pack-installer.service.js';
 import { CityInitializer } from './city-initializer.js';
 import { phasesCompleted, retryDelayMs } from './city-phases.js';
 import { configHash } from './city-files.js';
@@ -21,8 +24,9 @@ const initialize = (): ReturnType<CityInitializer['initialize']> => initializer.
 
 beforeEach(async () => {
   dir = path.join(await realpath(await mkdtemp(path.join(tmpdir(), 'svc-init-'))), 'alpha');
-  const config = loadConfig({ SVC_CITIES_ROOT: path.dirname(dir) }, dir) as Config;
-  initializer = new CityInitializer(new CityComposer(new AppConfig(config)));
+  const config = new AppConfig(loadConfig({ SVC_CITIES_ROOT: path.dirname(dir) }, dir) as Config);
+  const packs = new PackInstallerService(config, new Git(new OutgoingGuard(config)));
+  initializer = new CityInitializer(new CityComposer(config), packs);
   const facts = { name: 'alpha', provider: 'loopback', startCommand: undefined, profile: undefined };
   await applyScaffold(await planScaffold(dir, facts, 'req-1'), nothingWritten(), new Failpoints());
 });

@@ -1,9 +1,11 @@
 import { realpath } from 'node:fs/promises';
 import { Injectable } from '@nestjs/common';
 import type { Issue } from '../composition/issue.js';
+import { PackFailure } from '../composition/packs/pack-failure.js';
 import { CityComposer } from '../config/city-composer.js';
 import type { Composed } from '../config/composed.js';
 import { summaryOf } from '../config/refusals.js';
+import { PackInstallerService } from '../packs/pack-installer.service.js';
 import { configHash } from './city-files.js';
 import type { Phase } from './city-phases.js';
 import { InitFailure } from './failure.js';
@@ -18,19 +20,35 @@ export interface Initialized {
 /** Brings a city up from its files, phase by phase. Can be repeated: it checks, then acts. */
 @Injectable()
 export class CityInitializer {
-  constructor(private readonly composer: CityComposer) {}
+  constructor(
+    private readonly composer: CityComposer,
+    private readonly packs: PackInstallerService,
+  ) {}
 
   /** @throws InitFailure when the city cannot come up; whatever `publish` throws goes through. */
   async initialize(dir: string, publish: (phase: Phase) => Promise<void>): Promise<Initialized> {
     await publish('loading_config');
     await requireDirectory(dir);
     const hash = await configHash(dir);
+    const unfetched = await this.#fetchPacks(dir);
     const result = await this.composer.compose(dir);
-    if ('errors' in result) throw new InitFailure(codeOf(result.errors[0]!), summaryOf(result.errors));
+    if ('errors' in result) throw unfetched ?? new InitFailure(codeOf(result.errors[0]!), summaryOf(result.errors));
     await publish('starting_bead_store');
     await materialize(dir);
     for (const phase of ['resolving_formulas', 'validating_agents', 'adopting_sessions', 'starting_agents'] as const) await publish(phase);
     return { composed: result.composed, configHash: hash };
+  }
+
+  /** Brings what the lock pins; a pin that nothing needs may fail, so whether it matters is for composing to say. */
+  async #fetchPacks(dir: string): Promise<InitFailure | undefined> {
+    try {
+      await this.packs.ensureInstalled(dir);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof PackFailure)) throw error;
+      const transient = error.code === 'install_failed' || error.code === 'lookup_failed';
+      return new InitFailure('pack_cache_failed', error.message, transient ? 'transient' : 'structural', { cause: error });
+    }
   }
 }
 
