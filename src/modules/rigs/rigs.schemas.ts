@@ -79,7 +79,16 @@ export const RigResponse = contract(
 );
 export type RigResponse = z.infer<typeof RigResponse>;
 
-export const ListBodyRigResponse = contract('ListBodyRigResponse', z.strictObject({ items: z.array(RigResponse), total: int64 }));
+export const ListBodyRigResponse = contract(
+  'ListBodyRigResponse',
+  z.strictObject({
+    items: z.array(RigResponse),
+    total: int64,
+    next_cursor: z.string().optional(),
+    partial: z.boolean().optional(),
+    partial_errors: z.array(z.string()).nullable().optional(),
+  }),
+);
 export type ListBodyRigResponse = z.infer<typeof ListBodyRigResponse>;
 
 export const RigActionBody = contract(
