@@ -359,6 +359,29 @@ create table provider_readiness (
   constraint provider_readiness_process_id_fkey FOREIGN KEY (process_id) REFERENCES processes(id) ON DELETE CASCADE
 );
 
+create table rig_provisions (
+  stream_id integer not null,
+  request_id text collate "C" not null,
+  name text collate "C" not null,
+  digest text not null,
+  state text not null,
+  operation_id text collate "C" not null,
+  event_cursor text not null,
+  dir text not null,
+  manifest jsonb,
+  made boolean default false not null,
+  leftovers boolean default false not null,
+  prefix text,
+  default_branch text,
+  updated_at timestamp with time zone default now() not null,
+  constraint rig_provisions_pkey PRIMARY KEY (stream_id, request_id),
+  constraint rig_provisions_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint rig_provisions_state_check CHECK (state = ANY (ARRAY['in_flight'::text, 'succeeded'::text, 'rolled_back'::text]))
+);
+CREATE INDEX rig_provisions_leftovers_idx ON public.rig_provisions USING btree (updated_at) WHERE leftovers;
+CREATE UNIQUE INDEX rig_provisions_name_key ON public.rig_provisions USING btree (stream_id, name) WHERE (state = 'in_flight'::text);
+CREATE UNIQUE INDEX rig_provisions_operation_id_key ON public.rig_provisions USING btree (operation_id);
+
 create table rigs (
   stream_id integer not null,
   name text collate "C" not null,

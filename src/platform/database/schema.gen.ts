@@ -304,6 +304,23 @@ export interface ProviderReadiness {
   status: string;
 }
 
+export interface RigProvisions {
+  default_branch: string | null;
+  digest: string;
+  dir: string;
+  event_cursor: string;
+  leftovers: Generated<boolean>;
+  made: Generated<boolean>;
+  manifest: Json | null;
+  name: string;
+  operation_id: string;
+  prefix: string | null;
+  request_id: string;
+  state: string;
+  stream_id: number;
+  updated_at: Generated<Timestamp>;
+}
+
 export interface Rigs {
   name: string;
   position: Generated<number>;
@@ -335,5 +352,6 @@ export interface DB {
   operations: Operations;
   processes: Processes;
   provider_readiness: ProviderReadiness;
+  rig_provisions: RigProvisions;
   rigs: Rigs;
 }
