@@ -24,6 +24,7 @@ import { AppLogger, createLogger } from '../../src/platform/logging/logger.js';
 /** One process's worth of the configuration room, with a pool of its own. */
 export class ConfigProcess {
   readonly db: Db;
+  readonly transactions: Transactions;
   readonly edits: ConfigEditsService;
   readonly reads: ConfigReadsService;
   readonly reloads: ConfigReloadsService;
@@ -45,6 +46,7 @@ export class ConfigProcess {
     const idempotency = new Idempotency(new IdempotencyRepository());
     const log = new AppLogger(createLogger(process.env.SVC_LOG_LEVEL ?? 'silent', { process: processId }));
     this.db = db;
+    this.transactions = transactions;
     this.reads = new ConfigReadsService(config, repository, composer);
     this.reloads = new ConfigReloadsService(composer, revisions, eventLog, transactions);
     this.edits = new ConfigEditsService(
