@@ -47,11 +47,18 @@ export const ProviderPatch = contract(
 );
 export type ProviderPatch = z.infer<typeof ProviderPatch>;
 
-export const ListBodyAgentPatch = contract('ListBodyAgentPatch', z.strictObject({ items: z.array(AgentPatch), total: int64 }));
+/** Every patch is on the one page there is. */
+const listed = {
+  total: int64,
+  next_cursor: z.string().optional(),
+  partial: z.boolean().optional(),
+  partial_errors: z.array(z.string()).nullable().optional(),
+};
+export const ListBodyAgentPatch = contract('ListBodyAgentPatch', z.strictObject({ items: z.array(AgentPatch), ...listed }));
 export type ListBodyAgentPatch = z.infer<typeof ListBodyAgentPatch>;
-export const ListBodyRigPatch = contract('ListBodyRigPatch', z.strictObject({ items: z.array(RigPatch), total: int64 }));
+export const ListBodyRigPatch = contract('ListBodyRigPatch', z.strictObject({ items: z.array(RigPatch), ...listed }));
 export type ListBodyRigPatch = z.infer<typeof ListBodyRigPatch>;
-export const ListBodyProviderPatch = contract('ListBodyProviderPatch', z.strictObject({ items: z.array(ProviderPatch), total: int64 }));
+export const ListBodyProviderPatch = contract('ListBodyProviderPatch', z.strictObject({ items: z.array(ProviderPatch), ...listed }));
 export type ListBodyProviderPatch = z.infer<typeof ListBodyProviderPatch>;
 
 const MAX_LIST = 500;
