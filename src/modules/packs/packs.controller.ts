@@ -47,7 +47,6 @@ export class PacksController {
     tag: 'packs',
     status: 201,
     response: PackAddedOutputBody,
-    headers: STAMPED,
     problems: [
       ...(['invalid_request', 'city_not_found', 'conflict', 'wrong_state', 'pack_credential_required'] as const),
       ...(['bad_gateway', 'dependency_missing', 'unavailable'] as const),
