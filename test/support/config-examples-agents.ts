@@ -1,14 +1,15 @@
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PATCHES } from './config-examples-patches.js';
 import type { Api } from './http.js';
 
 const RIG = 'yard';
 const FILES: Readonly<Record<string, string>> = {
-  'city.toml': `\n[[rigs]]\nname = "${RIG}"\n`,
+  'city.toml': `\n[[rigs]]\nname = "${RIG}"\n${PATCHES}`,
   'pack.toml': `\n[[agent]]\nname = "hand"\ndir = "${RIG}"\nprompt_template = "agents/mayor/prompt.template.md"\n`,
 };
 
-/** Gives a running city a rig and an agent in it: those come from files only. */
+/** Gives a running city a rig, an agent in it and patches, from files. */
 export async function makeAgents(client: Api, city: string, citiesRoot: string): Promise<void> {
   for (const [file, text] of Object.entries(FILES)) await appendFile(join(citiesRoot, city, file), text);
   const reply = await client.post(`/v0/city/${city}/config/reload`);

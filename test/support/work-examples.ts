@@ -1,5 +1,6 @@
 import { CONFIG_BODIES, configPath, useConfig } from './config-examples.js';
 import { AGENT_BODIES, agentPath, useAgents } from './config-examples-agents.js';
+import { PATCH_BODIES, patchPath, usePatches } from './config-examples-patches.js';
 import { RIG_BODIES, rigPath, useRigs } from './config-examples-rigs.js';
 import type { Api } from './http.js';
 
@@ -31,7 +32,7 @@ export async function makeWork(client: Api, city: string): Promise<WorkExamples>
 export function workPath(path: string, city: string, examples: WorkExamples): string {
   const kind = /\/(bead|convoy|mail|wait)\//.exec(path)?.[1];
   const id = { bead: examples.bead, convoy: examples.convoy, mail: examples.message, wait: examples.wait }[kind ?? ''] ?? '0123456789ab';
-  const filled = configPath(rigPath(agentPath(path)))
+  const filled = configPath(patchPath(rigPath(agentPath(path))))
     .replace('{cityName}', city)
     .replace('{id}', id)
     .replace('{rootID}', examples.bead)
@@ -47,6 +48,7 @@ export function workBodies({ bead, wait }: WorkExamples): Readonly<Record<string
     ...CONFIG_BODIES,
     ...AGENT_BODIES,
     ...RIG_BODIES,
+    ...PATCH_BODIES,
     'create-bead': { title: 'made' },
     'create-convoy': { title: 'made' },
     'create-wait': { session: 'mayor', dep_ids: [bead] },
@@ -120,6 +122,7 @@ export async function workEverything(client: Api, city: string): Promise<string[
     await ask('POST', `mail/${message}/${step}`, step === 'reply' ? {} : undefined);
   await ask('DELETE', `mail/${message}`);
   await useConfig(ask);
+  await usePatches(ask);
   await useAgents(ask);
   await useRigs(ask);
   return failed;

@@ -63,6 +63,19 @@ describe('one edit', () => {
     await realm.expectTidy();
   });
 
+  // Guard: where a write goes is looked at once more when it is made.
+  it('does not follow a link that leads out since the file was read', async () => {
+    const outside = path.join(realm.root, 'outside.toml');
+    await writeFile(outside, CITY_TOML);
+    a.failpoints.arm('config.before_write', async () => {
+      await rm(realm.at('city.toml'));
+      await symlink('../outside.toml', realm.at('city.toml'));
+    });
+    await expect(a.setVariable(city, 'ONE')).rejects.toMatchObject({ problem: 'conflict' });
+    expect(await readFile(outside, 'utf8')).toBe(CITY_TOML);
+    expect(await readlink(realm.at('city.toml'))).toBe('../outside.toml');
+  });
+
   it('can change a file that begins with a byte order mark', async () => {
     await realm.write('city.toml', `\ufeff${CITY_TOML}`);
     await a.setVariable(city, 'ONE');
