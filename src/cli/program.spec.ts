@@ -75,6 +75,36 @@ describe('wrong command lines', () => {
     [['sling', 'worker', 'a-1', '--convoy', 'a-2', '--city', 'a'], 'svc sling: name either beads or a convoy with --convoy\n'],
     [['wait', 'create', '--for', 'a-1', '--city', 'a'], 'svc wait create: who waits? name the session with --session'],
     [['wait', 'create', '--session', 'w', '--city', 'a'], 'svc wait create: give either --for or --manual\n'],
+    [['config', 'show', '--revision', 'x', '--city', 'a'], 'svc config show: --revision: not a whole number: x\n'],
+    [['config', 'validate', '--file', '=city.toml', '--city', 'a'], 'svc config validate: --file: expected <local>=<path in the city>'],
+    [['config', 'validate', '--without', 'x', '--without', 'x', '--city', 'a'], 'svc config validate: x is named twice\n'],
+    [['agent', 'create', 'a', '--city', 'a'], "svc agent create: required option '--provider <name>' not specified\n"],
+    [['agent', 'list', '--running', '--stopped', '--city', 'a'], 'svc agent list: --running and --stopped are mutually exclusive\n'],
+    [['agent', 'update', 'a', '--city', 'a'], 'svc agent update: nothing to change: name at least one option\n'],
+    [['agent', 'update', 'a', '--description', '', '--city', 'a'], 'svc agent update: --description: it is empty'],
+    [['agent', 'update', 'a', '--scope', 'moon', '--city', 'a'], "svc agent update: option '--scope <scope>' argument 'moon' is invalid."],
+    [
+      ['agent', 'delete', 'a', 'b', '--if-match', '1', '--city', 'a'],
+      'svc agent delete: --if-match is good for one change: name only one\n',
+    ],
+    [['agent', 'suspend', '/x', '--city', 'a'], 'svc agent suspend: not the name of a rig: it is empty\n'],
+    [['rig', 'restart', '..', '--city', 'a'], 'svc rig restart: not the name of a rig: ..\n'],
+    [['rig', 'create', 'web', '--timeout', '5s', '--city', 'a'], 'svc rig create: only a clone is waited for'],
+    [['rig', 'create', 'web', '--git-url', 'x', '--timeout', '0s', '--city', 'a'], 'svc rig create: --timeout: must be above zero\n'],
+    [['provider', 'create', 'p', '--city', 'a'], 'svc provider create: give --command or --base\n'],
+    [
+      ['provider', 'create', 'p', '--command', 'x', '--env', 'NOT_SET', '--city', 'a'],
+      '--env: NOT_SET is not set here: write NOT_SET=<value> or set it\n',
+    ],
+    [['provider', 'create', 'p', '--command', 'x', '--option', 'y', '--city', 'a'], '--option: expected <key>=<value>: y\n'],
+    [
+      ['provider', 'update', 'p', '--arg', 'x', '--no-args', '--city', 'a'],
+      '--arg fills the list that --no-args empties: give one of them\n',
+    ],
+    [['provider', 'update', 'p', '--ready-delay', '2h', '--city', 'a'], '--ready-delay: not a duration up to an hour: 2h'],
+    [['patch', 'show', 'city', 'x', '--city', 'a'], "svc patch show: command-argument value 'city' is invalid for argument 'kind'."],
+    [['patch', 'set', 'rig', 'web', '--city', 'a'], 'svc patch set rig: nothing to change: name at least one option\n'],
+    [['pack', 'add', '--city', 'a'], "svc pack add: missing required argument 'source'\n"],
     [['evnts'], "svc: unknown command 'evnts'"],
   ])('%j', async (args, message) => {
     const { code, io } = await svc(args);
@@ -269,6 +299,12 @@ describe('completion', () => {
     expect(offered('svc sling worker al-1 --rea')).toEqual(['--reassign']);
     expect(offered('svc mail list --arch')).toEqual(['--archived']);
     expect(offered('svc mail inbox --arch')).toEqual(['--archived']);
+    expect(offered('svc ')).toEqual(expect.arrayContaining(['config', 'agent', 'provider', 'rig', 'pack', 'patch']));
+    expect(offered('svc config va')).toEqual(['validate']);
+    expect(offered('svc rig create web --git')).toEqual(['--git-url']);
+    expect(offered('svc patch set agent x --wo')).toEqual(['--work-dir']);
+    expect(offered('svc pack add x --ver')).toEqual(['--version']);
+    for (const noun of ['config', 'agent', 'provider', 'rig', 'patch']) expect(offered(`svc ${noun} sh`)).toEqual(['show']);
     for (const noun of ['convoy', 'wait', 'hook']) expect(offered(`svc ${noun} sh`)).toEqual(['show']);
   });
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { age, moment } from './duration.js';
 import { fakeIo } from './testing/io.js';
-import { durationText, instantOf, numberOf, pairsOf, textOf } from './values.js';
+import { durationText, environmentOf, instantOf, numberOf, pairsOf, textOf } from './values.js';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 
@@ -77,4 +77,18 @@ describe('age', () => {
     ['2026-01-30T12:00:00Z', '30d'],
     ['2026-03-01T12:00:09Z', '0s'],
   ])('of %s is %s', (instant, text) => expect(age(instant, NOW)).toBe(text));
+});
+
+describe('environmentOf', () => {
+  const io = fakeIo({ env: { TOKEN: 'a=b', EMPTY: '' } });
+
+  it('takes what is typed, and what is only named from this process', () => {
+    expect(environmentOf('--env', ['TIER=low', 'TOKEN', 'EMPTY', 'X='], io)).toEqual({ TIER: 'low', TOKEN: 'a=b', EMPTY: '', X: '' });
+    expect(environmentOf('--env', undefined, io)).toBeUndefined();
+  });
+
+  it('refuses what is not set, and what has no name', () => {
+    expect(() => environmentOf('--env', ['HERE'], io)).toThrow('--env: HERE is not set here');
+    expect(() => environmentOf('--env', ['=x'], io)).toThrow('--env: expected <key>=<value>: =x');
+  });
 });

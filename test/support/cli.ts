@@ -17,6 +17,8 @@ export interface CliProcess {
   stdout(): string;
   /** Waits until stdout fits. @throws with both channels when it does not come, or the command ends first. */
   untilOut(fits: RegExp, ms?: number): Promise<void>;
+  /** The same of stderr. */
+  untilErr(fits: RegExp, ms?: number): Promise<void>;
 }
 
 export interface CliOptions {
@@ -44,15 +46,21 @@ export function spawnSvc(args: readonly string[], options: CliOptions = {}): Cli
   const exited = new Promise<CliRun>((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })));
   let ended = false;
   void exited.then(() => (ended = true));
-  const untilOut = async (fits: RegExp, ms = 15_000): Promise<void> => {
+  const until = async (channel: () => string, fits: RegExp, ms = 15_000): Promise<void> => {
     const limit = Date.now() + ms;
-    while (!fits.test(stdout)) {
+    while (!fits.test(channel())) {
       if (ended || Date.now() > limit)
         throw new Error(`${ended ? 'ended' : `${ms} ms passed`} without ${fits}; stdout: ${stdout}; stderr: ${stderr}`);
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
   };
-  return { child, exited, stdout: () => stdout, untilOut };
+  return {
+    child,
+    exited,
+    stdout: () => stdout,
+    untilOut: (fits, ms) => until(() => stdout, fits, ms),
+    untilErr: (fits, ms) => until(() => stderr, fits, ms),
+  };
 }
 
 const running = new Set<ChildProcess>();

@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals';
+import { fakeIo } from '../testing/io.js';
+import { addressOf } from './address.js';
+import { agentDetails, agentTable, suspension } from './view.js';
+
+const agent = {
+  name: 'web/core.worker',
+  running: false,
+  suspended: false,
+  pack_derived: true,
+  pack: 'core',
+  state: 'stopped',
+  available: true,
+};
+
+describe('addressOf', () => {
+  it('takes a name apart at its last slash', () => {
+    expect(addressOf('mayor')).toEqual({ base: 'mayor' });
+    expect(addressOf('web/core.worker')).toEqual({ dir: 'web', base: 'core.worker' });
+    expect(addressOf('deep/er/worker')).toEqual({ dir: 'deep/er', base: 'worker' });
+  });
+
+  it.each(['', '.', '..', 'web/', '/x', '../x', 'web/..'])('refuses %p, which an address cannot hold', (name) => {
+    expect(() => addressOf(name)).toThrow(/^not the name of (an agent|a rig): /);
+  });
+});
+
+describe('suspension', () => {
+  it.each([
+    [{ suspended: false, suspended_declared: false, suspended_runtime: null }, 'no'],
+    [{ suspended: true, suspended_declared: true, suspended_runtime: null }, 'yes, by the files'],
+    [{ suspended: true, suspended_declared: false, suspended_runtime: true }, 'yes, suspended by hand (the files say no)'],
+    [{ suspended: false, suspended_declared: true, suspended_runtime: false }, 'no, resumed by hand (the files say yes)'],
+    [{ suspended: true, suspended_declared: true, suspended_runtime: true }, 'yes, suspended by hand'],
+    [{ suspended: true }, 'yes'],
+  ])('of %j is %s', (thing, text) => expect(suspension(thing)).toBe(text));
+});
+
+describe('agents', () => {
+  it('are listed with what they are for, or why they cannot work', () => {
+    const broken = { ...agent, name: 'mayor', available: false, unavailable_reason: 'no worker\nhas it', description: 'Leads' };
+    expect(agentTable([{ ...agent, description: 'Works' }, broken], fakeIo())).toBe(
+      'AGENT            STATE    PACK  NOTE\nweb/core.worker  stopped  core  Works\nmayor            stopped  core  no worker has it\n',
+    );
+  });
+
+  it('are shown without what is not known', () => {
+    expect(agentDetails(agent)).toBe('name:       web/core.worker\nstate:      stopped\nsuspended:  no\npack:       core\n');
+  });
+});
