@@ -1,7 +1,9 @@
-/** A path of the families of configuration and providers with its parameters filled; others stay as they are. */
+/** A path of the families of configuration, providers and packs with its parameters filled; others stay as they are. */
 export function configPath(path: string): string {
-  if (path.includes('{cityName}/config/')) return path.replace('{revision}', '1');
-  return path.includes('{cityName}/provider/') ? path.replace('{name}', 'loopback') : path;
+  const family = /\{cityName\}\/(config|provider|packs)\//.exec(path)?.[1];
+  if (family === 'config') return path.replace('{revision}', '1');
+  if (family === 'provider') return path.replace('{name}', 'loopback');
+  return family === 'packs' ? path.replace('{name}', 'core') : path;
 }
 
 /** Bodies that fit, by operation, where an empty one does not. */
@@ -9,13 +11,17 @@ export const CONFIG_BODIES: Readonly<Record<string, object>> = {
   'post-v0-city-by-city-name-config-validate': { files: {} },
   'create-provider': { name: 'made', base: 'builtin:loopback' },
   'patch-v0-city-by-city-name-provider-by-name': { display_name: 'Loop' },
+  'add-pack': { source: 'builtin:core', name: 'made' },
 };
 
-/** Uses every mutation of the two families once, to good effect. */
+/** Uses every mutation of these families once, to good effect. */
 export async function useConfig(ask: (method: string, path: string, body?: object) => Promise<unknown>): Promise<void> {
   await ask('POST', 'config/validate', { files: { 'city.toml': null } });
   await ask('POST', 'config/reload');
   await ask('POST', 'providers', { name: 'made', base: 'builtin:loopback' });
   await ask('PATCH', 'provider/made', { display_name: 'Made' });
   await ask('DELETE', 'provider/made');
+  await ask('POST', 'packs', { source: 'builtin:core', name: 'made' });
+  await ask('POST', 'packs/install');
+  await ask('DELETE', 'packs/made');
 }
