@@ -2853,6 +2853,9 @@ export interface components {
         };
         ListBodyAgentPatch: {
             items: components["schemas"]["AgentPatch"][];
+            next_cursor?: string;
+            partial?: boolean;
+            partial_errors?: string[] | null;
             /** Format: int64 */
             total: number;
         };
@@ -2885,6 +2888,9 @@ export interface components {
         };
         ListBodyProviderPatch: {
             items: components["schemas"]["ProviderPatch"][];
+            next_cursor?: string;
+            partial?: boolean;
+            partial_errors?: string[] | null;
             /** Format: int64 */
             total: number;
         };
@@ -2898,6 +2904,9 @@ export interface components {
         };
         ListBodyRigPatch: {
             items: components["schemas"]["RigPatch"][];
+            next_cursor?: string;
+            partial?: boolean;
+            partial_errors?: string[] | null;
             /** Format: int64 */
             total: number;
         };
