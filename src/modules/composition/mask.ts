@@ -4,7 +4,11 @@ export const MASK = '********';
 const SECRET_KEYS = new Set(['api_key', 'auth_token', 'token', 'password', 'secret']);
 /** A reference such as `$GATEWAY_TOKEN` names a secret and is none. */
 const REFERENCE = /^\$\{?[A-Za-z_][A-Za-z0-9_]*\}?$/;
-const USER_INFO = /(\b[a-z][a-z0-9+.-]*:\/\/)[^/@\s]+@/gi;
+/**
+ * Up to the last `@` of what stands where a host does: passwords are often written as they are, also with an `@` or a `/`
+ * in them. Every part is bounded, so that a long text takes time in proportion to its length.
+ */
+const USER_INFO = /:\/\/(?:[^/\s]+|[^\s/:@[]{0,256}:(?!\d{1,5}(?:[/?#\s]|$))[^\s@]{0,256})@/g;
 
 /**
  * A copy of plain configuration values that may be shown: values of environment entries, keys and tokens are masked,
@@ -23,7 +27,7 @@ function mask(value: unknown, key: string, secret: boolean): unknown {
   if (secret) return MASK;
   if (typeof value !== 'string') return value;
   if (SECRET_KEYS.has(key) && value !== '' && !REFERENCE.test(value)) return MASK;
-  return value.includes('://') ? value.replace(USER_INFO, `$1${MASK}@`) : value;
+  return value.includes('://') ? value.replace(USER_INFO, `://${MASK}@`) : value;
 }
 
 /** True when the leaf under a dotted path, such as `agents[0].env.DEBUG`, must not be shown. */
