@@ -91,14 +91,18 @@ describe('a changed file', () => {
   it('becomes what the city runs on every replica, with an event for each thing', async () => {
     expect((await a.get(CONFIG)).body).toMatchObject({ revision: 1, workspace: { name: 'desk', provider: 'loopback' } });
     await save('city.toml', CITY_TOML);
-    await save('agents/clerk/agent.toml', 'description = "Answers letters"\nenv = { PIN = "planted-agent-4" }\n');
-    await save('agents/clerk/prompt.md', 'Answer letters.\n');
+    // All of it at once: an agent without a prompt is an error, and files may be looked at in between.
+    await save('.clerk/agent.toml', 'description = "Answers letters"\nenv = { PIN = "planted-agent-4" }\n');
+    await save('.clerk/prompt.md', 'Answer letters.\n');
+    await rename(at('.clerk'), at('agents/clerk'));
     const bodies = await everywhere(({ agents, patches }) => patches && agents.some((agent: { name: string }) => agent.name === 'clerk'));
     expect(bodies[0]).toMatchObject({
       workspace: { max_active_sessions: 4 },
       patches: { agent_count: 1, rig_count: 0, provider_count: 0 },
     });
-    await stream.untilAll(() => events('agent.created').length > 0 && events('config.reloaded').length > 1);
+    await stream.untilAll(
+      () => events('agent.created').length > 0 && events('config.reloaded').at(-1)?.seq > events('agent.created')[0].seq,
+    );
     expect(events('agent.created')).toMatchObject([{ subject: 'clerk', payload: { agent: 'clerk' } }]);
     expect(events('patch.set')).toMatchObject([{ subject: 'mayor', payload: { kind: 'agent', target: 'mayor' } }]);
     expect(events('provider.updated')).toMatchObject([{ subject: 'loopback', payload: { changed: ['env.KEY'] } }]);
