@@ -1,5 +1,6 @@
 import { Leaf, Table, type Node } from '../tree.js';
 import { prefixOf } from '../prefix.js';
+import { PRESETS } from '../presets/presets.js';
 import { PREFIX, RESERVED_PREFIXES } from './names.js';
 import { derived, fallback, NO_KEYS, sameOrDerived } from './nodes.js';
 import type { Rig } from './rigs.js';
@@ -45,9 +46,8 @@ export function checkStart(run: Run, workspace: Table, catalogue: Table): void {
 /** A provider that is used must be in the city's catalogue. */
 export function requireProvider(run: Run, node: Node, catalogue: Table): void {
   if (!(node instanceof Leaf) || typeof node.value !== 'string' || catalogue.get(node.value) !== undefined) return;
-  run.error(node, `the city has no provider "${node.value}"; add [providers.${node.value}] base = "builtin:${node.value}"`, [
-    ...catalogue.entries.keys(),
-  ]);
+  const base = PRESETS[node.value] === undefined ? '' : ` base = "builtin:${node.value}"`;
+  run.error(node, `the city has no provider "${node.value}"; add [providers.${node.value}]${base}`, [...catalogue.entries.keys()]);
 }
 
 /** Gives rigs their prefixes in lower case. Prefixes make ids, so no two rigs have one, nor a rig that of the city. */
