@@ -14,12 +14,23 @@ export type Composing = Attempt & {
   readonly ledger: Ledger;
 };
 
-/** Composes the files of a city as they are on disk now, or as they will be after an edit. Writes nothing, fetches nothing. */
+/** Files that never rest are taken as they were found after this many readings. */
+const MOMENTS = 5;
+
+/** Composes the files of a city as they are on disk at one moment, or as they will be after an edit. Writes nothing, fetches nothing. */
 @Injectable()
 export class CityComposer {
   constructor(private readonly config: AppConfig) {}
 
   async compose(dir: string, overlay?: Overlay): Promise<Composing> {
+    for (let n = 1; ; n++) {
+      const result = await this.#read(dir, overlay);
+      // When files change while they are read, half of a change may have been seen.
+      if (n === MOMENTS || !(await result.ledger.changed())) return result;
+    }
+  }
+
+  async #read(dir: string, overlay?: Overlay): Promise<Composing> {
     const ledger = new Ledger();
     const disk = new DiskTree(dir, '', ledger);
     const tree = overlay === undefined ? disk : new OverlayTree(disk, overlay);

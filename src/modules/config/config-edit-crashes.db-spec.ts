@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readlink, rm, stat, symlink } from 'node:fs/promises';
+import { readlink, rename, rm, stat, symlink } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { EditOrder } from '../../../test/support/config-edit.js';
@@ -170,4 +170,28 @@ describe('taking back', () => {
       await realm.expectTidy();
     }
   });
+});
+
+describe('a reload', () => {
+  // Guard: what was read is looked at again before it is believed.
+  it('never sees half of a change: a folder that comes and goes as a whole', async () => {
+    await realm.write('.kept/agent.toml', 'description = "whole"\n');
+    await realm.write('.kept/prompt.md', 'Work.\n');
+    await realm.write('agents/first/prompt.md', 'Work.\n');
+    let over = false;
+    const editor = (async () => {
+      for (let there = false; !over || there; there = !there) {
+        await rename(realm.at(there ? 'agents/kept' : '.kept'), realm.at(there ? '.kept' : 'agents/kept'));
+        await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 40));
+      }
+    })();
+    const errors: string[] = [];
+    for (let n = 0; n < 60; n++) {
+      const done = await a.reloads.reload(city, 'files', 'test');
+      if ('errors' in done) errors.push(...done.errors.map((issue) => issue.message));
+    }
+    over = true;
+    await editor;
+    expect(errors).toEqual([]);
+  }, 60_000);
 });
