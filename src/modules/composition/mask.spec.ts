@@ -1,3 +1,4 @@
+import { describe, expect, it } from '@jest/globals';
 import { isSecretPath, MASK, masked } from './mask.js';
 
 describe('masked', () => {
