@@ -20,7 +20,7 @@ import { ConfigEditsRepository } from './config-edits.repository.js';
 import { ConfigReadsService } from './config-reads.service.js';
 import { ConfigRevisionsService } from './config-revisions.service.js';
 import { Draft } from './draft.js';
-import { applyPlan, EditConflict, forgetRemoved, undoPlan } from './edit-files.js';
+import { applyPlan, EditConflict, forgetRemoved, undoPlan, withFolders } from './edit-files.js';
 import type { EditPlan } from './edit-plan.js';
 import { refusalOf } from './refusals.js';
 
@@ -97,7 +97,7 @@ export class ConfigEditsService {
       requireExpected(request.expected, current.revision);
       const draft = new Draft(current.config, new DiskTree(city.path));
       const edited = await work(draft);
-      const made = draft.plan(id);
+      const made = await withFolders(city.path, draft.plan(id));
       const composed = await this.#compose(city, draft);
       await this.#announce(city, id, made, deadline);
       plan = made;
@@ -126,7 +126,10 @@ export class ConfigEditsService {
         { key: city.name },
       );
       if (outcome !== 'busy') return outcome;
-      if (await this.recover(city.streamId)) continue;
+      const recovered = await this.recover(city.streamId).catch((error: unknown) => {
+        throw ofDisk(error);
+      });
+      if (recovered) continue;
       if (performance.now() > until)
         throw problem('unavailable', `another change of the configuration of ${city.name} is going on; try again`);
       await sleep(20 + Math.random() * 30);
@@ -161,9 +164,7 @@ export class ConfigEditsService {
           cause: error,
         });
       }
-      const code = errnoOf(error);
-      if (code === undefined || !DISK_ERRORS.has(code)) throw error;
-      throw problem('dependency_missing', `the city's files cannot be written: ${code}`, { cause: error });
+      throw ofDisk(error);
     }
     await this.failpoints.hit('config.after_write');
   }
@@ -229,6 +230,13 @@ class HoldLost extends Error {}
 function requireExpected(expected: Expected, revision: number): void {
   if (expected === undefined || expected === '*' || expected === revision) return;
   throw problem('revision_mismatch', `the configuration is at revision ${revision}, not ${expected}`);
+}
+
+/** The same error, unless it is one of the disk: those are nobody's fault. */
+function ofDisk(error: unknown): unknown {
+  const code = errnoOf(error);
+  if (code === undefined || !DISK_ERRORS.has(code)) return error;
+  return problem('dependency_missing', `the city's files cannot be written: ${code}`, { cause: error });
 }
 
 function tooSlow(): Error {

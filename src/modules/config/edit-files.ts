@@ -19,6 +19,8 @@ export class EditConflict extends Error {
 type Write = EditPlan['writes'][number];
 
 const TEMPORARY = '.svc-';
+/** What taking away a folder says that is not there, no folder or not empty. */
+const STAYS = new Set(['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST']);
 /** More than a path that exists can go through. */
 const MAX_LINKS = 64;
 /** Where folders wait that an edit takes away; never looked at as configuration. */
@@ -43,10 +45,30 @@ export async function applyPlan(dir: string, plan: EditPlan, between: () => Prom
   }
 }
 
+/** Completes a plan with the folders that it is going to make, so that they can be taken back as well. */
+export async function withFolders(dir: string, plan: EditPlan): Promise<EditPlan> {
+  const folders = new Set<string>();
+  for (const { path: relative, before } of plan.writes) {
+    if (before !== null) continue;
+    for (let at = path.dirname(relative); at !== '.' && !(await exists(path.join(dir, at))); at = path.dirname(at)) folders.add(at);
+  }
+  return { ...plan, folders: [...folders].sort() };
+}
+
 /** Takes a plan back, as far as the files still hold what it wrote. Can be repeated. */
 export async function undoPlan(dir: string, plan: EditPlan): Promise<void> {
   for (const removal of [...plan.removals].reverse()) await putBack(dir, plan.id, removal);
   for (const write of [...plan.writes].reverse()) await undoWrite(dir, plan.id, write);
+  for (const folder of [...(plan.folders ?? [])].reverse()) await undoFolder(dir, folder);
+}
+
+/** Folders that somebody else has put something into stay. */
+async function undoFolder(dir: string, folder: string): Promise<void> {
+  const target = await targetOf(dir, folder).catch(() => undefined);
+  if (target === undefined) return;
+  await rmdir(target).catch((error: unknown) => {
+    if (!STAYS.has(errnoOf(error) ?? '')) throw error;
+  });
 }
 
 async function undoWrite(dir: string, id: string, { path: relative, before, after }: Write): Promise<void> {

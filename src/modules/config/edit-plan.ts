@@ -12,6 +12,8 @@ export const EditPlan = z.object({
   writes: z.array(z.object({ path: z.string(), before: z.string().nullable(), after: z.string() })),
   /** Folders that go; they are put aside until the edit is over. */
   removals: z.array(z.string()),
+  /** Folders that the writes make, outer ones first: an empty folder means something too, in `agents/` for one. */
+  folders: z.array(z.string()).optional(),
 });
 export type EditPlan = z.infer<typeof EditPlan>;
 

@@ -1,9 +1,22 @@
-import { chmodSync, existsSync, linkSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { errnoOf } from '../composition/trees/paths.js';
 import { hashOf } from './edit-plan.js';
 
 /** What `swap` says of a target that is not there. */
 export const NO_FILE = 'no file';
+const NOT_A_FILE = 'a device, pipe or socket';
 /** File systems that know no second name for a file say one of these. */
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
@@ -52,15 +65,24 @@ export function place(from: string, to: string): boolean {
   }
 }
 
-/** The SHA-256 of a file as it is now, or `NO_FILE`. */
+/** The SHA-256 of a file as it is now, or `NO_FILE`; of anything else what it is. */
 export function hashAt(at: string): string {
+  let file: number;
   try {
-    return hashOf(readFileSync(at));
+    // Opening a pipe would wait for its other end, and the whole process with it.
+    file = openSync(at, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     const code = errnoOf(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return NO_FILE;
-    if (code === 'EISDIR') return 'a directory';
+    if (code === 'ENXIO') return NOT_A_FILE;
     throw error;
+  }
+  try {
+    const found = fstatSync(file);
+    if (found.isDirectory()) return 'a directory';
+    return found.isFile() ? hashOf(readFileSync(file)) : NOT_A_FILE;
+  } finally {
+    closeSync(file);
   }
 }
 
