@@ -36,6 +36,7 @@ export async function* followFrames(open: OpenStream, options: FollowOptions): A
       };
       for await (const frame of readFrames(body, {
         onRetry,
+        signal,
         ...(options.silenceMs === undefined ? {} : { silenceMs: options.silenceMs }),
       })) {
         pause = base;

@@ -11,6 +11,8 @@ const SILENCE_MS = 60_000;
 export interface ReadOptions {
   readonly onRetry?: (ms: number) => void;
   readonly silenceMs?: number;
+  /** Ends the reading with its reason. A response does not hear the signal of its request any more once that is collected. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -32,7 +34,7 @@ export async function* readFrames(body: ReadableStream<Uint8Array>, options: Rea
   const decoder = new TextDecoder();
   try {
     for (;;) {
-      const chunk = await limited(reader.read(), options.silenceMs ?? SILENCE_MS);
+      const chunk = await limited(reader.read(), options.silenceMs ?? SILENCE_MS, options.signal);
       if (chunk.done) return;
       parser.feed(decoder.decode(chunk.value, { stream: true }));
       yield* ready.splice(0);
@@ -43,17 +45,22 @@ export async function* readFrames(body: ReadableStream<Uint8Array>, options: Rea
   }
 }
 
-async function limited<T>(reading: Promise<T>, ms: number): Promise<T> {
+async function limited<T>(reading: Promise<T>, ms: number, signal: AbortSignal | undefined): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<never>((_, reject) => {
+  let onAbort = (): void => undefined;
+  const end = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new UnreachableError(`nothing arrived for ${ms / 1_000} s`)), ms);
+    onAbort = () => reject(signal?.reason as Error);
+    signal?.addEventListener('abort', onAbort);
+    if (signal?.aborted === true) onAbort();
   });
   try {
-    return await Promise.race([reading, silence]);
+    return await Promise.race([reading, end]);
   } catch (error) {
     if (error instanceof CliError || (error as { name?: unknown } | null)?.name === 'AbortError') throw error;
     throw new UnreachableError(`the stream broke: ${reason(error)}`, 1, { cause: error });
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener('abort', onAbort);
   }
 }

@@ -45,7 +45,7 @@ describe('svc city', () => {
   it('shows a running city', async () => {
     const { stdout } = await ok('city', 'status', 'alpha');
     expect(stdout).toMatch(/^name: +alpha\nstatus: +running\n/);
-    expect(stdout).toMatch(/agents: +1 /);
+    expect(stdout).toMatch(/agents: +3 /); // its mayor, the worker of the shipped pack, and that of its provider
   });
 
   it('takes the city from the directory it is called in', async () => {

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { connect } from '../api.js';
 import { ApiError, InterruptedError } from '../errors.js';
+import { readFrames } from '../sse.js';
 import { fakeIo, type FakeIo } from '../testing/io.js';
 import { anEvent, frame, json, problem, stream, testServer, type Handler, type TestServer } from '../testing/server.js';
 import { feedOf } from './feed.js';
@@ -30,6 +31,18 @@ const streamed = () => server.requests.filter((request) => request.line.startsWi
 afterEach(async () => {
   io.interrupt();
   await server.close();
+});
+
+describe('reading frames', () => {
+  it('ends with its signal, also when the body never hears of that', async () => {
+    await serve({});
+    const body = new ReadableStream<Uint8Array>();
+    const end = new AbortController();
+    const reading = readFrames(body, { signal: end.signal }).next();
+    end.abort();
+    await expect(reading).rejects.toMatchObject({ name: 'AbortError' });
+    await expect(readFrames(new ReadableStream(), { signal: end.signal }).next()).rejects.toMatchObject({ name: 'AbortError' });
+  });
 });
 
 describe('following', () => {

@@ -36,7 +36,7 @@ export async function watchEvents(feed: Feed, request: EventsRequest, io: Io): P
   try {
     const body = await feed.open({ after }, typesOf(request), signal);
     opened = true;
-    for await (const frame of readFrames(body)) {
+    for await (const frame of readFrames(body, { signal })) {
       const line = matchingLine(frame, feed, request);
       if (line === undefined) continue;
       await io.out(line);

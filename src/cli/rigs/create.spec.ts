@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { runCli } from '../program.js';
+import { collecting } from '../testing/collect.js';
 import { fakeIo, type FakeIo } from '../testing/io.js';
 import { anEvent, frame, stream, testServer, type Handler, type TestServer } from '../testing/server.js';
 import { gitState, madeLine } from './view.js';
@@ -65,6 +66,19 @@ describe('waiting for a clone', () => {
     expect(await create((_request, response) => stream(response, step(7, 'clone'), failed), '--json')).toBe(1);
     expect(JSON.parse(io.stdout)).toMatchObject({ type: 'request.failed', seq: 8 });
     expect(io.stderr).toBe('svc rig create: clone_failed: no answer\n');
+  });
+
+  it('ends at its time-out and at Ctrl-C also when what began the stream has been collected', async () => {
+    const stop = collecting();
+    try {
+      expect(await create((_request, response) => stream(response, step(7, 'clone')), '--timeout', '400ms')).toBe(1);
+      await server.close();
+      setTimeout(() => io.interrupt(), 400);
+      expect(await create((_request, response) => stream(response, step(7, 'clone')))).toBe(130);
+    } finally {
+      stop();
+    }
+    expect(io.stderr).toContain('svc rig create: interrupted; the supervisor goes on with request req-1\n');
   });
 
   it('names the last step at its time-out, and waits for nothing with --no-wait', async () => {
