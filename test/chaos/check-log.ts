@@ -24,7 +24,7 @@ export function checkLog(history: History, log: LogIndex, violations: Violations
   const emits = logical(history.writes.filter((write) => write.kind === 'emit'));
   for (const [marker, writes] of emits) emitted(marker, writes, byMarker.get(marker) ?? [], log, violations);
   answers(history.writes, violations);
-  for (const write of [...history.writes, ...history.changes]) {
+  for (const write of [...history.writes, ...history.changes, ...history.edits]) {
     const { status = 0, problem } = write;
     if (status >= 500 && status !== 503)
       violations.add('no internal errors', `${write.kind} of ${write.city} was answered ${status}`, write);

@@ -1,3 +1,4 @@
+import { checkConfig } from './check-config.js';
 import { checkConnections } from './check-connections.js';
 import { checkLog } from './check-log.js';
 import { checkOperations } from './check-operations.js';
@@ -18,6 +19,7 @@ export function check(history: History): readonly Violation[] {
   checkOperations(history, facts.log, violations);
   checkConnections(history, violations);
   checkWork(history, facts.log, violations);
+  checkConfig(history, facts.log, violations);
   for (const { subscriber, connections } of chains(history)) {
     const checks = connections.map((connection) => new ConnectionCheck(facts, subscriber, connection));
     for (const one of checks) one.run();

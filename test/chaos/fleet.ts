@@ -26,6 +26,7 @@ export interface FleetOptions {
 /** How a process ended. */
 export interface Exit {
   readonly how: string;
+  readonly pid: number | undefined;
   /** Killed by the run, not by a failpoint of its own. */
   readonly asked: boolean;
   /** It had been ready: an end that nobody asked for is a crash. */
@@ -83,6 +84,7 @@ export class Member {
       this.#diedAt = performance.now();
       this.options.onExit(this, {
         how: signal ?? String(code),
+        pid: child.pid,
         asked: this.#asked,
         ready: this.#ready,
         lastLines: this.#tail.slice(-600),

@@ -9,7 +9,7 @@ import { Model } from './model.js';
 it('a saved history is judged as the one it was', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'svc-history-'));
   try {
-    const history = new Model(7, 'two terminal events').run(200);
+    const history = new Model(8, 'two terminal events').run(200);
     await saveHistory(history, join(directory, 'run.jsonl'));
     const loaded = await loadHistory(join(directory, 'run.jsonl'));
     expect(loaded).toEqual(history);

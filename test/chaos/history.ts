@@ -3,6 +3,7 @@ import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Attempt } from './attempt.js';
+import type { ConfigEnd, ConfigView, Edit, Save } from './history-config.js';
 import type { Change, WorkView } from './history-work.js';
 
 /**
@@ -15,6 +16,10 @@ export interface History {
   readonly writes: Write[];
   readonly changes: Change[];
   readonly views: WorkView[];
+  readonly edits: Edit[];
+  readonly saves: Save[];
+  readonly configs: ConfigView[];
+  readonly ends: ConfigEnd[];
   readonly subscribers: Subscriber[];
   readonly connections: Connection[];
   readonly refusals: Refusal[];
@@ -131,11 +136,38 @@ export const SUPERVISOR = '__supervisor__';
 
 export function emptyHistory(seed: number, heartbeatMs: number): History {
   const final = { log: [], streams: [], cities: [], operations: [], cursors: [] };
-  return { seed, heartbeatMs, writes: [], changes: [], views: [], subscribers: [], connections: [], refusals: [], faults: [], final };
+  return {
+    seed,
+    heartbeatMs,
+    writes: [],
+    changes: [],
+    views: [],
+    edits: [],
+    saves: [],
+    configs: [],
+    ends: [],
+    subscribers: [],
+    connections: [],
+    refusals: [],
+    faults: [],
+    final,
+  };
 }
 
 type Line = { readonly is: string } & Record<string, unknown>;
-const PARTS = ['writes', 'changes', 'views', 'subscribers', 'connections', 'refusals', 'faults'] as const;
+const PARTS = [
+  'writes',
+  'changes',
+  'views',
+  'edits',
+  'saves',
+  'configs',
+  'ends',
+  'subscribers',
+  'connections',
+  'refusals',
+  'faults',
+] as const;
 const FINAL = ['log', 'streams', 'cities', 'operations', 'cursors'] as const;
 
 /** One JSON object a line, so that a long history can be searched with grep and jq. */

@@ -2,6 +2,8 @@ import type { Bug } from './bugs.js';
 import { SUPERVISOR, type Connection, type History, type Subscriber } from './history.js';
 import { wants } from './log-index.js';
 import { Delivery } from './model-delivery.js';
+import { ModelConfig } from './model-config.js';
+import { Random } from './random.js';
 import { World, type Live, type Replica } from './model-world.js';
 import { ModelWork } from './model-work.js';
 import { Writer } from './model-writer.js';
@@ -16,6 +18,7 @@ export class Model {
   readonly #delivery: Delivery;
   readonly #writer: Writer;
   readonly #work: ModelWork;
+  readonly #config: ModelConfig;
 
   constructor(seed: number, bug?: Bug) {
     this.#world = new World(seed, bug);
@@ -23,6 +26,7 @@ export class Model {
     this.#delivery = new Delivery(this.#world);
     this.#writer = new Writer(this.#world, this.#delivery);
     this.#work = new ModelWork(this.#world);
+    this.#config = new ModelConfig(this.#world, new Random(seed + 1));
   }
 
   run(steps: number): History {
@@ -33,6 +37,7 @@ export class Model {
       this.#world.now += this.#world.random.int(2, 60);
       this.#step();
       if (this.#world.random.chance(0.7)) this.#work.step();
+      this.#config.step();
       this.#delivery.beat();
     }
     this.#heal();
@@ -181,6 +186,7 @@ export class Model {
   #heal(): void {
     this.#writer.finishAll();
     this.#work.final();
+    this.#config.final();
     for (const subscriber of this.history.subscribers) {
       if (subscriber.city !== undefined && !this.#world.running.has(subscriber.city)) subscriber.mustCatchUp = false;
     }

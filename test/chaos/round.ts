@@ -1,5 +1,8 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { check, lagging } from './checker.js';
+import { ConfigEditor } from './config-editor.js';
+import { letGo, readConfigs } from './config-final.js';
+import { ConfigWriters } from './config-writers.js';
 import { drawFailpoints } from './failpoints.js';
 import { Faults } from './faults.js';
 import { Member, type Exit, type FleetOptions } from './fleet.js';
@@ -30,6 +33,7 @@ export interface Round {
   readonly writes: number;
   readonly operations: number;
   readonly changes: number;
+  readonly edits: number;
   readonly faults: number;
   readonly exits: readonly string[];
   readonly lateness: { readonly p50: number; readonly p99: number; readonly max: number };
@@ -71,6 +75,7 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
       recorder.fault(`exit ${exit.how}${member.armed === '' ? '' : ` (${member.armed})`}`, member.name);
       exits.push(exit.how === 'SIGKILL' && !exit.asked ? `failpoint ${/[^,=]+(?==kill)/.exec(member.armed)?.[0] ?? '?'}` : exit.how);
       problems.push(...judge(member, exit, recorder));
+      if (exit.pid !== undefined) void letGo(postgres, database, exit.pid);
     },
   };
   const make = (role: 'api' | 'worker', n: number): Promise<Member>[] =>
@@ -84,18 +89,24 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
     for (const member of members) member.start();
     await Promise.all(members.map((m) => m.ready()));
     const cities = cityNames(seed);
-    const writers = new Writers(apis, random.fork(), recorder, new Set(cities.slice(0, 3)), `${directory}/cities`);
+    const writers = new Writers(apis, random.fork(), recorder, new Set(cities.slice(0, 4)), `${directory}/cities`);
     for (const city of cities) await writers.create(city);
     await settled(postgres, database);
     const running = (): string[] => [...writers.cities].filter(([, state]) => state === 'running').map(([name]) => name);
     const work = new WorkWriters(apis, random.fork(), recorder, cities.slice(0, 2), running);
     await work.prepare(40);
+    const edited = cities.slice(1, 4);
+    const configs = new ConfigWriters(apis, random.fork(), recorder, edited);
+    const editor = new ConfigEditor(`${directory}/cities`, edited, random.fork(), recorder);
+    await configs.prepare(cities);
     clients.push(...subscribe(recorder, apis, random, writers, cities));
     failpoints.armed = true;
     // Half of the fleet comes back armed; what is killed comes back with something else.
     for (const member of [apis[0]!, apis[1]!, workers[0]!]) member.signal('SIGTERM');
     writers.start(8, 60);
     work.start(10, 40);
+    configs.start(2, 100);
+    editor.start(300);
     const faults = new Faults(
       { members, postgres, redis: options.queue === 'redis' ? redis : undefined, database },
       random.fork(),
@@ -105,7 +116,7 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
     faults.start(options.faultEveryMs);
     await sleep(options.seconds * 1_000);
     await faults.stop();
-    await Promise.all([writers.stop(), work.stop()]);
+    await Promise.all([writers.stop(), work.stop(), configs.stop(), editor.stop()]);
     failpoints.armed = false;
     await writers.repair();
     await heal(members);
@@ -120,6 +131,9 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
     if (leases.length > 0)
       problems.push({ property: 'lease kept', message: `${leases.length} leases have ended and were not taken back`, entries: leases });
     recorder.history.views.push(...(await readWork(postgres, database, apis, random, recorder)));
+    const { ends, views } = await readConfigs(postgres, database, apis, random, recorder, { root: `${directory}/cities`, edited });
+    recorder.history.ends.push(...ends);
+    recorder.history.configs.push(...views);
     problems.push(...(await catchUp(recorder.history, postgres, database, clients, apis, random, recorder)));
     await Promise.all(clients.map((c) => c.close()));
     recorder.history.final = await readFinal(postgres, database);
@@ -133,6 +147,7 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
       writes: history.writes.length,
       operations: history.final.operations.length,
       changes: history.changes.length,
+      edits: history.edits.filter((e) => e.outcome === 'acknowledged').length,
       faults: history.faults.length,
       exits,
       lateness: lateness(history),

@@ -29,10 +29,10 @@ const { values } = parseArgs({
 });
 
 function tell(round: Round): void {
-  const { seed, violations, deliveries, writes, changes, operations, faults, lateness } = round;
+  const { seed, violations, deliveries, writes, changes, edits, operations, faults, lateness } = round;
   const verdict = violations.length === 0 ? 'ok' : `${violations.length} VIOLATIONS`;
   console.log(
-    `seed ${seed}: ${verdict}; ${deliveries} deliveries, ${writes} writes, ${changes} changes of work, ${operations} operations, ${faults} faults; ` +
+    `seed ${seed}: ${verdict}; ${deliveries} deliveries, ${writes} writes, ${changes} changes of work, ${edits} of configuration, ${operations} operations, ${faults} faults; ` +
       `write to frame p50 ${lateness.p50} ms, p99 ${lateness.p99} ms, max ${lateness.max} ms`,
   );
   for (const { property, message, entries } of violations.slice(0, 10)) {

@@ -26,6 +26,10 @@ export const PROPERTIES = [
   'blockers',
   'convoy once',
   'mail told',
+  'config told',
+  'config once',
+  'config kept',
+  'config clean',
 ] as const;
 export type Property = (typeof PROPERTIES)[number];
 
