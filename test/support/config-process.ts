@@ -8,7 +8,7 @@ import { ConfigReadsService } from '../../src/modules/config/config-reads.servic
 import { ConfigReloadsService } from '../../src/modules/config/config-reloads.service.js';
 import { ConfigRevisionsService } from '../../src/modules/config/config-revisions.service.js';
 import { ConfigRepository } from '../../src/modules/config/config.repository.js';
-import type { Document } from '../../src/modules/config/draft.js';
+import type { Document } from '../../src/modules/config/documents.js';
 import { RosterRepository } from '../../src/modules/roster/roster.repository.js';
 import { RosterService } from '../../src/modules/roster/roster.service.js';
 import { AppConfig, loadConfig, type Config } from '../../src/platform/config/config.js';

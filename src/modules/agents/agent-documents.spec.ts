@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AgentConfig } from '../composition/city-config.js';
-import { changeTable, dropTable, isOfAllRigs, uncover, type Document } from './agent-documents.js';
+import type { Document } from '../config/documents.js';
+import { changeTable, dropTable, isOfAllRigs, uncover } from './agent-documents.js';
 
 const agent = (name: string, dir = ''): AgentConfig =>
   ({ name, dir, qualified_name: dir === '' ? name : `${dir}/${name}`, binding: '', origin: 'inline', source: 'pack.toml' }) as AgentConfig;

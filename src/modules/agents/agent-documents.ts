@@ -1,9 +1,7 @@
 import { problem } from '../../contract/problems.js';
 import type { AgentConfig } from '../composition/city-config.js';
+import { isTable, type Document } from '../config/documents.js';
 import { targetOf } from './agent-users.js';
-
-/** A parsed TOML file. */
-export type Document = Record<string, unknown>;
 
 /** What a change says of an agent's keys; null takes one out. */
 export type Changes = ReadonlyMap<string, string | number | boolean | null>;
@@ -69,8 +67,4 @@ export function uncover(document: Document, agent: AgentConfig, keys: Iterable<s
 
 function agentsOf({ agent }: Document): Document[] {
   return Array.isArray(agent) ? (agent as Document[]) : [];
-}
-
-function isTable(value: unknown): value is Document {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }

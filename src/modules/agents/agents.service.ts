@@ -8,7 +8,7 @@ import { idempotencyRef } from '../cities/idempotency-ref.js';
 import type { AgentConfig, CityConfig } from '../composition/city-config.js';
 import { ConfigEditsService, type EditAnswer } from '../config/config-edits.service.js';
 import type { Draft } from '../config/draft.js';
-import { CITY_FILE, filesOf } from '../providers/provider-documents.js';
+import { CITY_FILE, filesOf, ROOT_PACK } from '../config/documents.js';
 import { changeAgent, changeTable, dropTable, isOfAllRigs, uncover, type Changes } from './agent-documents.js';
 import { findMember } from './agent-members.js';
 import { agentNotFound, requireOwn, wholeAgent } from './agent-problems.js';
@@ -26,7 +26,6 @@ export interface AgentChange {
   readonly expected: Expected;
 }
 
-const ROOT_PACK = 'pack.toml';
 const USERS_NAMED = 10;
 
 /** Changes of the agents that a city's own files define: the files and the revision together. */

@@ -5,9 +5,8 @@ import { editToml, TomlEditError } from '../composition/toml/edit.js';
 import type { DiskTree } from '../composition/trees/disk-tree.js';
 import { TreeFailure } from '../composition/trees/file-tree.js';
 import type { Overlay } from '../composition/trees/overlay-tree.js';
+import type { Document } from './documents.js';
 import type { EditPlan } from './edit-plan.js';
-
-export type Document = Record<string, unknown>;
 
 /** The files of a city as one edit sees and changes them. Nothing is written before the whole edit has been composed. */
 export class Draft {

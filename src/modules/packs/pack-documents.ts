@@ -1,8 +1,7 @@
 import { problem } from '../../contract/problems.js';
-import type { Document, Draft } from '../config/draft.js';
+import { CITY_FILE, filesOf, ROOT_PACK, tableIn } from '../config/documents.js';
+import type { Draft } from '../config/draft.js';
 
-const ROOT_PACK = 'pack.toml';
-const CITY_FILE = 'city.toml';
 const DEFAULT_RIG = 'default-rig:';
 
 /** Where imports stand in a document: the city's own, or those that new rigs get. */
@@ -26,11 +25,9 @@ export function nameOfDefault(binding: string): string {
 
 /** The city's own files that define an import; what the first one says counts. */
 export async function filesThatImport(draft: Draft, { binding, keys }: ImportName): Promise<string[]> {
-  const { include } = await draft.document(CITY_FILE);
-  const fragments = Array.isArray(include) ? include.filter((file): file is string => typeof file === 'string') : [];
   const found: string[] = [];
-  for (const file of [...fragments.map((file) => file.replace(/^\/\//, '')), CITY_FILE, ROOT_PACK]) {
-    const imports = tableIn(await draft.document(file), keys);
+  for (const file of filesOf(await draft.document(CITY_FILE)).reverse()) {
+    const imports = tableIn(await draft.document(file), ...keys);
     if (imports !== undefined && Object.hasOwn(imports, binding)) found.push(file);
   }
   return found;
@@ -41,7 +38,7 @@ export async function putImport(draft: Draft, binding: string, entry: { source: 
   const file = (await draft.text(ROOT_PACK)) === undefined ? CITY_FILE : ROOT_PACK;
   await draft.edit(file, (document) => {
     if (!Object.hasOwn(document, 'imports')) document.imports = {};
-    const imports = tableIn(document, ['imports']);
+    const imports = tableIn(document, 'imports');
     if (imports === undefined) throw problem('wrong_state', `imports is no table in ${file}; mend it first`);
     imports[binding] = { ...entry };
   });
@@ -50,25 +47,12 @@ export async function putImport(draft: Draft, binding: string, entry: { source: 
 /** Takes an import out of one file, and the tables around it that would be empty. */
 export async function dropImport(draft: Draft, file: string, { binding, keys }: ImportName): Promise<void> {
   await draft.edit(file, (document) => {
-    const way = keys.map((_, n) => tableIn(document, keys.slice(0, n)));
-    const imports = tableIn(document, keys);
+    const way = keys.map((_, n) => tableIn(document, ...keys.slice(0, n)));
+    const imports = tableIn(document, ...keys);
     if (imports !== undefined) delete imports[binding];
     for (let n = keys.length - 1; n >= 0; n--) {
-      const inner = tableIn(document, keys.slice(0, n + 1));
+      const inner = tableIn(document, ...keys.slice(0, n + 1));
       if (inner !== undefined && Object.keys(inner).length === 0) delete way[n]![keys[n]!];
     }
   });
-}
-
-function tableIn(document: Document, keys: readonly string[]): Document | undefined {
-  let at: unknown = document;
-  for (const key of keys) {
-    if (!isTable(at) || !Object.hasOwn(at, key)) return undefined;
-    at = at[key];
-  }
-  return isTable(at) ? at : undefined;
-}
-
-function isTable(value: unknown): value is Document {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }

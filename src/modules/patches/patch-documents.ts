@@ -1,7 +1,7 @@
 import { problem } from '../../contract/problems.js';
 import { MASK } from '../composition/mask.js';
 import { patchTarget } from '../config/changes.js';
-import type { Document } from '../config/draft.js';
+import { isTable, type Document } from '../config/documents.js';
 
 /** What can be patched over HTTP, under the names of the files. */
 export type PatchedKind = 'agent' | 'rigs' | 'providers';
@@ -64,8 +64,4 @@ function entriesOf(document: Document, kind: PatchedKind): Document[] {
   if (!Array.isArray(list) || !list.every(isTable))
     throw problem('wrong_state', `patches.${kind} is no list of tables in the file; mend it first`);
   return [...list];
-}
-
-function isTable(value: unknown): value is Document {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }

@@ -7,7 +7,7 @@ import { patchTarget } from '../config/changes.js';
 import { ConfigEditsService, type EditAnswer } from '../config/config-edits.service.js';
 import { ConfigReadsService, type Read } from '../config/config-reads.service.js';
 import type { Draft } from '../config/draft.js';
-import { CITY_FILE, filesOf } from '../providers/provider-documents.js';
+import { CITY_FILE, filesOf } from '../config/documents.js';
 import { dropPatch, hasPatch, putPatch, type PatchedKind, type PatchFields } from './patch-documents.js';
 import { requireTarget } from './patch-targets.js';
 import { toAgentPatch, toProviderPatch, toRigPatch, type StoredPatch } from './patches.mapper.js';

@@ -18,7 +18,8 @@ import type {
   ProviderResponse,
   ProviderUpdateInputBody,
 } from './city-providers.schemas.js';
-import { CITY_FILE, dropProvider, filesOf, hasProvider, putProvider } from './provider-documents.js';
+import { CITY_FILE, filesOf } from '../config/documents.js';
+import { dropProvider, hasProvider, putProvider } from './provider-documents.js';
 import { usersOf } from './provider-users.js';
 
 export interface ProviderChange {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { dropProvider, filesOf, hasProvider, putProvider } from './provider-documents.js';
+import { filesOf } from '../config/documents.js';
+import { dropProvider, hasProvider, putProvider } from './provider-documents.js';
 
 describe('a provider in a document', () => {
   it('is put with what is said, and merged into what is there', () => {

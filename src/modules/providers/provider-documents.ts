@@ -1,17 +1,6 @@
 import { problem } from '../../contract/problems.js';
+import { isTable, type Document } from '../config/documents.js';
 import type { ProviderUpdateInputBody } from './city-providers.schemas.js';
-
-/** A parsed TOML file. */
-type Document = Record<string, unknown>;
-
-export const CITY_FILE = 'city.toml';
-const ROOT_PACK = 'pack.toml';
-
-/** The files of a city that may define providers; what a later one says counts more. */
-export function filesOf(city: Document): string[] {
-  const fragments = Array.isArray(city.include) ? city.include.filter((path): path is string => typeof path === 'string') : [];
-  return [ROOT_PACK, CITY_FILE, ...fragments.map((path) => path.replace(/^\/\//, ''))];
-}
 
 export function hasProvider(document: Document, name: string): boolean {
   return isTable(document.providers) && Object.hasOwn(document.providers, name);
@@ -41,8 +30,4 @@ function tableAt(parent: Document, key: string): Document {
   const found = parent[key];
   if (!isTable(found)) throw problem('wrong_state', `${key} is no table in the file; mend it first`);
   return found;
-}
-
-function isTable(value: unknown): value is Document {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }

@@ -11,16 +11,14 @@ import type { Expected } from '../../platform/http/if-match.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { ConfigEditsService, type EditAnswer } from '../config/config-edits.service.js';
 import { ConfigReadsService } from '../config/config-reads.service.js';
-import type { Document, Draft } from '../config/draft.js';
+import { CITY_FILE as CITY, ROOT_PACK as PACK, SITE_FILE as SITE, type Document } from '../config/documents.js';
+import type { Draft } from '../config/draft.js';
 import { RosterService } from '../roster/roster.service.js';
 import { changeRig, mentionsOf, moveRig, removeMentions, removeRig, unbindRig } from './rig-documents.js';
 import { makeDirectory, removeEmpty, rigPlace, type RigPlace } from './rig-place.js';
 import { branchIn, filled, findRig, noRig, prefixIn, requireFreePrefix, requireRig } from './rig-rules.js';
 import type { RigAction, RigActionBody, RigUpdateInputBody } from './rigs.schemas.js';
 
-const CITY = 'city.toml';
-const SITE = '.gc/site.toml';
-const PACK = 'pack.toml';
 const MENTIONS_SHOWN = 50;
 
 /** Changes rigs that are there. */

@@ -1,5 +1,5 @@
 import { problem } from '../../contract/problems.js';
-import type { Document } from '../config/draft.js';
+import { tableIn, tablesIn, type Document } from '../config/documents.js';
 
 /** Edits of the documents that say which rigs a city has: `city.toml` and `.gc/site.toml`. They alter what they are given. */
 export interface NewRig {
@@ -16,27 +16,25 @@ export interface RigChange {
   readonly suspended?: boolean | undefined;
 }
 
-type Entry = Record<string, unknown>;
-
 /** Adds a rig with the imports that every new rig gets. */
 export function addRig(city: Document, { name, prefix, defaultBranch }: NewRig): void {
-  const rig: Entry = { name };
+  const rig: Document = { name };
   if (prefix !== undefined) rig.prefix = prefix;
   if (defaultBranch !== undefined) rig.default_branch = defaultBranch;
-  const given = tableIn(tableIn(tableIn(city, 'defaults'), 'rig'), 'imports');
+  const given = tableIn(city, 'defaults', 'rig', 'imports');
   if (given !== undefined && Object.keys(given).length > 0) rig.imports = structuredClone(given);
-  city.rigs = [...entriesOf(city, 'rigs'), rig];
+  city.rigs = [...tablesIn(city, 'rigs'), rig];
 }
 
 /** Says where a rig lies on this machine. */
 export function bindRig(site: Document, name: string, path: string): void {
-  const others = entriesOf(site, 'rig').filter((entry) => entry.name !== name);
+  const others = tablesIn(site, 'rig').filter((entry) => entry.name !== name);
   site.rig = [...others, { name, path }];
 }
 
 /** @throws ProblemError wrong_state when the rig is not written in this file */
 export function changeRig(city: Document, name: string, { prefix, defaultBranch, suspended }: RigChange): void {
-  const rig = entriesOf(city, 'rigs').find((entry) => entry.name === name);
+  const rig = tablesIn(city, 'rigs').find((entry) => entry.name === name);
   if (rig === undefined) throw elsewhere(name);
   if (prefix !== undefined) rig.prefix = prefix;
   if (defaultBranch !== undefined) rig.default_branch = defaultBranch;
@@ -47,14 +45,14 @@ export function changeRig(city: Document, name: string, { prefix, defaultBranch,
 
 /** Rebinds a rig; a path that city.toml still has goes, because the binding is what counts. */
 export function moveRig(city: Document, site: Document, name: string, path: string): void {
-  const rig = entriesOf(city, 'rigs').find((entry) => entry.name === name);
+  const rig = tablesIn(city, 'rigs').find((entry) => entry.name === name);
   if (rig !== undefined) delete rig.path;
   bindRig(site, name, path);
 }
 
 /** Removes a rig and the agents that are defined for it alone. @throws ProblemError wrong_state as `changeRig` */
 export function removeRig(city: Document, name: string): void {
-  const rigs = entriesOf(city, 'rigs');
+  const rigs = tablesIn(city, 'rigs');
   if (!rigs.some((entry) => entry.name === name)) throw elsewhere(name);
   put(
     city,
@@ -64,7 +62,7 @@ export function removeRig(city: Document, name: string): void {
   put(
     city,
     'agent',
-    entriesOf(city, 'agent').filter((entry) => entry.dir !== name),
+    tablesIn(city, 'agent').filter((entry) => entry.dir !== name),
   );
 }
 
@@ -72,7 +70,7 @@ export function unbindRig(site: Document, name: string): void {
   put(
     site,
     'rig',
-    entriesOf(site, 'rig').filter((entry) => entry.name !== name),
+    tablesIn(site, 'rig').filter((entry) => entry.name !== name),
   );
 }
 
@@ -91,7 +89,7 @@ const MENTIONS: readonly (readonly [path: readonly string[], member: string])[] 
 /** What would be left over without the rig, as `patches.agent "web/polecat"`. */
 export function mentionsOf(document: Document, name: string): string[] {
   return MENTIONS.flatMap(([path, member]) =>
-    entriesOf(parentOf(document, path) ?? {}, path.at(-1)!)
+    tablesIn(parentOf(document, path) ?? {}, path.at(-1)!)
       .filter((entry) => entry[member] === name)
       .map((entry) => `${path.join('.')} "${labelOf(entry, name, member)}"`),
   );
@@ -106,40 +104,25 @@ export function removeMentions(document: Document, name: string): void {
     put(
       parent,
       key,
-      entriesOf(parent, key).filter((entry) => entry[member] !== name),
+      tablesIn(parent, key).filter((entry) => entry[member] !== name),
     );
     if (path.length === 2 && Object.keys(parent).length === 0) delete document[path[0]!];
   }
 }
 
-function labelOf(entry: Entry, name: string, member: string): string {
+function labelOf(entry: Document, name: string, member: string): string {
   const own = [entry.name, entry.template].find((value): value is string => typeof value === 'string' && value !== '');
   if (own === undefined) return name;
   return member === 'dir' ? `${name}/${own}` : own;
 }
 
-function parentOf(document: Document, path: readonly string[]): Entry | undefined {
+function parentOf(document: Document, path: readonly string[]): Document | undefined {
   return path.length === 1 ? document : tableIn(document, path[0]!);
 }
 
-function put(parent: Entry, key: string, entries: Entry[]): void {
+function put(parent: Document, key: string, entries: Document[]): void {
   if (entries.length > 0) parent[key] = entries;
   else delete parent[key];
-}
-
-/** The tables of an array of tables; whatever else is there is not ours to judge. */
-function entriesOf(parent: Entry, key: string): Entry[] {
-  const value = Object.hasOwn(parent, key) ? parent[key] : undefined;
-  return Array.isArray(value) ? value.filter(isTable) : [];
-}
-
-function tableIn(parent: Entry | undefined, key: string): Entry | undefined {
-  const value = parent !== undefined && Object.hasOwn(parent, key) ? parent[key] : undefined;
-  return isTable(value) ? value : undefined;
-}
-
-function isTable(value: unknown): value is Entry {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
 
 function elsewhere(name: string): Error {

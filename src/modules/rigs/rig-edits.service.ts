@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Tx } from '../../platform/database/transactions.js';
 import type { NewEvent } from '../../platform/event-log/event.js';
 import type { CityScope } from '../cities/city-scope.js';
+import { CITY_FILE as CITY, SITE_FILE as SITE } from '../config/documents.js';
 import { ConfigEditsService, type EditAnswer, type EditRequest } from '../config/config-edits.service.js';
 import { RosterService } from '../roster/roster.service.js';
 import { addRig, bindRig, type NewRig } from './rig-documents.js';
@@ -21,9 +22,6 @@ interface Placing<T> {
   /** What else changes with it, in the transaction of the revision. */
   readonly within: (tx: Tx, made: MadeRig) => Promise<readonly NewEvent[]>;
 }
-
-const CITY = 'city.toml';
-const SITE = '.gc/site.toml';
 
 /** Puts new rigs into a city's files, for requests and for workers. */
 @Injectable()
