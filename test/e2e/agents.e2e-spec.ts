@@ -1,51 +1,14 @@
-import { appendFile, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
+import { createUntilTaken, OF_DOCS, writeCrew } from '../support/crew.js';
 import { api, type Api, type Reply } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
 import { expectRefusal, type Refusal } from '../support/refusal.js';
 import { eventually } from '../support/sse.js';
 
 const CITY = 'crew';
-const PACK = `
-[imports.desk]
-source = "packs/desk"
-
-# the clerk knows everybody
-[[agent]]
-name = "clerk" # and is known
-prompt_template = "prompt.md"
-
-[[agent]]
-name = "polecat"
-dir = "web"
-prompt_template = "prompt.md"
-max_active_sessions = 3
-
-[[agent]]
-name = "lookout"
-scope = "rig"
-prompt_template = "prompt.md"
-`;
-const CITY_TOML = `
-# the rigs of this city
-[[rigs]]
-name = "web"
-default_sling_target = "polecat"
-
-[[rigs]]
-name = "docs"
-
-[[patches.agent]]
-name = "mayor"
-nudge = "Look around." # kept
-description = "hidden"
-`;
-
-/** A new rig has the agents of the shipped pack, too. */
-const OF_DOCS = ['docs/core.worker-1', 'docs/core.worker-2', 'docs/core.worker-3', 'docs/core.worker-4', 'docs/lookout', 'docs/loopback'];
-
 let stack: Stack;
 let a: Api;
 let b: Api;
@@ -72,13 +35,7 @@ beforeAll(async () => {
   [a, b] = stack.urls.map((url) => api(url)) as [Api, Api];
   ledger = await Ledger.open(stack);
   await ledger.succeeded(await a.post('/v0/city', { dir: CITY, provider: 'loopback' }), 'request.result.city.create');
-  await mkdir(file('packs/desk/agents/triager'), { recursive: true });
-  await writeFile(file('packs/desk/pack.toml'), '[pack]\nname = "front-desk"\nschema = 2\n');
-  await writeFile(file('packs/desk/agents/triager/prompt.md'), 'Sort.');
-  await writeFile(file('packs/desk/agents/triager/agent.toml'), 'scope = "city"\ndescription = "Sorts"\n');
-  await writeFile(file('prompt.md'), 'Work.');
-  await appendFile(file('pack.toml'), PACK);
-  await appendFile(file('city.toml'), CITY_TOML);
+  await writeCrew(join(stack.citiesRoot, CITY));
   expect(await a.post(path('config/reload'))).toMatchObject({ status: 200 });
 }, 60_000);
 afterAll(async () => {
@@ -529,7 +486,7 @@ describe('two replicas at once', () => {
 
   it('lose none of twenty', async () => {
     const wanted = Array.from({ length: 20 }, (_, n) => `many-${n}`);
-    const made = await Promise.all(wanted.map((name, n) => createUntilTaken([a, b][n % 2]!, name)));
+    const made = await Promise.all(wanted.map((name, n) => createUntilTaken([a, b][n % 2]!, CITY, name)));
     expect(made).toEqual(wanted.map(() => 201));
     expect(names(await b.get(path('agents')))).toEqual(expect.arrayContaining(wanted));
     expect(await readdir(file('agents'))).toEqual(expect.arrayContaining(wanted));
@@ -538,12 +495,4 @@ describe('two replicas at once', () => {
     expect((await events('agent.created')).filter(({ subject }) => subject.startsWith('many-'))).toHaveLength(20);
     await eventually(async () => (await b.get(path('config'))).body.rejected === undefined);
   }, 60_000);
-
-  /** Waiting for one's turn is bounded: who is told to try again does. */
-  async function createUntilTaken(at: Api, name: string): Promise<number> {
-    for (;;) {
-      const { status } = await at.post(path('agents'), { name, provider: 'loopback' });
-      if (status !== 503) return status;
-    }
-  }
 });

@@ -14,14 +14,15 @@ import { PACK_FORMAT } from './pack.format.js';
 import { checkDocument } from './read.js';
 import { schemaAt } from './shape.js';
 import { SITE_FORMAT } from './site.format.js';
-import * as samples from './testing/samples.js';
+import * as large from './testing/samples.js';
+import * as small from './testing/small-samples.js';
 
 const FORMATS: [name: string, format: Format, sample: string, elsewhere: string[]][] = [
   // Keys that no sample may use: they are refused, or are old names.
   [
     'city',
     CITY_FORMAT,
-    samples.CITY_SAMPLE,
+    large.CITY_SAMPLE,
     [
       'agents',
       'formulas',
@@ -32,14 +33,14 @@ const FORMATS: [name: string, format: Format, sample: string, elsewhere: string[
       'orders.overrides[].gate',
     ],
   ],
-  ['pack', PACK_FORMAT, samples.PACK_SAMPLE, ['agents', 'defaults', 'formulas', 'patches.rigs', 'patches.providers']],
-  ['agent', AGENT_FORMAT, samples.AGENT_SAMPLE, []],
-  ['site', SITE_FORMAT, samples.SITE_SAMPLE, []],
-  ['lock', LOCK_FORMAT, samples.LOCK_SAMPLE, []],
-  ['order', ORDER_FORMAT, samples.ORDER_SAMPLE, ['order.formula', 'order.pool', 'order.gate']],
-  ['formula', FORMULA_FORMAT, samples.FORMULA_SAMPLE, []],
-  ['command', COMMAND_FORMAT, samples.COMMAND_SAMPLE, []],
-  ['doctor', DOCTOR_FORMAT, samples.DOCTOR_SAMPLE, []],
+  ['pack', PACK_FORMAT, large.PACK_SAMPLE, ['agents', 'defaults', 'formulas', 'patches.rigs', 'patches.providers']],
+  ['agent', AGENT_FORMAT, large.AGENT_SAMPLE, []],
+  ['site', SITE_FORMAT, small.SITE_SAMPLE, []],
+  ['lock', LOCK_FORMAT, small.LOCK_SAMPLE, []],
+  ['order', ORDER_FORMAT, small.ORDER_SAMPLE, ['order.formula', 'order.pool', 'order.gate']],
+  ['formula', FORMULA_FORMAT, small.FORMULA_SAMPLE, []],
+  ['command', COMMAND_FORMAT, small.COMMAND_SAMPLE, []],
+  ['doctor', DOCTOR_FORMAT, small.DOCTOR_SAMPLE, []],
 ];
 
 type Path = (string | number)[];
