@@ -53,12 +53,12 @@ export const configRead: Bar = {
   async run(context) {
     const url = await context.postgres.database(1);
     const service = await context.service(url, { role: 'all' });
-    const bytes = Buffer.byteLength(await bigCityOf(context, service));
+    const bytes = Buffer.byteLength(await bigCityOf(context, service, 'read'));
     const floor = await context.floor('http', { url });
     const client = await context.client('http');
     const requests = (port: number, path: string) => (): Promise<Load> =>
       load(client, context.tempDir, { port, paths: [path], connections: 16, seconds: context.seconds });
-    const parts = { ours: requests(service.port, '/v0/city/big/config'), floor: requests(floor.port, '/config') };
+    const parts = { ours: requests(service.port, '/v0/city/read/config'), floor: requests(floor.port, '/config') };
     await context.turns(parts, 1); // warm
     const runs = await context.turns(parts);
     const ratio = pairedRatio(
@@ -86,8 +86,8 @@ export const configChange: Bar = {
   async run(context) {
     const url = await context.postgres.database(1);
     const services = [await context.service(url, { role: 'all' }), await context.service(url)];
-    await bigCityOf(context, services[0]!);
-    const file = join(citiesRoot(context), 'big/city.toml');
+    await bigCityOf(context, services[0]!, 'change');
+    const file = join(citiesRoot(context), 'change/city.toml');
     const text = await readFile(file, 'utf8');
     const delays: number[] = [];
     for (let n = 1; n <= context.rounds * 3; n++) {
@@ -103,19 +103,19 @@ export const configChange: Bar = {
   },
 };
 
-/** A running city `big` with those files; answers its configuration. */
-async function bigCityOf(context: Context, service: Service): Promise<string> {
-  await call(service, 'POST', '/v0/city', { dir: 'big', provider: 'loopback' });
-  await until(async () => (await call(service, 'GET', '/v0/city/big')).ok);
-  await writeFiles(join(citiesRoot(context), 'big'), bigCity());
-  const reloaded = await call(service, 'POST', '/v0/city/big/config/reload', {});
+/** A running city with those files; answers its configuration. */
+async function bigCityOf(context: Context, service: Service, name: string): Promise<string> {
+  await call(service, 'POST', '/v0/city', { dir: name, provider: 'loopback' });
+  await until(async () => (await call(service, 'GET', `/v0/city/${name}`)).ok);
+  await writeFiles(join(citiesRoot(context), name), bigCity());
+  const reloaded = await call(service, 'POST', `/v0/city/${name}/config/reload`, {});
   if (!reloaded.ok) throw new Error(`the big city does not compose: ${await reloaded.text()}`);
-  return (await call(service, 'GET', '/v0/city/big/config')).text();
+  return (await call(service, 'GET', `/v0/city/${name}/config`)).text();
 }
 
 async function shows(service: Service, n: number): Promise<void> {
   await until(async () => {
-    const { workspace } = (await (await call(service, 'GET', '/v0/city/big/config')).json()) as { workspace: Record<string, unknown> };
+    const { workspace } = (await (await call(service, 'GET', '/v0/city/change/config')).json()) as { workspace: Record<string, unknown> };
     return workspace.max_active_sessions === n;
   });
 }

@@ -37,11 +37,12 @@ export class ConfigProcess {
     const processId = `config-${Math.random().toString(36).slice(2)}`;
     const env = { SVC_DATABASE_URL: databaseUrl, SVC_CITIES_ROOT: citiesRoot };
     const config = new AppConfig({ ...(loadConfig(env, citiesRoot) as Config), processId });
-    const db = createDb(createPool(databaseUrl, { applicationName: processId }));
+    const pool = createPool(databaseUrl, { applicationName: processId });
+    const db = createDb(pool);
     const transactions = new Transactions(db, failpoints);
     const eventLog = new EventLog(new MovedStreams());
     const composer = new CityComposer(config);
-    const repository = new ConfigRepository(db);
+    const repository = new ConfigRepository(db, pool);
     const revisions = new ConfigRevisionsService(repository, new RosterService(new RosterRepository(db)));
     const idempotency = new Idempotency(new IdempotencyRepository());
     const log = new AppLogger(createLogger(process.env.SVC_LOG_LEVEL ?? 'silent', { process: processId }));

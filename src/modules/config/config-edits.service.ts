@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../contract/principal.js';
-import { problem } from '../../contract/problems.js';
+import { problem, ProblemError } from '../../contract/problems.js';
 import { AppConfig } from '../../platform/config/config.js';
 import { Db } from '../../platform/database/database.js';
 import { Transactions, type Tx } from '../../platform/database/transactions.js';
@@ -11,6 +11,7 @@ import type { Expected } from '../../platform/http/if-match.js';
 import { Idempotency, type IdempotencyRef } from '../../platform/idempotency/idempotency.js';
 import { AppLogger } from '../../platform/logging/logger.js';
 import { newId, sleep } from '../../platform/time/clock.js';
+import { notRunning } from '../cities/cities.service.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { DiskTree } from '../composition/trees/disk-tree.js';
 import { errnoOf } from '../composition/trees/paths.js';
@@ -54,6 +55,8 @@ const HOLD_S = 30;
 const WAIT_MS = 5_000;
 /** Beyond this the files are not touched any more: somebody may be about to take the edit back. */
 const SAFE_MS = 15_000;
+/** How long a failed edit tries to take itself back while the database does not answer; well within the hold. */
+const TAKE_BACK_MS = 8_000;
 const DISK_ERRORS = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EIO', 'ESTALE', 'ENOTDIR', 'EISDIR']);
 
 /**
@@ -88,7 +91,11 @@ export class ConfigEditsService {
     const stored = key && (await this.idempotency.lookup(this.db, key));
     if (stored !== undefined) return { body: stored.body as T, status: stored.status };
     const id = newId('edit');
-    const replay = await this.#begin(request, id);
+    const replay = await this.#begin(request, id).catch((error: unknown) => {
+      if (error instanceof ProblemError) throw error;
+      // The hold may have been committed all the same.
+      return this.#takeBack<T>(request, id, undefined, error);
+    });
     if (replay !== undefined) return replay as EditAnswer<T>;
     const deadline = performance.now() + SAFE_MS;
     let plan: EditPlan | undefined;
@@ -176,7 +183,7 @@ export class ConfigEditsService {
         if (key !== undefined) await this.idempotency.guard(tx, key, id);
         const state = await this.revisions.lock(tx, city);
         if (!(await this.repository.end(tx, city.streamId, id))) throw new HoldLost();
-        if (!(await this.reads.isRunning(city, tx))) throw problem('city_not_found', `city not found or not running: ${city.name}`);
+        if (!(await this.reads.isRunning(city, tx))) throw notRunning(city.name);
         const committed = await this.revisions.commit(tx, city, state, composed, { cause: 'api', actor: caller.actor, edit: id });
         const others = (await within?.(tx, committed.revision)) ?? [];
         if (key !== undefined) await this.idempotency.store(tx, key, { status, body });
@@ -189,25 +196,44 @@ export class ConfigEditsService {
   }
 
   /** After any failure: nothing of the edit stays, unless it was committed and only the answer was lost. */
-  async #takeBack<T>({ city, key }: EditRequest, id: string, plan: EditPlan | undefined, error: unknown): Promise<EditAnswer<T>> {
-    try {
-      const held = await this.repository.isHeld(city.streamId, id);
-      if (!held && (await this.repository.lastEdit(city.streamId)) === id) {
-        const stored = key && (await this.idempotency.lookup(this.db, key));
-        if (stored !== undefined) return { body: stored.body as T, status: stored.status };
-        throw problem('unavailable', 'the change was made, but its answer was lost', { cause: error });
+  async #takeBack<T>(request: EditRequest, id: string, plan: EditPlan | undefined, error: unknown): Promise<EditAnswer<T>> {
+    const until = performance.now() + TAKE_BACK_MS;
+    for (;;) {
+      try {
+        const made = await this.#undo<T>(request, id, plan, error);
+        if (made !== undefined) return made;
+        break;
+      } catch (failure) {
+        if (failure instanceof AnswerLost) throw problem('unavailable', failure.message, { cause: error });
+        // Left to whoever comes next, it would keep everybody from changing the city until the hold has ended.
+        if (performance.now() < until && !DISK_ERRORS.has(errnoOf(failure) ?? '')) {
+          await sleep(100 + Math.random() * 100);
+          continue;
+        }
+        const { name } = request.city;
+        this.log.warn({ err: failure, city: name, edit: id }, 'a failed edit could not be taken back; whoever comes next will');
+        break;
       }
-      // Whoever took the hold away has taken back what there was then; what was written since is still there.
-      if (plan !== undefined && (held || error instanceof HoldLost)) await undoPlan(city.path, plan);
-      await this.transactions.run(async (tx) => {
-        await this.repository.end(tx, city.streamId, id);
-        if (plan !== undefined) await this.repository.raiseAttempt(tx, city.streamId);
-        if (key !== undefined) await this.idempotency.release(tx, key, id);
-      });
-    } catch (failure) {
-      this.log.warn({ err: failure, city: city.name, edit: id }, 'a failed edit could not be taken back; whoever comes next will');
     }
     throw error instanceof HoldLost ? tooSlow() : error;
+  }
+
+  /** Answers what is stored when the edit was committed. @throws AnswerLost when it was, and nothing is stored */
+  async #undo<T>({ city, key }: EditRequest, id: string, plan: EditPlan | undefined, error: unknown): Promise<EditAnswer<T> | undefined> {
+    const held = await this.repository.isHeld(city.streamId, id);
+    if (!held && (await this.repository.lastEdit(city.streamId)) === id) {
+      const stored = key && (await this.idempotency.lookup(this.db, key));
+      if (stored !== undefined) return { body: stored.body as T, status: stored.status };
+      throw new AnswerLost('the change was made, but its answer was lost');
+    }
+    // Whoever took the hold away has taken back what there was then; what was written since is still there.
+    if (plan !== undefined && (held || error instanceof HoldLost)) await undoPlan(city.path, plan);
+    await this.transactions.run(async (tx) => {
+      await this.repository.end(tx, city.streamId, id);
+      if (plan !== undefined) await this.repository.raiseAttempt(tx, city.streamId);
+      if (key !== undefined) await this.idempotency.release(tx, key, id);
+    });
+    return undefined;
   }
 
   /** Takes back one edit whose process vanished. True when there was one. */
@@ -226,6 +252,9 @@ export class ConfigEditsService {
 
 /** Somebody else has ended the edit: it is certain that nothing of it was committed. */
 class HoldLost extends Error {}
+
+/** The edit stands. */
+class AnswerLost extends Error {}
 
 function requireExpected(expected: Expected, revision: number): void {
   if (expected === undefined || expected === '*' || expected === revision) return;

@@ -1,12 +1,16 @@
 import { Injectable } from '@nestjs/common';
+import { maySee, type Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
 import { AppConfig } from '../../platform/config/config.js';
 import type { Tx } from '../../platform/database/transactions.js';
+import { notRunning } from '../cities/cities.service.js';
 import type { CityScope } from '../cities/city-scope.js';
 import type { CityConfig } from '../composition/city-config.js';
 import { describeIssue } from '../composition/issue.js';
 import { PRESETS } from '../composition/presets/presets.js';
-import { OverlayTree } from '../composition/trees/overlay-tree.js';
+import { TreeFailure } from '../composition/trees/file-tree.js';
+import type { Overlay } from '../composition/trees/overlay-tree.js';
+import { relativePath } from '../composition/trees/paths.js';
 import { CityComposer } from './city-composer.js';
 import { finishAnswer, toConfigResponse, toExplained, toRevision } from './config.mapper.js';
 import { ConfigRepository, type CurrentRow } from './config.repository.js';
@@ -59,7 +63,7 @@ export class ConfigReadsService {
 
   /** What the city runs now. For other families. */
   async current(city: CityScope): Promise<CurrentConfig> {
-    const row = await this.#current(city, 'none');
+    const row = await this.#current(city);
     const { revision, hash, head: index } = row;
     const key = `${city.streamId}:${hash}`;
     let config = this.#parsed.get(key);
@@ -82,14 +86,17 @@ export class ConfigReadsService {
     return (await this.repository.current(city.streamId, 'none', tx))?.running ?? false;
   }
 
-  /** The body of `GET config` as text. */
-  async get(city: CityScope): Promise<Read<string>> {
-    const row = await this.#current(city, 'answer');
-    return { body: finishAnswer(row, this.#apiUrl()), revision: row.revision, index: row.head };
+  /** The body of `GET config` as text. @throws ProblemError city_not_found */
+  async get(name: string, caller: Principal): Promise<Read<string>> {
+    const row = maySee(caller, name) ? await this.repository.answer(name) : undefined;
+    if (row === undefined) throw notRunning(name);
+    const { text } = row;
+    if (text === null) throw notComposed(name);
+    return { body: finishAnswer({ ...row, text }, this.#apiUrl()), revision: row.revision, index: row.head };
   }
 
   async composed(city: CityScope, revision: number | undefined): Promise<Read<ConfigComposed>> {
-    const row = await this.#current(city, 'none');
+    const row = await this.#current(city);
     const wanted = revision ?? row.revision;
     const config = JSON.parse(await this.#text(city, wanted, 'config')) as Record<string, unknown>;
     return { body: { revision: wanted, config: masked(config) }, revision: wanted, index: row.head };
@@ -109,22 +116,22 @@ export class ConfigReadsService {
 
   /** What a city without anything of its own is. */
   async defaults(city: CityScope): Promise<Read<ConfigResponse>> {
-    const row = await this.#current(city, 'none');
+    const row = await this.#current(city);
     return { body: toConfigResponse(defaultsOf(city)), revision: row.revision, index: row.head };
   }
 
   /** Composes the files as they are now, or with some of them as they might be. Changes nothing. */
   async validate(city: CityScope, candidate?: ConfigCandidateBody): Promise<ConfigValidateOutputBody> {
-    const overlay = candidate && overlayOf(candidate);
+    const { overlay, unusable } = candidate === undefined ? { overlay: undefined, unusable: [] } : overlayOf(candidate);
     const { issues } = await this.composer.compose(city.path, overlay);
     const lines = (severity: string): string[] => issues.filter((issue) => issue.severity === severity).map(describeIssue);
-    const errors = lines('error');
+    const errors = [...unusable, ...lines('error')];
     const warnings = lines('warning');
     return { valid: errors.length === 0, errors: errors.length === 0 ? null : errors, warnings: warnings.length === 0 ? null : warnings };
   }
 
   async revisions(city: CityScope, query: ConfigRevisionsQuery): Promise<Read<ListBodyConfigRevision>> {
-    const row = await this.#current(city, 'none');
+    const row = await this.#current(city);
     const before = pageToken(query.cursor);
     const [rows, total] = await Promise.all([
       this.repository.list(city.streamId, before, query.limit + 1),
@@ -142,7 +149,7 @@ export class ConfigReadsService {
   }
 
   async diff(city: CityScope, query: ConfigDiffQuery): Promise<ConfigDiffBody> {
-    const row = await this.#current(city, 'none');
+    const row = await this.#current(city);
     const from = query.from ?? row.revision;
     const before = JSON.parse(await this.#text(city, from, 'config')) as CityConfig;
     if (query.to !== undefined) {
@@ -154,9 +161,9 @@ export class ConfigReadsService {
     return { from, to: 'files', ...differencesBetween(before, now.composed.config) };
   }
 
-  async #current(city: CityScope, text: 'none' | 'answer'): Promise<CurrentRow> {
-    const row = await this.repository.current(city.streamId, text);
-    if (row === undefined) throw problem('unavailable', `the configuration of ${city.name} has not been composed yet`);
+  async #current(city: CityScope): Promise<CurrentRow> {
+    const row = await this.repository.current(city.streamId, 'none');
+    if (row === undefined) throw notComposed(city.name);
     return row;
   }
 
@@ -172,12 +179,24 @@ export class ConfigReadsService {
   }
 }
 
-function overlayOf({ files }: ConfigCandidateBody): ConstructorParameters<typeof OverlayTree>[1] {
+function notComposed(name: string): Error {
+  return problem('unavailable', `the configuration of ${name} has not been composed yet`);
+}
+
+/** The candidate's files by the paths that they would be read under, and what is wrong with those that never would be. */
+function overlayOf({ files }: ConfigCandidateBody): { overlay: Overlay; unusable: string[] } {
   const texts = new Map<string, string>();
   const removed = new Set<string>();
-  for (const [path, text] of Object.entries(files)) {
-    if (text === null) removed.add(path);
-    else texts.set(path, text);
+  const unusable: string[] = [];
+  for (const [given, text] of Object.entries(files)) {
+    try {
+      const path = relativePath(given);
+      if (text === null) removed.add(path);
+      else texts.set(path, text);
+    } catch (error) {
+      if (!(error instanceof TreeFailure)) throw error;
+      unusable.push(`${error.path}: ${error.message}`);
+    }
   }
-  return { texts, removed };
+  return { overlay: { texts, removed }, unusable };
 }

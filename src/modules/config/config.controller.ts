@@ -4,6 +4,7 @@ import type { Principal } from '../../contract/principal.js';
 import { Caller } from '../../platform/http/caller.decorator.js';
 import { JsonText } from '../../platform/http/json-text.js';
 import { Operation } from '../../platform/http/operation.decorator.js';
+import { CityNameParam } from '../cities/city-name.param.js';
 import { City } from '../cities/city.decorator.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { stamped } from './answers.js';
@@ -45,8 +46,12 @@ export class ConfigController {
     headers: HEADERS,
   })
   @Get()
-  async get(@City() city: CityScope, @Res({ passthrough: true }) reply: FastifyReply): Promise<JsonText> {
-    const answer = await this.reads.get(city);
+  async get(
+    @Param('cityName', { schema: CityNameParam }) city: string,
+    @Caller() caller: Principal,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<JsonText> {
+    const answer = await this.reads.get(city, caller);
     return stamped(reply, answer, new JsonText(answer.body));
   }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Kysely } from 'kysely';
-import { Db, type Database } from '../../platform/database/database.js';
+import { Db, PgPool, type Database } from '../../platform/database/database.js';
 import type { Tx } from '../../platform/database/transactions.js';
 
 export interface Rejection {
@@ -65,7 +65,10 @@ const SUMMARY = ['revision', 'hash', 'cause', 'actor', 'warnings', 'changed', 'c
 /** All SQL about revisions and about the state of composing. */
 @Injectable()
 export class ConfigRepository {
-  constructor(private readonly db: Db) {}
+  constructor(
+    private readonly db: Db,
+    private readonly pool: PgPool,
+  ) {}
 
   async state(streamId: number, db: Kysely<Database> = this.db): Promise<ConfigStateRow> {
     const { rows } = await sql<ConfigStateRow>`
@@ -83,13 +86,26 @@ export class ConfigRepository {
   }
 
   /** The revision that the city runs, with one of its texts or without any. */
-  async current(streamId: number, text: 'config' | 'answer' | 'none', db: Kysely<Database> = this.db): Promise<CurrentRow | undefined> {
+  async current(streamId: number, text: 'config' | 'none', db: Kysely<Database> = this.db): Promise<CurrentRow | undefined> {
     const { rows } = await sql<CurrentRow>`
       select e.head, r.revision, r.hash, ${text === 'none' ? sql`''` : sql`r.${sql.ref(text)}`} as text, s.rejected, coalesce(c.running, false) as running, c.suspended, coalesce(c.suspended_on_start, false) as suspended_on_start
       from event_streams e join config_states s on s.stream_id = e.id
         join config_revisions r on r.stream_id = s.stream_id and r.revision = s.revision
         left join cities c on c.stream_id = e.id
       where e.id = ${streamId}`.execute(db);
+    return rows[0];
+  }
+
+  /** The prepared answer of a running city in one prepared statement; undefined when the city is not running, its text null before its first revision. */
+  async answer(name: string): Promise<(Omit<CurrentRow, 'text'> & { readonly text: string | null }) | undefined> {
+    const { rows } = await this.pool.query<Omit<CurrentRow, 'text'> & { text: string | null }>({
+      name: 'config-answer',
+      text: `select e.head, r.revision, r.hash, r.answer as text, s.rejected, c.running, c.suspended, c.suspended_on_start
+        from cities c join event_streams e on e.id = c.stream_id left join config_states s on s.stream_id = c.stream_id
+          left join config_revisions r on r.stream_id = s.stream_id and r.revision = s.revision
+        where c.name = $1 and c.running`,
+      values: [name],
+    });
     return rows[0];
   }
 
