@@ -243,6 +243,11 @@ describe('candidates', () => {
       errors: [expect.stringContaining('no prompt')],
     });
     expect(await validate({ 'city.toml': '[workspace\n\n= ', '../outside.toml': 'x = 1' })).toMatchObject({ valid: false });
+    expect(await validate({ '../outside.toml': 'x = 1', '/etc/x': null })).toMatchObject({
+      valid: false,
+      errors: ['../outside.toml: the path leads outside', '/etc/x: the path is absolute'],
+    });
+    expect(await validate({ './city.toml': 'x = ' })).toMatchObject({ valid: false, errors: [expect.stringMatching(/^city\.toml:1: /)] });
     for (const hostile of ['{"files":{"__proto__":"x = 1"}}', '{"files":{"city.toml":"a = \\"\\ud800\\""}}', '{"files":{"a\\u0000b":"x"}}'])
       expect((await b.send('POST', `${CONFIG}/validate`, hostile)).status).toBeLessThan(500);
     expect(await readFile(at('city.toml'), 'utf8')).toBe(before);
