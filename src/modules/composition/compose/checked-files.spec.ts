@@ -19,12 +19,31 @@ describe('files that were checked before', () => {
   });
 
   it('are forgotten when there are too many, those asked for last at the end', () => {
-    const files = new CheckedFiles(10);
+    const files = new CheckedFiles(200);
     const check = (text: string): unknown => files.check(text, 'city.toml', CITY_FORMAT);
     const [a, b] = [check('a = 1'), check('b = 1')];
     expect(check('a = 1')).toBe(a);
     check('c = 1');
     expect(check('a = 1')).toBe(a);
     expect(check('b = 1')).not.toBe(b);
+  });
+
+  it('are forgotten by what they take in memory, not by how short they are written', () => {
+    const text = `[providers.x]\nargs = [${'"",'.repeat(1_000)}]`;
+    const kept = (capacity: number): boolean => {
+      const files = new CheckedFiles(capacity);
+      return files.check(text, 'city.toml', CITY_FORMAT) === files.check(text, 'city.toml', CITY_FORMAT);
+    };
+    expect(kept(text.length * 2)).toBe(false);
+    expect(kept(text.length * 40)).toBe(true);
+  });
+
+  it('count for each name that they have', () => {
+    const files = new CheckedFiles(400);
+    const check = (file: string): unknown => files.check('a = 1', file, CITY_FORMAT);
+    const first = check('1.toml');
+    expect(check('1.toml')).toBe(first);
+    for (let n = 2; n < 8; n++) check(`${n}.toml`);
+    expect(check('1.toml')).not.toBe(first);
   });
 });

@@ -1,17 +1,20 @@
 import type { Format } from '../formats/format.js';
 import { checkDocument } from '../formats/read.js';
 import type { Issue } from '../issue.js';
-import type { Table } from '../tree.js';
+import { List, Table, type Node } from '../tree.js';
 
 interface Checked {
   readonly file: string;
   readonly format: Format;
   readonly table: Table | undefined;
   readonly issues: readonly Issue[];
+  readonly weight: number;
 }
 
-/** Characters of texts that are remembered; what was checked takes some ten times their memory. */
+/** Characters of texts that are remembered, with what their values count for; they take some ten times that in memory. */
 const CHARACTERS = 8 * 1024 * 1024;
+/** A value takes as much memory as this many characters, also when it is written in three of them. */
+const PER_VALUE = 40;
 /** Files of one text that are remembered. */
 const ALIKE = 8;
 
@@ -22,7 +25,7 @@ const ALIKE = 8;
 export class CheckedFiles {
   /** By text; those that were asked for last at the end. */
   readonly #known = new Map<string, Checked[]>();
-  #characters = 0;
+  #weight = 0;
 
   constructor(private readonly capacity = CHARACTERS) {}
 
@@ -36,20 +39,38 @@ export class CheckedFiles {
       return known;
     }
     const issues: Issue[] = [];
-    const checked: Checked = { file, format, table: checkDocument(text, file, format, issues), issues };
+    const table = checkDocument(text, file, format, issues);
+    const weight = text.length + PER_VALUE * ((table === undefined ? 0 : valuesIn(table)) + issues.length);
+    const checked: Checked = { file, format, table, issues, weight };
     this.#keep(text, [checked, ...(alike ?? [])].slice(0, ALIKE));
     return checked;
   }
 
   #keep(text: string, alike: Checked[]): void {
-    if (!this.#known.delete(text)) this.#characters += text.length;
+    this.#forget(text);
     this.#known.set(text, alike);
+    this.#weight += weightOf(alike);
     for (const oldest of this.#known.keys()) {
-      if (this.#characters <= this.capacity) return;
-      this.#known.delete(oldest);
-      this.#characters -= oldest.length;
+      if (this.#weight <= this.capacity) return;
+      this.#forget(oldest);
     }
   }
+
+  #forget(text: string): void {
+    this.#weight -= weightOf(this.#known.get(text) ?? []);
+    this.#known.delete(text);
+  }
+}
+
+function weightOf(alike: readonly Checked[]): number {
+  return alike.reduce((sum, { weight }) => sum + weight, 0);
+}
+
+function valuesIn(node: Node): number {
+  const members = node instanceof Table ? node.entries.values() : node instanceof List ? node.items : [];
+  let count = 1;
+  for (const member of members) count += valuesIn(member);
+  return count;
 }
 
 /** One for the process. */
