@@ -32,9 +32,13 @@ export class ConfigWriters {
     this.#loops.push(this.#loop(this.random.fork(), 400, (random) => this.#look(random.pick(this.cities), random)));
   }
 
-  /** What every city is before anybody changes it. */
-  async prepare(cities: readonly string[]): Promise<void> {
+  /** What every city is before anybody changes it, and something to change before anything is harmed. */
+  async prepare(cities: readonly string[], edits: number): Promise<void> {
     for (const city of cities) await this.#look(city, this.random);
+    const some = async (city: string): Promise<void> => {
+      for (let i = 0; i < edits; i++) await this.#change(city, this.random);
+    };
+    await Promise.all(this.cities.map(some));
   }
 
   async stop(): Promise<void> {

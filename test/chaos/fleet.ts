@@ -96,7 +96,7 @@ export class Member {
 
   /** Whether it takes requests, as far as can be known from outside. */
   get serving(): boolean {
-    return this.#child !== undefined && this.#ready;
+    return this.#child !== undefined && this.#ready && this.#termAt === undefined;
   }
 
   /** Whether it lived all the time since `ms` ago: a socket that ended did so because the process meant it. */

@@ -98,7 +98,7 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
     const edited = cities.slice(1, 4);
     const configs = new ConfigWriters(apis, random.fork(), recorder, edited);
     const editor = new ConfigEditor(`${directory}/cities`, edited, random.fork(), recorder);
-    await configs.prepare(cities);
+    await configs.prepare(cities, 6);
     clients.push(...subscribe(recorder, apis, random, writers, cities));
     failpoints.armed = true;
     // Half of the fleet comes back armed; what is killed comes back with something else.
