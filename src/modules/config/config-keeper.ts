@@ -16,6 +16,10 @@ const RENEW_MS = 2_000;
 const CHECK_MS = 5_000;
 /** Paths that may be looked at in a second by those checks: beyond it they come more seldom. */
 const STATS_PER_SECOND = 2_000;
+/** Cities that are composed at a time. */
+const AT_ONCE = 4;
+/** How long a city is left alone that somebody else is changing. */
+const PAUSE_MS = 500;
 
 interface Kept {
   readonly city: KeptCity;
@@ -23,6 +27,7 @@ interface Kept {
   /** What the files were when they were composed last; undefined before the first time. */
   ledger: Ledger | undefined;
   nextCheck: number;
+  pausedUntil: number;
 }
 
 /**
@@ -32,6 +37,8 @@ interface Kept {
 @Injectable()
 export class ConfigKeeper implements OnApplicationBootstrap {
   readonly #kept = new Map<number, Kept>();
+  /** Cities that are being looked at right now: one that hangs does not keep the others waiting. */
+  readonly #looks = new Map<Kept, Promise<void>>();
   #renewAt = 0;
 
   constructor(
@@ -46,6 +53,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     repeat(this.lifecycle, this.log, { name: 'city files', everyMs: TICK_MS, work: (signal) => this.#tick(signal) });
     this.lifecycle.onStop('background', 'city files', async () => {
+      await Promise.all(this.#looks.values());
       for (const kept of this.#kept.values()) await kept.watch.close();
       this.#kept.clear();
       await this.repository.release(this.config.processId);
@@ -59,8 +67,11 @@ export class ConfigKeeper implements OnApplicationBootstrap {
       while (!signal.aborted && (await this.edits.recover()));
     }
     for (const kept of this.#kept.values()) {
-      if (signal.aborted) return;
-      if (kept.watch.take() || performance.now() >= kept.nextCheck) await this.#look(kept);
+      if (signal.aborted || this.#looks.size >= AT_ONCE) return;
+      if (this.#looks.has(kept) || performance.now() < kept.pausedUntil) continue;
+      if (!kept.watch.take() && performance.now() < kept.nextCheck) continue;
+      const look = this.#look(kept).finally(() => this.#done(kept));
+      this.#looks.set(kept, look);
     }
   }
 
@@ -72,14 +83,22 @@ export class ConfigKeeper implements OnApplicationBootstrap {
       await kept.watch.close();
     }
     for (const [streamId, city] of cities)
-      if (!this.#kept.has(streamId)) this.#kept.set(streamId, { city, watch: new FileWatch(city.path), ledger: undefined, nextCheck: 0 });
+      if (!this.#kept.has(streamId))
+        this.#kept.set(streamId, { city, watch: new FileWatch(city.path), ledger: undefined, nextCheck: 0, pausedUntil: 0 });
   }
 
   async #look(kept: Kept): Promise<void> {
     kept.nextCheck = performance.now() + this.#pause();
     if (kept.ledger !== undefined && !(await kept.ledger.changed())) return;
     try {
-      const done = await this.reloads.reload(kept.city, 'files', ACTOR);
+      const done = await this.reloads.tryReload(kept.city, 'files', ACTOR);
+      if (done === undefined) {
+        // Somebody is changing it: not a reason to keep others waiting.
+        kept.pausedUntil = performance.now() + PAUSE_MS;
+        kept.nextCheck = kept.pausedUntil;
+        return;
+      }
+      if (!this.#isKept(kept)) return;
       kept.ledger = done.ledger;
       kept.watch.follow(done.ledger.paths());
       if ('errors' in done) this.log.warn({ city: kept.city.name, errors: done.errors.length }, 'changed files cannot be used');
@@ -87,6 +106,18 @@ export class ConfigKeeper implements OnApplicationBootstrap {
     } catch (error) {
       this.log.warn({ err: error, city: kept.city.name }, 'the files of a city could not be looked at');
     }
+  }
+
+  /** The next turn begins with the others. */
+  #done(kept: Kept): void {
+    this.#looks.delete(kept);
+    if (!this.#isKept(kept)) return;
+    this.#kept.delete(kept.city.streamId);
+    this.#kept.set(kept.city.streamId, kept);
+  }
+
+  #isKept(kept: Kept): boolean {
+    return this.#kept.get(kept.city.streamId) === kept;
   }
 
   #pause(): number {

@@ -37,28 +37,32 @@ export class ConfigReloadsService {
   /** @throws ProblemError unavailable when others keep changing the configuration */
   async reload(city: ReloadableCity, cause: ConfigCause, actor: string): Promise<Reloaded> {
     for (let n = 0; n < TRIES; n++) {
-      const before = await this.revisions.state(city);
-      if (!before.editing) {
-        const result = await this.composer.compose(city.path);
-        const done = await this.transactions.run(
-          async (tx): Promise<Reloaded | undefined> => {
-            const state = await this.revisions.lock(tx, city);
-            if (state.editing || state.attempt !== before.attempt) return undefined;
-            const { ledger } = result;
-            if ('errors' in result) {
-              await this.eventLog.append(tx, await this.revisions.reject(tx, city, state, result.errors, actor));
-              return { revision: state.revision, errors: result.errors, ledger };
-            }
-            const { revision, changed, keys, events } = await this.revisions.commit(tx, city, state, result.composed, { cause, actor });
-            await this.eventLog.append(tx, events);
-            return { revision, changed, keys, warnings: result.composed.warnings, ledger };
-          },
-          { key: city.name },
-        );
-        if (done !== undefined) return done;
-      }
+      const done = await this.tryReload(city, cause, actor);
+      if (done !== undefined) return done;
       await sleep(BETWEEN_MS);
     }
     throw problem('unavailable', `the configuration of ${city.name} is being changed all the time; try again`);
+  }
+
+  /** As `reload`, once: undefined while somebody else is changing the configuration. */
+  async tryReload(city: ReloadableCity, cause: ConfigCause, actor: string): Promise<Reloaded | undefined> {
+    const before = await this.revisions.state(city);
+    if (before.editing) return undefined;
+    const result = await this.composer.compose(city.path);
+    return this.transactions.run(
+      async (tx) => {
+        const state = await this.revisions.lock(tx, city);
+        if (state.editing || state.attempt !== before.attempt) return undefined;
+        const { ledger } = result;
+        if ('errors' in result) {
+          await this.eventLog.append(tx, await this.revisions.reject(tx, city, state, result.errors, actor));
+          return { revision: state.revision, errors: result.errors, ledger };
+        }
+        const { revision, changed, keys, events } = await this.revisions.commit(tx, city, state, result.composed, { cause, actor });
+        await this.eventLog.append(tx, events);
+        return { revision, changed, keys, warnings: result.composed.warnings, ledger };
+      },
+      { key: city.name },
+    );
   }
 }

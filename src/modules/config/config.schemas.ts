@@ -126,14 +126,19 @@ export const ConfigValidateOutputBody = contract(
 );
 export type ConfigValidateOutputBody = z.infer<typeof ConfigValidateOutputBody>;
 
-const MAX_TEXT = 1024 * 1024;
+/** A candidate is composed while its sender waits, and parsing blocks the process: a quarter of what a file on disk may have. */
+const MAX_TEXT = 256 * 1024;
 /** Files to be looked at in place of those on disk; null takes one away. */
 export const ConfigCandidateBody = contract(
   'ConfigCandidateBody',
   z.strictObject({
     files: z
       .record(z.string().min(1).max(1_024), z.string().max(MAX_TEXT).nullable())
-      .refine((files) => Object.keys(files).length <= 100, 'must have at most 100 files'),
+      .refine((files) => Object.keys(files).length <= 100, 'must have at most 100 files')
+      .refine(
+        (files) => Object.values(files).reduce((sum, text) => sum + (text?.length ?? 0), 0) <= MAX_TEXT,
+        'must not be larger than 256 KiB together',
+      ),
   }),
 );
 export type ConfigCandidateBody = z.infer<typeof ConfigCandidateBody>;
