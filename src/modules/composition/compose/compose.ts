@@ -65,7 +65,7 @@ async function composeFiles(run: Run, { city: documents, pack, schema, site }: C
   const named = documents.table('packs');
   const includes = includesOf(documents.table('workspace'), 'includes', named);
   const imports = await graph.follow([...includes, ...importsOf(documents.table('imports'))], home);
-  await followRigs(graph, rigs, home, named);
+  await followRigs(run, graph, rigs, home, named);
   const offered = documents.table('defaults')?.table('rig')?.table('imports');
   const forNewRigs = await graph.follow(
     importsOf(offered).map((asked) => ({ ...asked, optional: true })),

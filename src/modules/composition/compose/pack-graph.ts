@@ -71,11 +71,10 @@ export class PackGraph {
     return found;
   }
 
-  /** The pack that lies in a directory; undefined, and nothing told, when there is none. */
-  async lookInto(folder: Asked, from: Located): Promise<Import | undefined> {
-    const found = await this.run.input.packs.find({ source: folder.source, version: undefined, from: from.tree, folder: from.path });
-    if ('missing' in found || (await found.tree.read(below(found.folder, 'pack.toml'))) === undefined) return undefined;
-    return this.#followOne(folder, from, []);
+  /** Whether a directory holds a pack; nothing is told. */
+  async isPack(source: string, from: Located): Promise<boolean> {
+    const found = await this.run.input.packs.find({ source, version: undefined, from: from.tree, folder: from.path });
+    return !('missing' in found) && (await found.tree.list(found.folder)).some(({ name }) => name === 'pack.toml');
   }
 
   async #followOne(asked: Asked, from: Located, path: readonly Pack[]): Promise<Import | undefined> {

@@ -54,15 +54,19 @@ function requireSitePath(run: Run, { table }: Rig, schema: number): void {
   else run.warn(path, 'belongs in .gc/site.toml, as path of a [[rig]] of this name');
 }
 
-/** Follows the imports of every rig. A rig without any takes in the pack that lies in its own folder. */
-export async function followRigs(graph: PackGraph, rigs: readonly Rig[], home: Located, named: Table | undefined): Promise<void> {
+/**
+ * Follows the imports of every rig. What lies in a checkout is written by whoever may push to it, so a pack there counts only
+ * when the rig imports it.
+ */
+export async function followRigs(run: Run, graph: PackGraph, rigs: readonly Rig[], home: Located, named: Table | undefined): Promise<void> {
   for (const rig of rigs) {
     const asked = [...includesOf(rig.table, 'includes', named), ...importsOf(rig.table.table('imports'))];
     const path = rig.table.text('path');
     if (asked.length > 0) rig.imports = await graph.follow(asked, home);
-    else if (path !== undefined) {
-      const own = await graph.lookInto({ binding: '', source: path, table: rig.table, where: rig.table.get('path')! }, home);
-      rig.imports = own === undefined ? [] : [own];
-    }
+    else if (path !== undefined && (await graph.isPack(path, home).catch(() => false)))
+      run.warn(
+        rig.table.get('path')!,
+        `the pack in this directory is not used; to trust it, import it: [rigs.imports.${rig.name}] source = "${path}"`,
+      );
   }
 }

@@ -55,7 +55,7 @@ describe('a file that is meant to hurt', () => {
     ['tables in tables', `a = ${'{a='.repeat(size / 4)}`, 'line 1, column 101: document contains excessively nested structures. aborting.'],
     ['a long dotted key', `a${'.a'.repeat(size / 2 - 10)} = 1`, 'has more than 32 tables and lists inside each other'],
     ['a long header', `[a${'.a'.repeat(size / 32)}]`, 'has more than 32 tables and lists inside each other'],
-    ['many values', `a = [${'1,'.repeat(size / 2 - 10)}]`, 'is one of more than 100000 values'],
+    ['many values', `a = [${'1,'.repeat(size / 2 - 10)}]`, 'is one of more than 20000 values'],
     [
       'an open text',
       `a = """${'"" '.repeat(size / 4)}`,
@@ -69,11 +69,11 @@ describe('a file that is meant to hurt', () => {
 
   it('with wrong keys without number is told in few words', () => {
     const issues: Issue[] = [];
-    const text = `${Array.from({ length: 20_000 }, (_, n) => `k${n} = 1\n`).join('')}[workspace]\nprovider = 5\n"${'x'.repeat(5000)}" = 1`;
+    const text = `${Array.from({ length: 10_000 }, (_, n) => `k${n} = 1\n`).join('')}[workspace]\nprovider = 5\n"${'x'.repeat(5000)}" = 1`;
     checkDocument(text, 'city.toml', CITY_FORMAT, issues);
     expect(issues).toHaveLength(101);
     expect(issues.filter(({ severity }) => severity === 'error').map(({ key }) => key)).toEqual(['workspace.provider']);
-    expect(issues.at(-1)).toEqual({ severity: 'warning', file: 'city.toml', key: '', message: 'and 19902 more of this file' });
+    expect(issues.at(-1)).toEqual({ severity: 'warning', file: 'city.toml', key: '', message: 'and 9902 more of this file' });
     for (const { key } of issues) expect(key.length).toBeLessThanOrEqual(201);
   });
 });

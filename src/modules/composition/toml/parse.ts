@@ -7,7 +7,7 @@ export const FILE_BYTES = 1024 * 1024;
 /** Tables and lists inside each other. */
 const DEPTH = 32;
 /** Values and tables of one file: what is done for each of them stays bounded. */
-const VALUES = 100_000;
+const VALUES = 20_000;
 
 export type Document = Readonly<Record<string, unknown>>;
 
