@@ -48,6 +48,16 @@ describe('a process that is killed', () => {
     await expect(stat(realm.at('notes/new.txt'))).rejects.toThrow('ENOENT');
   }
 
+  // Guard: the owner's heartbeat; a process that nobody knows of is given its time.
+  it('is taken for dead once it has stopped beating, long before its time is up', async () => {
+    await killedAt('config.after_write', extra);
+    expect(await b.edits.recover()).toBe(false);
+    await realm.sql(`insert into processes (id, role, hostname, version, heartbeat_at)
+      select owner, 'api', 'gone', '0', now() - interval '11 seconds' from config_edits`);
+    expect(await b.edits.recover()).toBe(true);
+    await expectBefore();
+  });
+
   // Guard: the plan in the row, stored before the first file is touched.
   it.each(['config.before_write', 'config.between_files', 'config.after_write'])(
     'at %s leaves nothing once another process has come across it',

@@ -11,6 +11,9 @@ export interface AbandonedEdit {
   readonly plan: EditPlan | null;
 }
 
+/** A process that has stopped beating; should it come back, its edit finds that it has lost its hold. */
+const DEAD = sql`(p.stopped_at is not null or p.heartbeat_at < clock_timestamp() - interval '10 seconds')`;
+
 /** The one edit of a city's files that may be going on. Whoever holds the row alone writes the files. */
 @Injectable()
 export class ConfigEditsRepository {
@@ -51,12 +54,14 @@ export class ConfigEditsRepository {
     return row?.last_edit ?? null;
   }
 
-  /** Takes over one edit whose holder vanished; of one city, or of any. */
+  /** Takes over one edit whose time is up or whose process is dead; of one city, or of any. */
   async adopt(tx: Tx, owner: string, seconds: number, streamId?: number): Promise<AbandonedEdit | undefined> {
     const { rows } = await sql<{ stream_id: number; id: string; dir: string; plan: unknown }>`
       update config_edits e set owner = ${owner}, expires_at = ${until(seconds)}
       where e.stream_id = (
-        select stream_id from config_edits where expires_at < clock_timestamp() and (${streamId ?? null}::int is null or stream_id = ${streamId ?? null})
+        select stream_id from config_edits d
+        where (d.expires_at < clock_timestamp() or exists (select from processes p where p.id = d.owner and ${DEAD}))
+          and (${streamId ?? null}::int is null or d.stream_id = ${streamId ?? null})
         limit 1 for update skip locked)
       returning e.stream_id, e.id, e.dir, e.plan`.execute(tx);
     const row = rows[0];
