@@ -401,10 +401,13 @@ describe('rigs that are cloned', () => {
     expect(await ledger.ended(await clone({ name: 'empty' }))).toMatchObject({ type: 'request.result.rig.create' });
   });
 
-  it('are taken back when their pack cannot be used', async () => {
-    await git.repository('bad', { 'pack.toml': '[pack]\nname = 1\n' });
+  it('are taken back when the files of the city cannot take them in', async () => {
+    await git.repository('bad', { 'README.md': 'read me' });
     await mkdir(inCity('rigs/bad'), { recursive: true });
+    const before = await readFile(inCity('city.toml'), 'utf8');
+    await writeFile(inCity('city.toml'), `${before}\nbroken = = 1\n`);
     const end = await ledger.ended(await clone({ name: 'bad', git_url: git.url('bad') }));
+    await writeFile(inCity('city.toml'), before);
     expect(end).toMatchObject({ type: 'request.failed', payload: { error_code: 'provision_failed' } });
     expect(await readdir(inCity('rigs/bad'))).toEqual([]);
     await eventually(async () => (await readdir(inCity('.gc/cache/rigs'))).every((name) => !name.endsWith('.back')));

@@ -94,7 +94,11 @@ describe('a city with rigs and agents', () => {
   });
 
   it.each([
-    ['two rigs of one prefix', [rig('one', 'web'), rig('two', 'WEB')], 'city.toml:14: rigs[1].prefix: the rig "one" has this prefix already'],
+    [
+      'two rigs of one prefix',
+      [rig('one', 'web'), rig('two', 'WEB')],
+      'city.toml:14: rigs[1].prefix: the rig "one" has this prefix already',
+    ],
     ['a prefix that makes no ids', [rig('one', 'web-2')], 'city.toml:11: rigs[0].prefix: must be a letter and up to 11 letters or digits'],
     ['two rigs of one name', [rig('one'), rig('one')], 'city.toml:12: rigs[1].name: there is a rig "one" already'],
   ])('does not come up with %s', async (_, tables, message) => {

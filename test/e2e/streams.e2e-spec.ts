@@ -86,6 +86,7 @@ describe('following one request', () => {
     expect(events(stream).filter(terminalOf(reply))).toHaveLength(1);
     expect(own.filter((f) => !terminalOf(reply)(f)).map((f) => f.data.type)).toEqual([
       'city.created',
+      'config.reloaded',
       'controller.started',
       'test.emitted',
     ]);

@@ -73,8 +73,15 @@ describe('waiting for a clone', () => {
     try {
       expect(await create((_request, response) => stream(response, step(7, 'clone')), '--timeout', '400ms')).toBe(1);
       await server.close();
-      setTimeout(() => io.interrupt(), 400);
-      expect(await create((_request, response) => stream(response, step(7, 'clone')))).toBe(130);
+      const interrupted = await create((_request, response) => {
+        stream(response, step(7, 'clone'));
+        const seen = setInterval(() => {
+          if (!io.stderr.includes('clone')) return;
+          clearInterval(seen);
+          setTimeout(() => io.interrupt(), 200);
+        }, 20);
+      });
+      expect(interrupted).toBe(130);
     } finally {
       stop();
     }
