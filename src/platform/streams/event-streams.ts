@@ -184,9 +184,9 @@ export class EventStreams {
       if (cities !== undefined && !cities.includes(row.name)) continue;
       const pos = wanted.get(row.id)!;
       if (pos > row.head) throw ahead(what, `${row.name}:${pos}`, `${row.name}:${row.head}`);
-      if (pos === row.head) continue;
-      old.push({ stream: row, pos });
+      // Also when the client has all of it: the stream may be learned, or say more, before the client is in its place.
       starts.set(row.id, { pos, gone: row });
+      if (pos < row.head) old.push({ stream: row, pos });
     }
   }
 

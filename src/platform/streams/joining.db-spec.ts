@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { openStream, type OpenStream } from '../../../test/support/sse.js';
+import { adminAt, cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { eventually, openStream, type OpenStream } from '../../../test/support/sse.js';
 import { StreamReplica } from '../../../test/support/stream-replica.js';
 
 /** Cities that join and leave while somebody reads the feed. Each of these lost events before it was found by a chaos run. */
@@ -98,5 +98,38 @@ describe('the feed of a changing set of cities', () => {
     const own = frames.filter((f) => f.event === 'tagged_event' && f.data.city === name);
     expect(own.map((f) => f.data.seq)).toEqual([2, 3, 4, 5]);
     expect(own.map((f) => new RegExp(`${name}:(\\d+)`).exec(f.id!)?.[1])).toEqual(['2', '3', '4', '5']);
+  });
+
+  it('a city that had left and is learned while a stream is being opened is not told again to who has all of it', async () => {
+    const name = fresh();
+    const first = await open(`${a.url}/sup`);
+    await first.until((f) => f.event === 'heartbeat');
+    await a.join(name);
+    await a.emit(name, 2);
+    await a.leave(name);
+    const last = await first.until(
+      (f) => f.event === 'tagged_event' && f.data.type === 'city.unregister_requested' && f.data.city === name,
+    );
+    expect(last.id).toContain(`${name}:4`);
+    const c = await StreamReplica.start(database.url);
+    try {
+      // Somebody reads already, so that the process publishes what it learns.
+      await (await open(`${c.url}/sup`)).until((f) => f.event === 'heartbeat');
+      expect(c.hub.stream(name)).toBeUndefined();
+      let learned = false;
+      c.failpoints.arm('stream.after_headers', async () => {
+        await adminAt(database.url, `update event_streams set active = true where name = '${name}'`);
+        learned = await eventually(() => c.hub.stream(name)?.position === 4);
+      });
+      const resumed = await open(`${c.url}/sup`, last.id);
+      await resumed.until((f) => f.event === 'heartbeat');
+      c.failpoints.disarm();
+      expect(learned).toBe(true);
+      await a.emit('__supervisor__', 1, 'test.after');
+      await resumed.until((f) => f.event === 'tagged_event' && f.data.type === 'test.after');
+      expect(resumed.frames.filter((f) => f.event === 'tagged_event' && f.data.city === name)).toEqual([]);
+    } finally {
+      await c.stop();
+    }
   });
 });
