@@ -52,12 +52,7 @@ export class RosterService {
   }
 
   /** As `switchAgent` for a rig; answers how the switch stood before, undefined when the city has no such rig. */
-  switchRig(
-    tx: Tx,
-    streamId: number,
-    name: string,
-    suspended: boolean | null,
-  ): Promise<{ readonly before: boolean | null } | undefined> {
+  switchRig(tx: Tx, streamId: number, name: string, suspended: boolean | null): Promise<{ readonly before: boolean | null } | undefined> {
     return this.repository.switchRig(tx, streamId, name, suspended);
   }
 
