@@ -32,7 +32,7 @@ export interface Change {
 const KEYS_IN_AN_EVENT = 100;
 
 /** What came, went and changed between two tables of things. */
-export function changesBetween(before: Record<string, Named | object>, after: Record<string, Named | object>): Change[] {
+function changesBetween(before: Record<string, Named | object>, after: Record<string, Named | object>): Change[] {
   const result: Change[] = [];
   for (const [name, thing] of Object.entries(after)) {
     const old = before[name];

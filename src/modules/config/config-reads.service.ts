@@ -173,9 +173,10 @@ export class ConfigReadsService {
     return found;
   }
 
-  /** Where this process serves, as far as it can know. */
+  /** Where this process serves. Bound elsewhere than on loopback it cannot know under which address it is reached. */
   #apiUrl(): string | undefined {
-    return this.app.port === 0 ? undefined : `http://${this.app.host}:${this.app.port}`;
+    const { host, port, loopback } = this.app;
+    return port === 0 || !loopback ? undefined : `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   }
 }
 

@@ -18,7 +18,7 @@ function toAgent(
 }
 
 /** An agent that may run more than one session at a time. */
-export function isPool(agent: AgentConfig): boolean {
+function isPool(agent: AgentConfig): boolean {
   return agent.max_active_sessions !== undefined && agent.max_active_sessions !== 0 && agent.max_active_sessions !== 1;
 }
 
