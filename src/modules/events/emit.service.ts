@@ -10,7 +10,7 @@ import { EmitCommitter } from './emit-committer.js';
 import { cityNotRunning } from './problems.js';
 
 /** Kinds that only this product itself may record. */
-const RESERVED = ['request.', 'supervisor.', 'city.', 'controller.', 'config.', 'events.'];
+const RESERVED = ['request.', 'supervisor.', 'city.', 'controller.', 'events.'];
 
 /** Rejected values and exceeded limits: what Postgres cannot store is the client's mistake. */
 const UNSTORABLE = /^(22|54)/;
