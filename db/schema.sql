@@ -86,6 +86,7 @@ create table beads (
   constraint beads_status_check CHECK (status = ANY (ARRAY['open'::text, 'in_progress'::text, 'closed'::text]))
 );
 CREATE INDEX beads_assignee_idx ON public.beads USING btree (stream_id, assignee, created_at DESC, id DESC) WHERE (assignee IS NOT NULL);
+CREATE INDEX beads_deferred_idx ON public.beads USING btree (stream_id, defer_until) WHERE ((status = 'open'::text) AND (defer_until IS NOT NULL));
 CREATE INDEX beads_kind_idx ON public.beads USING btree (stream_id, issue_type, created_at DESC, id DESC) INCLUDE (status, rig) WHERE (issue_type <> 'task'::text);
 CREATE INDEX beads_lease_until_idx ON public.beads USING btree (lease_until) WHERE (lease_until IS NOT NULL);
 CREATE INDEX beads_listed_idx ON public.beads USING btree (stream_id, created_at DESC, id DESC);
@@ -135,6 +136,17 @@ create table cities (
 );
 CREATE INDEX cities_stream_id_idx ON public.cities USING btree (stream_id);
 CREATE INDEX cities_waiting_idx ON public.cities USING btree (next_retry_at) WHERE ((NOT running) AND (desired = 'running'::text));
+
+create table city_pools (
+  stream_id integer not null,
+  passed_at timestamp with time zone default '-infinity'::timestamp with time zone not null,
+  head bigint default '-1'::integer not null,
+  next_at timestamp with time zone,
+  released_head bigint default '-1'::integer not null,
+  constraint city_pools_pkey PRIMARY KEY (stream_id),
+  constraint city_pools_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
+) with (fillfactor=50);
+CREATE INDEX city_pools_next_idx ON public.city_pools USING btree (next_at) WHERE (next_at IS NOT NULL);
 
 create table city_reservations (
   dir text not null,
@@ -188,6 +200,13 @@ create table config_states (
   keeper text,
   constraint config_states_pkey PRIMARY KEY (stream_id),
   constraint config_states_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
+);
+
+create table deployment (
+  only_one boolean default true not null,
+  id uuid default gen_random_uuid() not null,
+  constraint deployment_only_one_pkey PRIMARY KEY (only_one),
+  constraint deployment_only_one_check CHECK (only_one)
 );
 
 create table event_cursors (
@@ -395,6 +414,279 @@ create table rigs (
 );
 CREATE UNIQUE INDEX rigs_stream_id_prefix_key ON public.rigs USING btree (stream_id, prefix) WHERE present;
 
+create table runners (
+  id text collate "C" not null,
+  process_id text not null,
+  host text not null,
+  capacity integer not null,
+  state text not null,
+  lease_until timestamp with time zone not null,
+  registered_at timestamp with time zone default now() not null,
+  ended_at timestamp with time zone,
+  constraint runners_pkey PRIMARY KEY (id),
+  constraint runners_capacity_check CHECK (capacity >= 0),
+  constraint runners_state_check CHECK (state = ANY (ARRAY['active'::text, 'draining'::text, 'stopped'::text, 'lost'::text]))
+);
+CREATE INDEX runners_live_idx ON public.runners USING btree (lease_until) WHERE (state = ANY (ARRAY['active'::text, 'draining'::text]));
+
+create table session_commands (
+  pk bigint generated always as identity not null,
+  session_pk bigint not null,
+  generation bigint not null,
+  kind text not null,
+  body jsonb default '{}'::jsonb not null,
+  status text default 'waiting'::text not null,
+  error text,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  ended_at timestamp with time zone,
+  constraint session_commands_pkey PRIMARY KEY (pk),
+  constraint session_commands_session_pk_fkey FOREIGN KEY (session_pk) REFERENCES sessions(pk) ON DELETE CASCADE,
+  constraint session_commands_kind_check CHECK (kind = ANY (ARRAY['interrupt'::text, 'set_option'::text])),
+  constraint session_commands_status_check CHECK (status = ANY (ARRAY['waiting'::text, 'taken'::text, 'done'::text, 'failed'::text]))
+);
+CREATE INDEX session_commands_waiting_idx ON public.session_commands USING btree (session_pk, pk) WHERE (status = ANY (ARRAY['waiting'::text, 'taken'::text]));
+
+create table session_entries (
+  session_pk bigint not null,
+  seq bigint not null,
+  rev bigint not null,
+  entry_id text collate "C" not null,
+  epoch integer not null,
+  generation bigint not null,
+  turn bigint not null,
+  kind text not null,
+  role text not null,
+  status text not null,
+  blocks jsonb not null,
+  raw jsonb,
+  model text,
+  parent_tool_use_id text collate "C",
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint session_entries_pkey PRIMARY KEY (session_pk, seq),
+  constraint session_entries_entry_key UNIQUE (session_pk, entry_id),
+  constraint session_entries_kind_check CHECK (kind = ANY (ARRAY['message'::text, 'thought'::text, 'tool'::text, 'plan'::text, 'interaction'::text, 'system'::text, 'compaction'::text])),
+  constraint session_entries_role_check CHECK (role = ANY (ARRAY['user'::text, 'assistant'::text, 'system'::text, 'tool'::text, 'unknown'::text])),
+  constraint session_entries_status_check CHECK (status = ANY (ARRAY['unknown'::text, 'final'::text, 'partial'::text, 'superseded'::text]))
+) with (fillfactor=80);
+CREATE INDEX session_entries_compaction_idx ON public.session_entries USING btree (session_pk, seq) WHERE (kind = 'compaction'::text);
+CREATE INDEX session_entries_parent_idx ON public.session_entries USING btree (session_pk, parent_tool_use_id, seq) WHERE (parent_tool_use_id IS NOT NULL);
+CREATE UNIQUE INDEX session_entries_rev_key ON public.session_entries USING btree (session_pk, rev);
+
+create table session_interactions (
+  pk bigint generated always as identity not null,
+  stream_id integer not null,
+  session_pk bigint not null,
+  request_id text collate "C" not null,
+  generation bigint not null,
+  kind text not null,
+  prompt text not null,
+  options jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
+  status text default 'open'::text not null,
+  action text,
+  answer jsonb,
+  answered_by text,
+  applied boolean default false not null,
+  opened_rev bigint not null,
+  closed_rev bigint,
+  opened_at timestamp with time zone default clock_timestamp() not null,
+  closed_at timestamp with time zone,
+  runtime_id text collate "C",
+  constraint session_interactions_pkey PRIMARY KEY (pk),
+  constraint session_interactions_request_key UNIQUE (session_pk, request_id),
+  constraint session_interactions_session_pk_fkey FOREIGN KEY (session_pk) REFERENCES sessions(pk) ON DELETE CASCADE,
+  constraint session_interactions_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint session_interactions_status_check CHECK (status = ANY (ARRAY['open'::text, 'answered'::text, 'cancelled'::text, 'expired'::text]))
+);
+CREATE INDEX session_interactions_closed_idx ON public.session_interactions USING btree (session_pk, closed_rev) WHERE (closed_rev IS NOT NULL);
+CREATE INDEX session_interactions_open_idx ON public.session_interactions USING btree (stream_id, opened_at, pk) WHERE (status = 'open'::text);
+CREATE INDEX session_interactions_opened_idx ON public.session_interactions USING btree (session_pk, opened_rev);
+CREATE INDEX session_interactions_session_idx ON public.session_interactions USING btree (session_pk) WHERE (status = 'open'::text);
+CREATE INDEX session_interactions_unapplied_idx ON public.session_interactions USING btree (session_pk) WHERE ((status = 'answered'::text) AND (NOT applied));
+
+create table session_logs (
+  session_pk bigint not null,
+  head bigint default 0 not null,
+  entries bigint default 0 not null,
+  compactions bigint default 0 not null,
+  generation bigint default 0 not null,
+  turns bigint default 0 not null,
+  activity text default 'idle'::text not null,
+  activity_rev bigint default 0 not null,
+  activity_at timestamp with time zone default clock_timestamp() not null,
+  status_rev bigint default 0 not null,
+  last_output_at timestamp with time zone,
+  model text,
+  context_used bigint,
+  context_window bigint,
+  constraint session_logs_pkey PRIMARY KEY (session_pk),
+  constraint session_logs_session_pk_fkey FOREIGN KEY (session_pk) REFERENCES sessions(pk) ON DELETE CASCADE,
+  constraint session_logs_activity_check CHECK (activity = ANY (ARRAY['idle'::text, 'in-turn'::text]))
+) with (fillfactor=70);
+
+create table session_messages (
+  pk bigint generated always as identity not null,
+  stream_id integer not null,
+  session_pk bigint not null,
+  id text collate "C" not null,
+  intent text not null,
+  body text not null,
+  source text not null,
+  reference text,
+  sender text not null,
+  epoch integer,
+  request_id text collate "C",
+  status text default 'queued'::text not null,
+  generation bigint,
+  attempts integer default 0 not null,
+  error_code text,
+  error_message text,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  deliver_after timestamp with time zone default clock_timestamp() not null,
+  expires_at timestamp with time zone default (clock_timestamp() + '24:00:00'::interval) not null,
+  ended_at timestamp with time zone,
+  constraint session_messages_pkey PRIMARY KEY (pk),
+  constraint session_messages_id_key UNIQUE (id),
+  constraint session_messages_session_pk_fkey FOREIGN KEY (session_pk) REFERENCES sessions(pk) ON DELETE CASCADE,
+  constraint session_messages_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint session_messages_intent_check CHECK (intent = ANY (ARRAY['default'::text, 'follow_up'::text, 'interrupt_now'::text])),
+  constraint session_messages_source_check CHECK (source = ANY (ARRAY['create'::text, 'message'::text, 'submit'::text, 'wait'::text, 'nudge'::text])),
+  constraint session_messages_status_check CHECK (status = ANY (ARRAY['queued'::text, 'in_flight'::text, 'delivered'::text, 'unconfirmed'::text, 'failed'::text, 'cancelled'::text, 'expired'::text]))
+);
+CREATE INDEX session_messages_expiry_idx ON public.session_messages USING btree (expires_at) WHERE (status = 'queued'::text);
+CREATE INDEX session_messages_in_flight_idx ON public.session_messages USING btree (session_pk) WHERE (status = 'in_flight'::text);
+CREATE INDEX session_messages_list_idx ON public.session_messages USING btree (session_pk, pk DESC);
+CREATE INDEX session_messages_nudges_idx ON public.session_messages USING btree (session_pk, ended_at) WHERE ((source = ANY (ARRAY['wait'::text, 'nudge'::text])) AND (status = 'delivered'::text));
+CREATE INDEX session_messages_queue_idx ON public.session_messages USING btree (session_pk, pk) WHERE (status = ANY (ARRAY['queued'::text, 'in_flight'::text]));
+CREATE UNIQUE INDEX session_messages_wait_key ON public.session_messages USING btree (stream_id, reference) WHERE ((source = 'wait'::text) AND (status = ANY (ARRAY['queued'::text, 'in_flight'::text, 'delivered'::text])));
+
+create table session_names (
+  stream_id integer not null,
+  name text collate "C" not null,
+  kind text not null,
+  session_pk bigint,
+  constraint session_names_pkey PRIMARY KEY (stream_id, name),
+  constraint session_names_session_pk_fkey FOREIGN KEY (session_pk) REFERENCES sessions(pk) ON DELETE CASCADE,
+  constraint session_names_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint session_names_kind_check CHECK (kind = ANY (ARRAY['session_name'::text, 'alias'::text, 'agent'::text, 'identity'::text])),
+  constraint session_names_owner_check CHECK (session_pk IS NOT NULL OR kind = 'identity'::text)
+);
+CREATE INDEX session_names_session_idx ON public.session_names USING btree (session_pk);
+
+create table session_turns (
+  session_pk bigint not null,
+  turn bigint not null,
+  stream_id integer not null,
+  agent text collate "C",
+  generation bigint not null,
+  started_at timestamp with time zone default clock_timestamp() not null,
+  ended_at timestamp with time zone,
+  stop_reason text,
+  model text,
+  input_tokens bigint default 0 not null,
+  output_tokens bigint default 0 not null,
+  cache_read_tokens bigint default 0 not null,
+  cache_creation_tokens bigint default 0 not null,
+  cost_usd double precision,
+  reported boolean default false not null,
+  constraint session_turns_pkey PRIMARY KEY (session_pk, turn),
+  constraint session_turns_session_pk_fkey FOREIGN KEY (session_pk) REFERENCES sessions(pk) ON DELETE CASCADE,
+  constraint session_turns_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
+);
+CREATE INDEX session_turns_city_idx ON public.session_turns USING btree (stream_id, ended_at) WHERE (ended_at IS NOT NULL);
+
+create table sessions (
+  pk bigint generated always as identity not null,
+  stream_id integer not null,
+  id text collate "C" not null,
+  session_name text collate "C" not null,
+  alias text collate "C" default ''::text not null,
+  past_aliases text[] default '{}'::text[] not null,
+  title text not null,
+  kind text not null,
+  template text collate "C" not null,
+  agent text collate "C",
+  agent_name text collate "C",
+  slot integer,
+  rig text collate "C" default ''::text not null,
+  provider text collate "C" not null,
+  preset text collate "C",
+  transport text default 'acp'::text not null,
+  origin text not null,
+  named_identity text collate "C",
+  created_by text not null,
+  state text not null,
+  reason text,
+  close_code text,
+  generation bigint default 0 not null,
+  epoch integer default 1 not null,
+  instance_token text,
+  token_hash bytea,
+  session_key text,
+  runner_id text collate "C",
+  live boolean default false not null,
+  wake_request text,
+  wake_requested_at timestamp with time zone,
+  not_before timestamp with time zone,
+  stop_request text,
+  stop_reason text,
+  stop_requested_at timestamp with time zone,
+  stop_deadline timestamp with time zone,
+  start_deadline timestamp with time zone,
+  held_until timestamp with time zone,
+  quarantined_until timestamp with time zone,
+  reset_pending boolean default false not null,
+  delete_pending boolean default false not null,
+  continuity_eligible boolean default true not null,
+  failed_starts integer default 0 not null,
+  crashes timestamp with time zone[] default '{}'::timestamp with time zone[] not null,
+  churns integer default 0 not null,
+  options jsonb default '{}'::jsonb not null,
+  option_schema jsonb,
+  capabilities jsonb default '{}'::jsonb not null,
+  metadata jsonb default '{}'::jsonb not null,
+  work_dir text,
+  launch_hash text,
+  stderr_tail text,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  state_at timestamp with time zone default clock_timestamp() not null,
+  last_woke_at timestamp with time zone,
+  ready_at timestamp with time zone,
+  last_turn_at timestamp with time zone,
+  closed_at timestamp with time zone,
+  launch_parts jsonb,
+  launch_options jsonb,
+  accepted_hash text,
+  restarts timestamp with time zone[] default '{}'::timestamp with time zone[] not null,
+  circuit_until timestamp with time zone,
+  constraint sessions_pkey PRIMARY KEY (pk),
+  constraint sessions_id_key UNIQUE (stream_id, id),
+  constraint sessions_runner_id_fkey FOREIGN KEY (runner_id) REFERENCES runners(id),
+  constraint sessions_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint sessions_closed_check CHECK ((state = 'closed'::text) = (closed_at IS NOT NULL)),
+  constraint sessions_kind_check CHECK (kind = ANY (ARRAY['agent'::text, 'provider'::text])),
+  constraint sessions_live_check CHECK (NOT live OR runner_id IS NOT NULL),
+  constraint sessions_origin_check CHECK (origin = ANY (ARRAY['manual'::text, 'named'::text, 'pool'::text])),
+  constraint sessions_state_check CHECK (state = ANY (ARRAY['start-pending'::text, 'creating'::text, 'active'::text, 'asleep'::text, 'suspended'::text, 'draining'::text, 'archived'::text, 'quarantined'::text, 'failed-create'::text, 'closed'::text])),
+  constraint sessions_stop_request_check CHECK (stop_request = ANY (ARRAY['sleep'::text, 'suspend'::text, 'drain'::text, 'kill'::text, 'reset'::text, 'close'::text, 'handover'::text])),
+  constraint sessions_transport_check CHECK (transport = ANY (ARRAY['acp'::text, 'pty'::text, 'exec'::text]))
+);
+CREATE INDEX sessions_agent_idx ON public.sessions USING btree (stream_id, agent_name) WHERE (state <> 'closed'::text);
+CREATE INDEX sessions_alias_idx ON public.sessions USING btree (stream_id, alias) WHERE (alias <> ''::text);
+CREATE INDEX sessions_deleting_idx ON public.sessions USING btree (pk) WHERE ((state = 'closed'::text) AND delete_pending);
+CREATE INDEX sessions_leaf_idx ON public.sessions USING btree (stream_id, "substring"(alias, '[^/]+$'::text)) WHERE ((state <> 'closed'::text) AND (alias ~~ '%/%'::text));
+CREATE INDEX sessions_list_idx ON public.sessions USING btree (stream_id, created_at DESC, pk DESC);
+CREATE INDEX sessions_live_idx ON public.sessions USING btree (stream_id, created_at DESC, pk DESC) WHERE live;
+CREATE INDEX sessions_name_idx ON public.sessions USING btree (stream_id, session_name);
+CREATE INDEX sessions_of_agent_idx ON public.sessions USING btree (stream_id, agent, pk) WHERE (agent IS NOT NULL);
+CREATE INDEX sessions_of_member_idx ON public.sessions USING btree (stream_id, agent_name, pk) WHERE (agent_name IS NOT NULL);
+CREATE INDEX sessions_open_idx ON public.sessions USING btree (stream_id, created_at DESC, pk DESC) WHERE (state <> 'closed'::text);
+CREATE INDEX sessions_runner_idx ON public.sessions USING btree (runner_id) WHERE (runner_id IS NOT NULL);
+CREATE INDEX sessions_stopping_idx ON public.sessions USING btree (stop_requested_at) WHERE (stop_request IS NOT NULL);
+CREATE INDEX sessions_template_idx ON public.sessions USING btree (stream_id, template) WHERE (state <> 'closed'::text);
+CREATE INDEX sessions_wanted_idx ON public.sessions USING btree (wake_requested_at) WHERE ((wake_request IS NOT NULL) AND (runner_id IS NULL) AND (state = ANY (ARRAY['start-pending'::text, 'asleep'::text])));
+
 CREATE OR REPLACE FUNCTION public.agent_address(p_stream integer, p_text text, p_rig text DEFAULT ''::text)
  RETURNS text
  LANGUAGE sql
@@ -456,6 +748,70 @@ AS $function$
           returning 1
         )
         select names[g.at], ids[g.at], bases[g.at] + g.rn, times[g.at] from given g order by g.ord;
+    end $function$;
+
+CREATE OR REPLACE FUNCTION public.append_session_logs(p_fenced boolean, p_sessions bigint[], p_generations bigint[], p_epochs integer[], p_activities text[], p_models text[], p_used bigint[], p_windows bigint[], p_written integer[], p_output boolean[], e_w integer[], e_n integer[], e_id text[], e_kind text[], e_role text[], e_status text[], e_blocks text[], e_raw text[], e_model text[], e_parent text[], e_turn bigint[])
+ RETURNS TABLE(pk bigint, head bigint)
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+    #variable_conflict use_column
+    declare
+      v_heads bigint[];
+      v_turns bigint[];
+    begin
+      select array_agg(k.head order by u.i), array_agg(k.turns order by u.i) into v_heads, v_turns
+      from unnest(p_sessions, p_generations) with ordinality as u(pk, generation, i)
+      left join lateral (
+        select l.head, l.turns from session_logs l
+        where l.session_pk = u.pk and (not p_fenced or l.generation = u.generation) for update
+      ) k on true;
+      if p_fenced then
+        select array_agg(case when k.held then v_heads[u.i] end order by u.i) into v_heads
+        from unnest(p_sessions, p_generations) with ordinality as u(pk, generation, i)
+        left join lateral (
+          select true as held from sessions s where s.pk = u.pk and s.generation = u.generation and s.runner_id is not null offset 0
+        ) k on true;
+      end if;
+      return query
+      with put as (
+        insert into session_entries as o (session_pk, seq, rev, entry_id, epoch, generation, turn, kind, role, status, blocks, raw, model,
+          parent_tool_use_id)
+        select p_sessions[e.w], v_heads[e.w] + e.n, v_heads[e.w] + e.n, coalesce(e.id, 'note.' || (v_heads[e.w] + e.n)), p_epochs[e.w],
+               p_generations[e.w], coalesce(e.turn, v_turns[e.w]), e.kind, e.role, e.status, e.blocks::jsonb, e.raw::jsonb, e.model, e.parent
+        from unnest(e_w, e_n, e_id, e_kind, e_role, e_status, e_blocks, e_raw, e_model, e_parent, e_turn)
+          as e(w, n, id, kind, role, status, blocks, raw, model, parent, turn)
+        where v_heads[e.w] is not null
+        on conflict (session_pk, entry_id) do update set rev = excluded.rev, generation = excluded.generation, role = excluded.role,
+          status = excluded.status, blocks = excluded.blocks, raw = excluded.raw, model = coalesce(excluded.model, o.model),
+          parent_tool_use_id = coalesce(excluded.parent_tool_use_id, o.parent_tool_use_id)
+        returning session_pk, kind, xmax = 0 as fresh
+      ), fresh as (
+        select p.session_pk, count(*) as entries, count(*) filter (where p.kind = 'compaction') as compactions
+        from put p where p.fresh group by p.session_pk
+      ), said as (
+        select u.*, v_heads[u.i] + u.written as upto, coalesce(f.entries, 0) as entries, coalesce(f.compactions, 0) as compactions
+        from unnest(p_sessions, p_activities, p_models, p_used, p_windows, p_written, p_output) with ordinality
+          as u(pk, activity, model, used, size, written, output, i)
+        left join fresh f on f.session_pk = u.pk
+        where v_heads[u.i] is not null
+      )
+      update session_logs l set
+        head = u.upto + case when u.activity <> l.activity then 1 else 0 end,
+        entries = l.entries + u.entries,
+        compactions = l.compactions + u.compactions,
+        activity = coalesce(u.activity, l.activity),
+        activity_rev = case when u.activity <> l.activity then u.upto + 1 else l.activity_rev end,
+        activity_at = case when u.activity <> l.activity then clock_timestamp() else l.activity_at end,
+        last_output_at = case when u.output then clock_timestamp() else l.last_output_at end,
+        model = coalesce(u.model, l.model), context_used = coalesce(u.used, l.context_used),
+        context_window = coalesce(u.size, l.context_window)
+      from said u
+      where l.session_pk = any (p_sessions) and l.session_pk = u.pk
+      returning l.session_pk, l.head;
     end $function$;
 
 CREATE OR REPLACE FUNCTION public.bead_event(p_stream text, p_type text, p_actor text, b beads)
@@ -760,7 +1116,16 @@ AS $function$
       if route is null then
         v_slot := substring(p_text from '-[0-9]+$');
         route := agent_address(p_stream, left(p_text, -length(v_slot)));
-        if route is null then return; end if;
+        if route is null then
+          select s.agent into route from session_names n join sessions s on s.pk = n.session_pk
+          where n.stream_id = p_stream and n.name = p_text and n.kind = 'agent' and s.state <> 'closed'
+            and agent_address(p_stream, s.agent) = s.agent;
+          if route is null then return; end if;
+          name := p_text;
+          me := array[p_text];
+          return next;
+          return;
+        end if;
       end if;
       name := route || v_slot;
       me := array[name];
@@ -934,6 +1299,14 @@ AS $function$
         from answered w left join appended a on w.outcome = 'created' and a.place = w.place
         order by w.n;
     end $function$;
+
+CREATE OR REPLACE FUNCTION public.deployment_id()
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+AS $function$
+      select md5(d.id::text || (select oid::text from pg_database where datname = current_database()))::uuid from deployment d
+    $function$;
 
 CREATE OR REPLACE FUNCTION public.emit_event(p_city text, p_event jsonb)
  RETURNS TABLE(ord integer, outcome text, seq bigint)
