@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
+import { passedToAgents } from './agent-environment.js';
 import { parseTarget, type Target } from './target.js';
 
 /**
@@ -49,10 +50,14 @@ const EnvSchema = z.object({
   SVC_ALLOWED_ORIGINS: list,
   SVC_AUTH: z.enum(['off', 'keys']).default('off'),
   SVC_PROVIDER_CHECK: z.enum(['enforce', 'off']).default('enforce'),
+  // Agents call back. A worker of a cluster does not serve the API itself and cannot know where it is reached.
+  SVC_API_URL: z.url({ protocol: /^https?$/ }).optional(),
   // Without an age the log is kept for ever; an operator of a busy supervisor has to be able to bound the disk.
   SVC_EVENT_RETENTION: duration.optional(),
   // Calls out refuse private addresses; whoever keeps packs or rigs on a server of their own network has to name it.
   SVC_ALLOWED_TARGETS: targets,
+  // Agent processes are as large as what they run; only the operator knows how many of them a host carries.
+  SVC_RUNNER_CAPACITY: z.coerce.number().int().min(0).max(10_000).default(100),
 });
 
 export type Role = 'all' | 'api' | 'worker';
@@ -73,10 +78,16 @@ export interface Config {
   readonly allowedOrigins: readonly string[];
   readonly auth: 'off' | 'keys';
   readonly providerCheck: 'enforce' | 'off';
+  /** Where agents reach the API; absent means the process's own address, when it serves it. */
+  readonly apiUrl: string | undefined;
   /** Milliseconds that sealed events are kept; undefined keeps them for ever. */
   readonly eventRetentionMs: number | undefined;
   /** Targets of calls out that are allowed whatever their address is. */
   readonly allowedTargets: readonly Target[];
+  /** Sessions that this process runs at once, when it is a worker. */
+  readonly runnerCapacity: number;
+  /** What of this process's own environment the agents get that it starts. */
+  readonly agentEnvironment: Readonly<Record<string, string>>;
   /** Identifies this process in the database; unique a process, readable for an operator. */
   readonly processId: string;
 }
@@ -96,8 +107,11 @@ export class AppConfig implements Config {
   readonly allowedOrigins!: readonly string[];
   readonly auth!: 'off' | 'keys';
   readonly providerCheck!: 'enforce' | 'off';
+  readonly apiUrl: string | undefined;
   readonly eventRetentionMs: number | undefined;
   readonly allowedTargets!: readonly Target[];
+  readonly runnerCapacity!: number;
+  readonly agentEnvironment!: Readonly<Record<string, string>>;
   readonly processId!: string;
 
   constructor(values: Config) {
@@ -156,8 +170,11 @@ export function loadConfig(env: Record<string, string | undefined>, cwd: string)
     allowedOrigins: e.SVC_ALLOWED_ORIGINS,
     auth: e.SVC_AUTH,
     providerCheck: e.SVC_PROVIDER_CHECK,
+    apiUrl: e.SVC_API_URL?.replace(/\/+$/, ''),
     eventRetentionMs: e.SVC_EVENT_RETENTION,
     allowedTargets: e.SVC_ALLOWED_TARGETS,
+    runnerCapacity: e.SVC_RUNNER_CAPACITY,
+    agentEnvironment: passedToAgents(env),
     processId: `${hostname()}-${process.pid}-${Date.now().toString(36)}`,
   });
 }

@@ -29,17 +29,35 @@ const types: pg.CustomTypesConfig = {
 };
 
 /**
+ * The address and the start-up options of a connection with these settings. What the address itself sets with its `options`
+ * comes after them: the driver alone would let it replace them all.
+ */
+export function withSettings(url: string, settings: string): Required<Pick<pg.ClientConfig, 'connectionString' | 'options'>> {
+  if (!URL.canParse(url)) return { connectionString: url, options: settings };
+  const address = new URL(url);
+  const own = address.searchParams.get('options');
+  if (own === null) return { connectionString: url, options: settings };
+  address.searchParams.delete('options');
+  return { connectionString: address.href, options: `${settings} ${own}` };
+}
+
+/** What the address says in seconds, as for every client of the server; the driver alone knows no such parameter. */
+function connectTimeoutMs(url: string): number | undefined {
+  const said = URL.canParse(url) ? Number(new URL(url).searchParams.get('connect_timeout')) : NaN;
+  return Number.isSafeInteger(said) && said > 0 ? said * 1_000 : undefined;
+}
+
+/**
  * Connection settings of every connection of the project: `lock_timeout` 2 s, `statement_timeout` 30 s,
- * `idle_in_transaction_session_timeout` 10 s, TCP keepalive.
+ * `idle_in_transaction_session_timeout` 10 s, TCP keepalive; 5 s to connect, unless the address has a `connect_timeout`.
  */
 export function connectionConfig(url: string, applicationName: string): pg.ClientConfig {
   return {
-    connectionString: url,
+    ...withSettings(url, '-c lock_timeout=2000 -c statement_timeout=30000 -c idle_in_transaction_session_timeout=10000 -c timezone=UTC'),
     application_name: applicationName,
     types,
     keepAlive: true,
-    connectionTimeoutMillis: 5_000,
-    options: '-c lock_timeout=2000 -c statement_timeout=30000 -c idle_in_transaction_session_timeout=10000 -c timezone=UTC',
+    connectionTimeoutMillis: connectTimeoutMs(url) ?? 5_000,
   };
 }
 

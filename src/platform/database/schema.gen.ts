@@ -131,6 +131,14 @@ export interface Cities {
   version: Generated<number>;
 }
 
+export interface CityPools {
+  head: Generated<number>;
+  next_at: Timestamp | null;
+  passed_at: Generated<Timestamp>;
+  released_head: Generated<number>;
+  stream_id: number;
+}
+
 export interface CityReservations {
   created_at: Generated<Timestamp>;
   dir: string;
@@ -172,6 +180,11 @@ export interface ConfigStates {
   rejected: Json | null;
   revision: Generated<number>;
   stream_id: number;
+}
+
+export interface Deployment {
+  id: Generated<string>;
+  only_one: Generated<boolean>;
 }
 
 export interface EventCursors {
@@ -330,6 +343,201 @@ export interface Rigs {
   suspended: boolean | null;
 }
 
+export interface Runners {
+  capacity: number;
+  ended_at: Timestamp | null;
+  host: string;
+  id: string;
+  lease_until: Timestamp;
+  process_id: string;
+  registered_at: Generated<Timestamp>;
+  state: string;
+}
+
+export interface SessionCommands {
+  body: Generated<Json>;
+  created_at: Generated<Timestamp>;
+  ended_at: Timestamp | null;
+  error: string | null;
+  generation: number;
+  kind: string;
+  pk: Generated<number>;
+  session_pk: number;
+  status: Generated<string>;
+}
+
+export interface SessionEntries {
+  blocks: Json;
+  created_at: Generated<Timestamp>;
+  entry_id: string;
+  epoch: number;
+  generation: number;
+  kind: string;
+  model: string | null;
+  parent_tool_use_id: string | null;
+  raw: Json | null;
+  rev: number;
+  role: string;
+  seq: number;
+  session_pk: number;
+  status: string;
+  turn: number;
+}
+
+export interface SessionInteractions {
+  action: string | null;
+  answer: Json | null;
+  answered_by: string | null;
+  applied: Generated<boolean>;
+  closed_at: Timestamp | null;
+  closed_rev: number | null;
+  generation: number;
+  kind: string;
+  metadata: Generated<Json>;
+  opened_at: Generated<Timestamp>;
+  opened_rev: number;
+  options: Json;
+  pk: Generated<number>;
+  prompt: string;
+  request_id: string;
+  runtime_id: string | null;
+  session_pk: number;
+  status: Generated<string>;
+  stream_id: number;
+}
+
+export interface SessionLogs {
+  activity: Generated<string>;
+  activity_at: Generated<Timestamp>;
+  activity_rev: Generated<number>;
+  compactions: Generated<number>;
+  context_used: number | null;
+  context_window: number | null;
+  entries: Generated<number>;
+  generation: Generated<number>;
+  head: Generated<number>;
+  last_output_at: Timestamp | null;
+  model: string | null;
+  session_pk: number;
+  status_rev: Generated<number>;
+  turns: Generated<number>;
+}
+
+export interface SessionMessages {
+  attempts: Generated<number>;
+  body: string;
+  created_at: Generated<Timestamp>;
+  deliver_after: Generated<Timestamp>;
+  ended_at: Timestamp | null;
+  epoch: number | null;
+  error_code: string | null;
+  error_message: string | null;
+  expires_at: Generated<Timestamp>;
+  generation: number | null;
+  id: string;
+  intent: string;
+  pk: Generated<number>;
+  reference: string | null;
+  request_id: string | null;
+  sender: string;
+  session_pk: number;
+  source: string;
+  status: Generated<string>;
+  stream_id: number;
+}
+
+export interface SessionNames {
+  kind: string;
+  name: string;
+  session_pk: number | null;
+  stream_id: number;
+}
+
+export interface Sessions {
+  accepted_hash: string | null;
+  agent: string | null;
+  agent_name: string | null;
+  alias: Generated<string>;
+  capabilities: Generated<Json>;
+  churns: Generated<number>;
+  circuit_until: Timestamp | null;
+  close_code: string | null;
+  closed_at: Timestamp | null;
+  continuity_eligible: Generated<boolean>;
+  crashes: Generated<ArrayType<Timestamp>>;
+  created_at: Generated<Timestamp>;
+  created_by: string;
+  delete_pending: Generated<boolean>;
+  epoch: Generated<number>;
+  failed_starts: Generated<number>;
+  generation: Generated<number>;
+  held_until: Timestamp | null;
+  id: string;
+  instance_token: string | null;
+  kind: string;
+  last_turn_at: Timestamp | null;
+  last_woke_at: Timestamp | null;
+  launch_hash: string | null;
+  launch_options: Json | null;
+  launch_parts: Json | null;
+  live: Generated<boolean>;
+  metadata: Generated<Json>;
+  named_identity: string | null;
+  not_before: Timestamp | null;
+  option_schema: Json | null;
+  options: Generated<Json>;
+  origin: string;
+  past_aliases: Generated<string[]>;
+  pk: Generated<number>;
+  preset: string | null;
+  provider: string;
+  quarantined_until: Timestamp | null;
+  ready_at: Timestamp | null;
+  reason: string | null;
+  reset_pending: Generated<boolean>;
+  restarts: Generated<ArrayType<Timestamp>>;
+  rig: Generated<string>;
+  runner_id: string | null;
+  session_key: string | null;
+  session_name: string;
+  slot: number | null;
+  start_deadline: Timestamp | null;
+  state: string;
+  state_at: Generated<Timestamp>;
+  stderr_tail: string | null;
+  stop_deadline: Timestamp | null;
+  stop_reason: string | null;
+  stop_request: string | null;
+  stop_requested_at: Timestamp | null;
+  stream_id: number;
+  template: string;
+  title: string;
+  token_hash: Buffer | null;
+  transport: Generated<string>;
+  updated_at: Generated<Timestamp>;
+  wake_request: string | null;
+  wake_requested_at: Timestamp | null;
+  work_dir: string | null;
+}
+
+export interface SessionTurns {
+  agent: string | null;
+  cache_creation_tokens: Generated<number>;
+  cache_read_tokens: Generated<number>;
+  cost_usd: number | null;
+  ended_at: Timestamp | null;
+  generation: number;
+  input_tokens: Generated<number>;
+  model: string | null;
+  output_tokens: Generated<number>;
+  reported: Generated<boolean>;
+  session_pk: number;
+  started_at: Generated<Timestamp>;
+  stop_reason: string | null;
+  stream_id: number;
+  turn: number;
+}
+
 export interface DB {
   agents: Agents;
   api_keys: ApiKeys;
@@ -337,10 +545,12 @@ export interface DB {
   bead_dependencies: BeadDependencies;
   beads: Beads;
   cities: Cities;
+  city_pools: CityPools;
   city_reservations: CityReservations;
   config_edits: ConfigEdits;
   config_revisions: ConfigRevisions;
   config_states: ConfigStates;
+  deployment: Deployment;
   event_cursors: EventCursors;
   event_segments: EventSegments;
   event_streams: EventStreams;
@@ -354,4 +564,13 @@ export interface DB {
   provider_readiness: ProviderReadiness;
   rig_provisions: RigProvisions;
   rigs: Rigs;
+  runners: Runners;
+  session_commands: SessionCommands;
+  session_entries: SessionEntries;
+  session_interactions: SessionInteractions;
+  session_logs: SessionLogs;
+  session_messages: SessionMessages;
+  session_names: SessionNames;
+  session_turns: SessionTurns;
+  sessions: Sessions;
 }

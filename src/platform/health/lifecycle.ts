@@ -18,10 +18,17 @@ export type ShutdownPhase = (typeof SHUTDOWN_PHASES)[number];
 
 const PHASE_LIMIT_MS = 3_000;
 
+interface Step {
+  readonly phase: ShutdownPhase;
+  readonly name: string;
+  readonly stop: () => Promise<void> | void;
+  readonly limitMs: number;
+}
+
 /** Rooms register what they have to stop; the entry calls `stop` once. Nest's own hooks are not used: they have no order. */
 @Injectable()
 export class Lifecycle {
-  readonly #steps: { phase: ShutdownPhase; name: string; stop: () => Promise<void> | void }[] = [];
+  readonly #steps: Step[] = [];
   #stopping: Promise<void> | undefined;
 
   constructor(private readonly log: AppLogger) {}
@@ -30,8 +37,19 @@ export class Lifecycle {
     return this.#stopping !== undefined;
   }
 
-  onStop(phase: ShutdownPhase, name: string, stop: () => Promise<void> | void): void {
-    this.#steps.push({ phase, name, stop });
+  /** `limitMs` is for what legitimately takes longer than the moment that others get; it counts into `extraMs`. */
+  onStop(
+    phase: ShutdownPhase,
+    name: string,
+    stop: () => Promise<void> | void,
+    { limitMs = PHASE_LIMIT_MS }: { readonly limitMs?: number } = {},
+  ): void {
+    this.#steps.push({ phase, name, stop, limitMs });
+  }
+
+  /** Milliseconds by which steps may exceed the usual limit: what an orderly stop may take longer than usual. */
+  get extraMs(): number {
+    return Math.max(0, ...this.#steps.map(({ limitMs }) => limitMs - PHASE_LIMIT_MS));
   }
 
   stop(): Promise<void> {
@@ -41,13 +59,13 @@ export class Lifecycle {
   async #run(): Promise<void> {
     for (const phase of SHUTDOWN_PHASES) {
       const steps = this.#steps.filter((s) => s.phase === phase);
-      await Promise.all(steps.map((s) => this.#step(s.name, s.stop)));
+      await Promise.all(steps.map((s) => this.#step(s)));
     }
   }
 
-  async #step(name: string, stop: () => Promise<void> | void): Promise<void> {
+  async #step({ name, stop, limitMs }: Step): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<'late'>((resolve) => (timer = setTimeout(() => resolve('late'), PHASE_LIMIT_MS)));
+    const limit = new Promise<'late'>((resolve) => (timer = setTimeout(() => resolve('late'), limitMs)));
     try {
       const how = await Promise.race([Promise.resolve(stop()), limit]);
       if (how === 'late') this.log.warn({ step: name }, 'a shutdown step ran into its limit');

@@ -2,7 +2,7 @@ import type { Principal } from '../../contract/principal.js';
 
 /**
  * Who may come in with which key. The room of the keys implements it (this room knows no tables); the root module
- * binds it under this class as the token. Asked only with `SVC_AUTH=keys`.
+ * binds it under this class as the token. Keys count with `SVC_AUTH=keys` only, tokens of sessions always.
  */
 export abstract class Authenticator {
   /** The caller behind a bearer token, or undefined for a token that is unknown, malformed or revoked. Synchronous when cached. */
@@ -10,3 +10,21 @@ export abstract class Authenticator {
   /** False once a key is revoked; at most a few seconds late. Open streams ask again and again. */
   abstract stillValid(keyId: string): boolean | Promise<boolean>;
 }
+
+/** What a request asks for, before anything has checked its shape. */
+export interface Asked {
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly body: unknown;
+}
+
+/** What callers may change that act for themselves only. Bound under this class; without one they may change nothing. */
+export abstract class SessionPolicy {
+  /** Whether a session may use an operation at all; asked before the body is read. */
+  abstract admits(operation: string): boolean;
+  /** Why a session may not do just this, in words for it; undefined when it may. */
+  abstract refusal(caller: Principal, operation: string, asked: Asked): Promise<string | undefined>;
+}
+
+/** How tokens of sessions begin. */
+export const SESSION_TOKEN_PREFIX = 'svs_';

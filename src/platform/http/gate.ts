@@ -1,12 +1,13 @@
-import type { FastifyReply, FastifyRequest, RouteOptions, onRequestHookHandler } from 'fastify';
+import type { FastifyReply, FastifyRequest, RouteOptions, onRequestHookHandler, preHandlerAsyncHookHandler } from 'fastify';
+import type { Principal } from '../../contract/principal.js';
 import { problem, type ProblemError } from '../../contract/problems.js';
 import type { AppConfig } from '../config/config.js';
-import { Authenticator } from './authenticator.js';
+import { Authenticator, SESSION_TOKEN_PREFIX, SessionPolicy } from './authenticator.js';
 import { HostAllowList } from './host.js';
 import type { OperationSpec } from './operation.js';
 import { CORS_HEADERS, OriginPolicy } from './origins.js';
 import type { ProblemRenderer } from './problem.renderer.js';
-import { authority, pathOf, REQUEST_ID_HEADER, requestId, setPrincipal } from './request.js';
+import { authority, pathOf, principalOf, REQUEST_ID_HEADER, requestId, setPrincipal } from './request.js';
 import { RouteTable } from './routes.js';
 
 /**
@@ -29,6 +30,7 @@ export class Gate {
   readonly #origins: OriginPolicy;
   readonly #routes = new RouteTable();
   #authenticator: Authenticator | undefined;
+  #policy: SessionPolicy | undefined;
   #draining = false;
 
   constructor(
@@ -39,8 +41,9 @@ export class Gate {
     this.#origins = new OriginPolicy(config.allowedOrigins);
   }
 
-  use(authenticator: Authenticator): void {
+  use(authenticator: Authenticator, policy: SessionPolicy | undefined): void {
     this.#authenticator = authenticator;
+    this.#policy = policy;
   }
 
   /** From now on every answer tells the client to open its next connection elsewhere. */
@@ -53,7 +56,8 @@ export class Gate {
     const method = [route.method].flat()[0]!.toUpperCase();
     const { operation, noQuery } = (route.config ?? {}) as RouteConfiguration;
     const mutation = MUTATIONS.has(method);
-    const needsKey = this.config.auth === 'keys' && operation !== undefined && operation.public !== true;
+    const guarded = operation !== undefined && operation.public !== true;
+    const needsKey = this.config.auth === 'keys' && guarded;
     const noHead = method === 'HEAD' && operation?.stream !== undefined;
     if (!noHead) this.#routes.add(route);
     const after = (request: FastifyRequest): ProblemError | undefined => {
@@ -63,15 +67,28 @@ export class Gate {
     return (request, reply, done) => {
       const refused = this.#open(request, reply, mutation);
       if (refused !== undefined) return this.renderer.send(refused, request, reply);
-      if (!needsKey) {
+      // Whoever says to be a session is taken for nothing else, also where nobody has to say who he is.
+      if (!needsKey && !(guarded && saysSession(request))) {
         const why = after(request);
         return why === undefined ? done() : this.renderer.send(why, request, reply);
       }
-      this.#authenticate(request, mutation, (why) => {
+      this.#authenticate(request, mutation ? operation!.id : undefined, (why) => {
         const last = why ?? after(request);
         if (last === undefined) done();
         else this.renderer.send(last, request, reply);
       });
+    };
+  }
+
+  /** The hook of a route that changes something, run once its body is read: whether a session may do just this. */
+  afterBody({ config }: RouteOptions): preHandlerAsyncHookHandler {
+    const { operation } = (config ?? {}) as RouteConfiguration;
+    return async (request) => {
+      const caller = principalOf(request);
+      if (caller.session === undefined || operation === undefined) return;
+      const { params, query, body } = request as { params: Record<string, unknown>; query: Record<string, unknown>; body: unknown };
+      const why = await this.#policy!.refusal(caller, operation.id, { params, query, body });
+      if (why !== undefined) throw problem('forbidden', why);
     };
   }
 
@@ -117,13 +134,23 @@ export class Gate {
     return undefined;
   }
 
-  #authenticate(request: FastifyRequest, mutation: boolean, then: (why: unknown) => void): void {
+  /** @param changes the operation, when it is one that changes something. */
+  #authenticate(request: FastifyRequest, changes: string | undefined, then: (why: unknown) => void): void {
     const token = bearer(request.raw.headers.authorization);
     if (token === undefined || this.#authenticator === undefined)
       return then(unauthorized('an API key is required: Authorization: Bearer svc_…'));
-    const judge = (principal: Awaited<ReturnType<Authenticator['authenticate']>>): void => {
-      if (principal === undefined) return then(unauthorized('the API key is not valid'));
-      if (mutation && principal.scope !== 'write') return then(problem('forbidden', 'the API key may only read'));
+    const judge = (principal: Principal | undefined): void => {
+      if (principal === undefined)
+        return then(
+          unauthorized(
+            token.startsWith(SESSION_TOKEN_PREFIX)
+              ? 'the token is not valid: its session has another process by now, or none'
+              : 'the API key is not valid',
+          ),
+        );
+      if (changes !== undefined && principal.scope !== 'write') return then(problem('forbidden', 'the API key may only read'));
+      if (changes !== undefined && principal.session !== undefined && this.#policy?.admits(changes) !== true)
+        return then(problem('forbidden', `sessions may not use ${changes}`));
       setPrincipal(request, principal);
       then(undefined);
     };
@@ -131,6 +158,11 @@ export class Gate {
     if (found instanceof Promise) found.then(judge).catch(then);
     else judge(found);
   }
+}
+
+function saysSession(request: FastifyRequest): boolean {
+  const header = request.raw.headers.authorization;
+  return header !== undefined && bearer(header)?.startsWith(SESSION_TOKEN_PREFIX) === true;
 }
 
 function bearer(header: string | undefined): string | undefined {

@@ -9,7 +9,7 @@ import type { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
 import { AccessLog } from './access-log.js';
 import { HttpAdapter } from './adapter.js';
-import { Authenticator } from './authenticator.js';
+import { Authenticator, SessionPolicy } from './authenticator.js';
 import { parseJson } from './body.parser.js';
 import { answerClientError } from './client-error.js';
 import { Gate, type RouteConfiguration } from './gate.js';
@@ -68,7 +68,7 @@ export async function createHttpApp(
   const metrics = bound<Metrics>(app, Metrics);
   if (metrics !== undefined) access.use(metrics);
   const authenticator = bound<Authenticator>(app, Authenticator);
-  if (authenticator !== undefined) gate.use(authenticator);
+  if (authenticator !== undefined) gate.use(authenticator, bound<SessionPolicy>(app, SessionPolicy));
   else if (config.auth === 'keys' && config.role !== 'worker') throw new Error('SVC_AUTH=keys needs an Authenticator in the root module');
   bound<Lifecycle>(app, Lifecycle)?.onStop('accept', 'http listener', () => stopAccepting(gate, instance));
   bound<Lifecycle>(app, Lifecycle)?.onStop('requests', 'requests in flight', () => requestsEnded(instance));
@@ -97,6 +97,8 @@ function createInstance(gate: Gate, renderer: ProblemRenderer, access: AccessLog
   });
   instance.addHook('onRoute', (route) => {
     route.onRequest = [gate.forRoute(route)].concat((route.onRequest ?? []) as never);
+    if (!['GET', 'HEAD'].includes([route.method].flat()[0]!.toUpperCase()))
+      route.preHandler = [gate.afterBody(route)].concat((route.preHandler ?? []) as never);
     const ended = access.forRoute(route);
     if ((route.config as RouteConfiguration | undefined)?.operation?.stream !== undefined) {
       // A stream mostly ends because its client leaves; Fastify calls that no response.

@@ -39,6 +39,9 @@ const HEADERS: Readonly<Record<ResponseHeader, Headers[string]>> = {
   },
   Location: { description: 'The path of what the answer is about.', schema: { type: 'string' } },
   ETag: { description: 'The quoted revision, for If-Match and If-None-Match.', schema: { type: 'string' } },
+  'SVC-Session-State': { description: 'The state of the session when the stream began.', schema: { type: 'string' } },
+  'SVC-Session-Status': { description: '`stopped` when the session had no process; absent otherwise.', schema: { type: 'string' } },
+  'SVC-Agent-Status': { description: '`stopped` when the agent had no process; absent otherwise.', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds after which the request may be repeated.', schema: { type: 'integer', minimum: 0 } },
 };
 

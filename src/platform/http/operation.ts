@@ -11,7 +11,15 @@ export interface FrameSpec {
 }
 
 /** Response headers that an operation may document beside `X-SVC-Request-Id`. */
-export type ResponseHeader = 'X-SVC-Index' | 'X-SVC-Cache-Age-S' | 'Retry-After' | 'Location' | 'ETag';
+export type ResponseHeader =
+  | 'X-SVC-Index'
+  | 'X-SVC-Cache-Age-S'
+  | 'Retry-After'
+  | 'Location'
+  | 'ETag'
+  | 'SVC-Session-State'
+  | 'SVC-Session-Status'
+  | 'SVC-Agent-Status';
 
 /** The contract entry of a route: what the document says and what the front door has to know. */
 export interface OperationSpec {

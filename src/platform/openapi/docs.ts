@@ -47,7 +47,8 @@ export function serveDocs(app: NestFastifyApplication): void {
     customSiteTitle: 'Supervisor control plane',
     swaggerOptions: {
       layout: 'BaseLayout',
-      docExpansion: 'list',
+      // All operations at once are more than the page keeps in its document: what is out of sight could not be found in it.
+      docExpansion: 'none',
       defaultModelsExpandDepth: 0,
       displayRequestDuration: true,
       persistAuthorization: true,

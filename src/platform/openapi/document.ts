@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import { z } from 'zod';
+import { FAMILIES } from '../../contract/families.js';
 import { VERSION } from '../../contract/version.js';
 import type { RootModule } from '../http/http-app.js';
 import { componentSchemas, schemaOf } from './components.js';
@@ -38,7 +39,7 @@ export function buildDocument(app: INestApplication): OpenAPIObject {
       for (const tag of operation.tags ?? []) tags.add(tag);
     }
   }
-  document.tags = [...tags].sort().map((name) => ({ name }));
+  document.tags = [...tags].sort().map((name) => ({ name, ...(FAMILIES[name] === undefined ? {} : { description: FAMILIES[name] }) }));
   // The builder's converter rewrites what passes through it for 3.0 (a `const` becomes an `enum`, `examples` an
   // `example`). It therefore sees references only; what they refer to comes from the registry, in one conversion.
   document.components = { ...document.components, schemas: componentSchemas() as NonNullable<OpenAPIObject['components']>['schemas'] };

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { Counter, Histogram } from 'prom-client';
 import { RequestFailed } from '../../contract/events/requests.events.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { isRetryable } from '../database/pg-errors.js';
@@ -7,10 +6,10 @@ import { Transactions, type Tx } from '../database/transactions.js';
 import { EventLog } from '../event-log/event-log.js';
 import { event, type NewEvent } from '../event-log/event.js';
 import { Failpoints } from '../failpoints/failpoints.js';
-import { Metrics } from '../health/metrics.js';
 import { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
 import type { ClaimedOperation, OperationHandler, OperationOutcome } from './operation.js';
+import { OperationMetrics } from './operation-metrics.js';
 import { OperationsRepository, type ClaimedRow, type Ending } from './operations.repository.js';
 
 const ACTOR = 'reconciler';
@@ -26,26 +25,14 @@ export type StillHeld = () => boolean;
  */
 @Injectable()
 export class OperationEndings {
-  readonly #finished: Counter<'kind' | 'outcome'>;
-  readonly #duration: Histogram<'kind' | 'outcome'>;
-
   constructor(
     private readonly repository: OperationsRepository,
     private readonly transactions: Transactions,
     private readonly eventLog: EventLog,
     private readonly failpoints: Failpoints,
     private readonly log: AppLogger,
-    metrics: Metrics,
-  ) {
-    const labelNames = ['kind', 'outcome'] as const;
-    this.#finished = metrics.counter({ name: 'svc_operations_finished_total', help: 'Operations ended, by outcome.', labelNames });
-    this.#duration = metrics.histogram({
-      name: 'svc_operation_duration_seconds',
-      help: 'From acceptance to the terminal event.',
-      labelNames,
-      buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1200],
-    });
-  }
+    private readonly metrics: OperationMetrics,
+  ) {}
 
   /** Ends the operation as its handler says. Throws what the handler's `within` throws: then nothing has changed. */
   async conclude(row: ClaimedRow, handler: OperationHandler, outcome: OperationOutcome, held: StillHeld): Promise<boolean> {
@@ -117,11 +104,9 @@ export class OperationEndings {
   }
 
   #record(row: ClaimedRow, outcome: string, began: number): void {
-    const labels = { kind: row.kind, outcome };
     const seconds = (row.ageMs + performance.now() - began) / 1000;
-    this.#finished.inc(labels);
-    this.#duration.observe(labels, seconds);
-    this.log.info({ request_id: row.id, ...labels, target: row.target, attempt: row.attempts, seconds }, 'operation ended');
+    this.metrics.finished(row.kind, outcome, seconds);
+    this.log.info({ request_id: row.id, kind: row.kind, outcome, target: row.target, attempt: row.attempts, seconds }, 'operation ended');
   }
 }
 

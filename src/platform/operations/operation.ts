@@ -17,6 +17,13 @@ export interface OperationDefinition<I extends z.ZodType = z.ZodType, R extends 
   /** Milliseconds from acceptance to `request.failed` with `timeout`; progress extends it. */
   readonly deadlineMs: number;
   readonly maxAttempts: number;
+  /** What stands although the deadline has passed, in words; part of the message of `timeout`. */
+  readonly overdue?: string;
+  /**
+   * Set when no worker runs it: the transaction that finds the work done ends it with `Operations.end`. A worker
+   * touches it only to end it at its deadline.
+   */
+  readonly external?: boolean;
 }
 
 const definitions = new Map<string, OperationDefinition>();

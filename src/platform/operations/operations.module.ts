@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { QueueModule } from '../queue/queue.module.js';
 import { OperationDispatcher } from './dispatcher.js';
+import { OperationMetrics } from './operation-metrics.js';
 import { Operations } from './operations.js';
 import { OperationsRepository } from './operations.repository.js';
 import { OperationRegistry } from './registry.js';
@@ -8,7 +9,7 @@ import { OperationRegistry } from './registry.js';
 /** The accepting half, for every process: families import it to accept operations and to register handlers. */
 @Module({
   imports: [QueueModule],
-  providers: [Operations, OperationDispatcher, OperationsRepository, OperationRegistry],
-  exports: [Operations, OperationsRepository, OperationRegistry],
+  providers: [Operations, OperationMetrics, OperationDispatcher, OperationsRepository, OperationRegistry],
+  exports: [Operations, OperationMetrics, OperationsRepository, OperationRegistry],
 })
 export class OperationsModule {}

@@ -12,6 +12,8 @@ export interface NewOperation {
   readonly input: unknown;
   readonly eventCursor: string;
   readonly deadlineMs: number;
+  /** Left alone by workers until its deadline. */
+  readonly external?: boolean;
 }
 
 /** A claimed row, as the claim left it. Times are relative, by the database's clock. */
@@ -26,6 +28,14 @@ export interface ClaimedRow {
   readonly fence: number;
   readonly ageMs: number;
   readonly deadlineInMs: number;
+}
+
+/** One that was ended from outside. */
+export interface EndedOperation {
+  readonly stream: string;
+  readonly subject: string | null;
+  readonly target: string;
+  readonly ageMs: number;
 }
 
 export interface UnfinishedOperation {
@@ -57,6 +67,14 @@ const due = (pickupMs: number): RawBuilder<boolean> => sql<boolean>`
       - (case when o.attempts = 0 then ${pickupMs / 1000}::float8 else 0 end) * interval '1 second')
     or (o.state = 'running' and o.lease_until <= clock_timestamp()))`;
 
+/**
+ * Past its deadline, and nobody is ending it: leases are not renewed past the deadline, so one that reaches further was taken to end
+ * it. Were it taken again meanwhile, the fence would move on from under every ending and none would ever be done.
+ */
+const expired = (leaseMs: number): RawBuilder<boolean> => sql<boolean>`
+  (o.deadline_at <= clock_timestamp() and not (o.state = 'running' and o.lease_until > clock_timestamp()
+    and o.lease_until > o.deadline_at + ${leaseMs / 1000}::float8 * interval '1 second'))`;
+
 @Injectable()
 export class OperationsRepository {
   /** False when the target already has an unfinished operation on that stream. */
@@ -64,7 +82,7 @@ export class OperationsRepository {
     const { rows } = await sql`
       insert into operations (id, kind, target, subject, stream, input, event_cursor, run_after, deadline_at)
       values (${values.id}, ${values.kind}, ${values.target}, ${values.subject}, ${values.stream},
-        ${JSON.stringify(values.input)}::json, ${values.eventCursor}, ${now}, ${after(values.deadlineMs)})
+        ${JSON.stringify(values.input)}::json, ${values.eventCursor}, ${values.external === true ? sql`'infinity'` : now}, ${after(values.deadlineMs)})
       on conflict (stream, target) where state in ('accepted', 'running') do nothing
       returning 1`.execute(tx);
     return rows.length === 1;
@@ -88,10 +106,10 @@ export class OperationsRepository {
     return rows[0];
   }
 
-  async anyDue(db: Kysely<Database>, pickupMs: number): Promise<boolean> {
+  async anyDue(db: Kysely<Database>, { pickupMs, leaseMs }: { pickupMs: number; leaseMs: number }): Promise<boolean> {
     const { rows } = await sql<{ due: boolean }>`
       select exists (select from operations o where o.state in ('accepted', 'running')
-        and (o.deadline_at <= clock_timestamp() or ${due(pickupMs)})) as due`.execute(db);
+        and (${expired(leaseMs)} or ${due(pickupMs)})) as due`.execute(db);
     return rows[0]!.due;
   }
 
@@ -103,7 +121,7 @@ export class OperationsRepository {
   ): Promise<ClaimedRow[]> {
     const { rows } = await sql<ClaimedRow>`
       with expired as (
-        select o.id from operations o where o.state in ('accepted', 'running') and o.deadline_at <= clock_timestamp()
+        select o.id from operations o where o.state in ('accepted', 'running') and ${expired(limits.leaseMs)}
         order by o.deadline_at limit ${limits.expired} for update skip locked
       ), ready as (
         select o.id from operations o where o.state in ('accepted', 'running') and ${due(limits.pickupMs)}
@@ -114,8 +132,9 @@ export class OperationsRepository {
     return rows;
   }
 
+  /** Not past the deadline. */
   async renew(tx: Tx, id: string, fence: number, leaseMs: number): Promise<boolean> {
-    return this.#held(tx, id, fence, sql`lease_until = ${after(leaseMs)}`);
+    return this.#held(tx, id, fence, sql`lease_until = ${after(leaseMs)}`, sql`deadline_at > clock_timestamp()`);
   }
 
   async progress(tx: Tx, id: string, fence: number, phase: string, deadlineMs: number): Promise<boolean> {
@@ -144,6 +163,18 @@ export class OperationsRepository {
     return rows.length === 1;
   }
 
+  /** Ends an operation that no worker runs: true once, also beside a worker that ends it at its deadline. */
+  async endExternal(tx: Tx, id: string, kind: string, ending: Ending): Promise<EndedOperation | undefined> {
+    const failed = ending.state === 'failed' ? ending : undefined;
+    const result = ending.state === 'succeeded' ? JSON.stringify(ending.result) : null;
+    const { rows } = await sql<EndedOperation>`
+      update operations set state = ${ending.state}, result = ${result}::json, error_code = ${failed?.code ?? null},
+        error_message = ${failed?.message ?? null}, lease_owner = null, lease_until = null, finished_at = clock_timestamp()
+      where id = ${id} and kind = ${kind} and state in ('accepted', 'running')
+      returning stream, subject, target, (extract(epoch from clock_timestamp() - created_at) * 1000)::float8 as "ageMs"`.execute(tx);
+    return rows[0];
+  }
+
   async countUnfinished(db: Kysely<Database>): Promise<Map<string, number>> {
     const { rows } = await sql<{ state: string; n: number }>`
       select state, count(*) as n from operations where state in ('accepted', 'running') group by state`.execute(db);
@@ -160,9 +191,9 @@ export class OperationsRepository {
     return Number(numAffectedRows ?? 0n);
   }
 
-  async #held(tx: Tx, id: string, fence: number, set: RawBuilder<unknown>): Promise<boolean> {
+  async #held(tx: Tx, id: string, fence: number, set: RawBuilder<unknown>, also: RawBuilder<unknown> = sql`true`): Promise<boolean> {
     const { rows } = await sql`
-      update operations set ${set} where id = ${id} and fence = ${fence} and state = 'running' returning 1`.execute(tx);
+      update operations set ${set} where id = ${id} and fence = ${fence} and state = 'running' and ${also} returning 1`.execute(tx);
     return rows.length === 1;
   }
 }

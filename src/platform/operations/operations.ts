@@ -1,16 +1,19 @@
 import { Injectable } from '@nestjs/common';
-import type { Counter, Gauge } from 'prom-client';
+import type { Gauge } from 'prom-client';
 import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import { problem } from '../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
+import { RequestFailed } from '../../contract/events/requests.events.js';
 import { Db, type Database } from '../database/database.js';
 import { afterCommit, type Tx } from '../database/transactions.js';
+import { event, type NewEvent } from '../event-log/event.js';
 import { Metrics } from '../health/metrics.js';
 import { newId } from '../time/clock.js';
 import { OperationDispatcher } from './dispatcher.js';
 import type { OperationDefinition, OperationHandler } from './operation.js';
 import { OperationRegistry } from './registry.js';
+import { OperationMetrics } from './operation-metrics.js';
 import { OperationsRepository, type UnfinishedOperation } from './operations.repository.js';
 
 export interface Acceptance<I> {
@@ -29,26 +32,25 @@ export interface Acceptance<I> {
   readonly conflict?: string;
 }
 
+/** How external work has ended. */
+export type ExternalOutcome = (
+  { readonly ok: true; readonly payload: Record<string, unknown> } | { readonly ok: false; readonly code: string; readonly message: string }
+) & { readonly subject?: string };
+
 /**
  * The accepting half of the operations room. What is accepted in a committed transaction ends with exactly one
  * terminal event, whatever is killed: the row is the truth, the queue only makes it fast.
  */
 @Injectable()
 export class Operations {
-  readonly #accepted: Counter<'kind'>;
-
   constructor(
     private readonly repository: OperationsRepository,
     private readonly dispatcher: OperationDispatcher,
     private readonly registry: OperationRegistry,
+    private readonly counts: OperationMetrics,
     db: Db,
     metrics: Metrics,
   ) {
-    this.#accepted = metrics.counter({
-      name: 'svc_operations_accepted_total',
-      help: 'Operations accepted with a 202.',
-      labelNames: ['kind'],
-    });
     const unfinished: Gauge<'state'> = metrics.gauge({
       name: 'svc_operations',
       help: 'Unfinished operations in the database, by state.',
@@ -80,14 +82,41 @@ export class Operations {
     const id = acceptance.requestId ?? this.newRequestId();
     const { kind, deadlineMs } = definition;
     const { target, input, eventCursor, stream = SUPERVISOR_STREAM, subject = target } = acceptance;
-    if (!(await this.repository.insert(tx, { id, kind, target, subject, stream, input, eventCursor, deadlineMs }))) {
+    const external = definition.external === true;
+    if (!(await this.repository.insert(tx, { id, kind, target, subject, stream, input, eventCursor, deadlineMs, external }))) {
       throw problem('operation_in_progress', acceptance.conflict ?? `operation already in progress: ${target}`);
     }
     afterCommit(tx, () => {
-      this.#accepted.inc({ kind });
-      this.dispatcher.dispatch(kind, id);
+      this.counts.accepted(kind);
+      if (!external) this.dispatcher.dispatch(kind, id);
     });
     return { requestId: id };
+  }
+
+  /**
+   * Ends an external operation in the caller's transaction and returns its terminal event, which the caller appends last;
+   * undefined when it has ended already. What else the caller locks it locks before.
+   */
+  async end<I extends z.ZodType, R extends z.ZodType>(
+    tx: Tx,
+    definition: OperationDefinition<I, R>,
+    requestId: string,
+    outcome: ExternalOutcome,
+  ): Promise<NewEvent | undefined> {
+    const row = await this.repository.endExternal(
+      tx,
+      requestId,
+      definition.kind,
+      outcome.ok
+        ? { state: 'succeeded', result: { ...outcome.payload, request_id: requestId } }
+        : { state: 'failed', code: outcome.code, message: outcome.message },
+    );
+    if (row === undefined) return undefined;
+    afterCommit(tx, () => this.counts.finished(definition.kind, outcome.ok ? 'succeeded' : outcome.code, row.ageMs / 1000));
+    const facts = { stream: row.stream, actor: 'reconciler', subject: outcome.subject ?? row.subject ?? row.target };
+    if (outcome.ok) return event(definition.succeeded, { ...facts, payload: { ...outcome.payload, request_id: requestId } as z.input<R> });
+    const payload = { request_id: requestId, operation: definition.kind, error_code: outcome.code, error_message: outcome.message };
+    return event(RequestFailed, { ...facts, payload: payload as z.input<typeof RequestFailed.payload> });
   }
 
   /** The unfinished operation of a target, if any. */

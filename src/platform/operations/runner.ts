@@ -214,6 +214,7 @@ function claimed(row: ClaimedRow, handler: OperationHandler): ClaimedOperation |
   return Object.freeze({ id, kind, target, stream, input: parsed.data, attempt: attempts, fence });
 }
 
-function timeout(handler: OperationHandler): { code: string; message: string } {
-  return { code: 'timeout', message: `not finished within ${Math.round(handler.definition.deadlineMs / 1000)} s` };
+function timeout({ definition: { deadlineMs, overdue } }: OperationHandler): { code: string; message: string } {
+  const message = `not finished within ${Math.round(deadlineMs / 1000)} s`;
+  return { code: 'timeout', message: overdue === undefined ? message : `${message}; ${overdue}` };
 }

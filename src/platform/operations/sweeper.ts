@@ -6,7 +6,7 @@ import { Failpoints } from '../failpoints/failpoints.js';
 import { Idempotency } from '../idempotency/idempotency.js';
 import { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
-import { OperationsRepository } from './operations.repository.js';
+import { OperationsRepository, type ClaimedRow } from './operations.repository.js';
 import { OperationRunner } from './runner.js';
 import { OperationTimings } from './timings.js';
 
@@ -23,6 +23,8 @@ export class OperationSweeper {
   #loop: Promise<void> | undefined;
   #wake: (() => void) | undefined;
   #purgedAt = -Infinity;
+  /** Claimed here and not over yet: what is past its deadline has no places of its own, and must not pile up. */
+  #taken = 0;
 
   constructor(
     private readonly config: AppConfig,
@@ -50,13 +52,21 @@ export class OperationSweeper {
   /** One round. Returns true when there may be more to do than there were free places. */
   async sweep(): Promise<boolean> {
     const { leaseMs, pickupMs } = this.timings;
-    if (!(await this.repository.anyDue(this.db, pickupMs))) return false;
+    if (!(await this.repository.anyDue(this.db, this.timings))) return false;
     await this.failpoints.hit('sweeper.before_redispatch');
     const { free } = this.runner;
-    const limits = { run: free, expired: EXPIRED_AT_ONCE, leaseMs, pickupMs };
+    const expired = Math.max(0, EXPIRED_AT_ONCE - this.#taken);
+    const limits = { run: free, expired, leaseMs, pickupMs };
     const rows = await this.transactions.run((tx) => this.repository.claimDue(tx, this.config.processId, limits));
-    for (const row of rows) void this.runner.runClaimed(row).finally(() => this.#wake?.());
+    for (const row of rows) void this.#take(row);
     return rows.length >= free;
+  }
+
+  async #take(row: ClaimedRow): Promise<void> {
+    this.#taken++;
+    await this.runner.runClaimed(row);
+    this.#taken--;
+    this.#wake?.();
   }
 
   /** Deletes operations and idempotency answers that have had their time. */

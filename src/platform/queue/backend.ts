@@ -1,5 +1,6 @@
 import { createPostgresBackend, Queue, withBackend, Worker } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
+import { withSettings } from '../database/database.js';
 import { sleep } from '../time/clock.js';
 
 /**
@@ -121,12 +122,14 @@ function openRedis(url: string, onError: OnError, options: RedisOptions): Redis 
 function postgresOptions(target: QueueTarget, limits: { max: number; statementMs: number }) {
   if (target.databaseUrl === undefined) throw new Error('the queue needs a database or a Redis address');
   return {
-    connectionString: target.databaseUrl,
+    ...withSettings(
+      target.databaseUrl,
+      `-c statement_timeout=${limits.statementMs} -c lock_timeout=${COMMAND_LIMIT_MS} -c idle_in_transaction_session_timeout=10000`,
+    ),
     max: limits.max,
     connectionTimeoutMillis: CONNECT_LIMIT_MS,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     application_name: 'svc-queue',
-    options: `-c statement_timeout=${limits.statementMs} -c lock_timeout=${COMMAND_LIMIT_MS} -c idle_in_transaction_session_timeout=10000`,
   };
 }

@@ -141,7 +141,7 @@ describe('a queue whose server comes and goes', () => {
     await up(api);
     const ids = await Promise.all(Array.from({ length: 10 }, () => accept(api)));
     const depth = (): Promise<string> => api.get(Metrics).registry.getSingleMetricAsString('svc_queue_depth');
-    await eventually(async () => (await depth()).includes('svc_queue_depth{state="waiting"} 10'), 3_000);
+    await eventually(async () => (await depth()).includes('svc_queue_depth{state="waiting"} 10'));
     expect(await api.get(Metrics).registry.getSingleMetricAsString('svc_operations')).toContain('svc_operations{state="accepted"} 10');
     const { Redis } = await import('ioredis');
     const client = new Redis(redis.url);

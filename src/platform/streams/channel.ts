@@ -9,6 +9,8 @@ export interface Frame {
   readonly bodyAt: number;
   readonly streamId: number;
   readonly seq: number;
+  /** The position before it, where that is not `seq - 1`. */
+  readonly after?: number;
 }
 
 /** Where a channel's subscribers get what the ring does not hold, and what position the channel is at. */
@@ -19,9 +21,15 @@ export interface ChannelSource {
   currentId(): string;
 }
 
-const RING_FRAMES = 4_096;
-const RING_BYTES = 8 << 20;
-const TRIM_SLACK = 512;
+/** What a ring keeps for subscribers that are not as fast, and for those that resume. */
+export interface RingLimit {
+  readonly frames: number;
+  readonly bytes: number;
+}
+
+const LOG_RING: RingLimit = { frames: 4_096, bytes: 8 << 20 };
+/** A ring grows by a part of its limit before it is cut. */
+const SLACK = 1.25;
 /** A sweep lets requests through this often. They wait for a slice or two, so it is about what a request costs. */
 const SLICE_MS = 1;
 const JOIN_MS = 10;
@@ -47,6 +55,7 @@ export class Channel {
   constructor(
     private readonly source: ChannelSource,
     private readonly sent: Counter,
+    private readonly limit = LOG_RING,
   ) {}
 
   get size(): number {
@@ -70,7 +79,7 @@ export class Channel {
   publish(frame: Frame): void {
     this.#ring.push(frame);
     this.#bytes += frame.bytes.length;
-    if (this.#ring.length > RING_FRAMES + TRIM_SLACK || this.#bytes > RING_BYTES * 1.25) this.#trim();
+    if (this.#ring.length > this.limit.frames * SLACK || this.#bytes > this.limit.bytes * SLACK) this.#trim();
     this.#schedule();
   }
 
@@ -207,10 +216,10 @@ export class Channel {
 
   /** Drops the oldest frames. Who still needed them gets them from the log: the lag remembers exactly which. */
   #trim(): void {
-    let drop = Math.max(0, this.#ring.length - RING_FRAMES);
+    let drop = Math.max(0, this.#ring.length - this.limit.frames);
     let bytes = this.#bytes;
     for (let i = 0; i < this.#ring.length; i++) {
-      if (i >= drop && bytes <= RING_BYTES) break;
+      if (i >= drop && bytes <= this.limit.bytes) break;
       bytes -= this.#ring[i]!.bytes.length;
       drop = Math.max(drop, i + 1);
     }
@@ -236,6 +245,6 @@ export class StreamExpired extends Error {}
 function addLag(s: Subscriber, frame: Frame): void {
   s.lag ??= new Map();
   const lag = s.lag.get(frame.streamId);
-  if (lag === undefined) s.lag.set(frame.streamId, { pos: frame.seq - 1, upto: frame.seq });
+  if (lag === undefined) s.lag.set(frame.streamId, { pos: frame.after ?? frame.seq - 1, upto: frame.seq });
   else lag.upto = Math.max(lag.upto, frame.seq);
 }

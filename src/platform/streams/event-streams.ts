@@ -230,6 +230,18 @@ export class EventStreams {
   }
 
   #opening(channel: Channel, keyId: string | undefined, place: (subscriber: Subscriber) => void): Opening {
+    return this.opening({
+      keyId,
+      closed: (subscriber) => channel.remove(subscriber),
+      take: (subscriber) => {
+        place(subscriber);
+        channel.attach(subscriber);
+      },
+    });
+  }
+
+  /** A stream of anybody's making: `take` gets the subscriber once the headers are sent, and feeds or ends it. */
+  opening({ keyId, take, closed }: StreamTaker): Opening {
     return {
       begin: async (response, headers) => {
         const socket = response.socket;
@@ -246,20 +258,22 @@ export class EventStreams {
         response.flushHeaders();
         await this.failpoints.hit('stream.after_headers');
         if (socket.destroyed) return;
-        const subscriber = new Subscriber(socket, this.config.heartbeatMs, (s) => this.#closed(channel, s), keyId);
+        const gone = (s: Subscriber): void => {
+          closed(s);
+          this.#forget(s);
+        };
+        const subscriber = new Subscriber(socket, this.config.heartbeatMs, gone, keyId);
         if (keyId !== undefined) this.#keyed.set(keyId, (this.#keyed.get(keyId) ?? new Set()).add(subscriber));
         subscriber.write(retryFrame());
         await this.failpoints.hit('stream.before_first_frame');
         if (subscriber.state === 'closed') return;
         if (this.hub.stopped) return subscriber.end('');
-        place(subscriber);
-        channel.attach(subscriber);
+        take(subscriber);
       },
     };
   }
 
-  #closed(channel: Channel, subscriber: Subscriber): void {
-    channel.remove(subscriber);
+  #forget(subscriber: Subscriber): void {
     if (subscriber.keyId === undefined) return;
     const open = this.#keyed.get(subscriber.keyId);
     open?.delete(subscriber);
@@ -272,6 +286,12 @@ export class EventStreams {
       if (!valid) for (const s of [...open]) s.end('');
     }
   }
+}
+
+export interface StreamTaker {
+  readonly keyId: string | undefined;
+  readonly take: (subscriber: Subscriber) => void;
+  readonly closed: (subscriber: Subscriber) => void;
 }
 
 interface Start {

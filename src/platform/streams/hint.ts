@@ -1,6 +1,13 @@
 /** The one NOTIFY channel. Its payload is `name:head,name:head`, `*` when that would be too long, or `!nonce`. */
 export const HINT_CHANNEL = 'ev';
 
+/** What topics of `Signals` begin with, which no event stream's name does. */
+export const TOPIC_MARK = '~';
+
+export function isTopic(name: string): boolean {
+  return name.startsWith(TOPIC_MARK);
+}
+
 /** Postgres refuses payloads of 8,000 bytes. */
 const MAX_PAYLOAD = 7_900;
 

@@ -10,8 +10,9 @@ import { sleep } from '../time/clock.js';
 import { Channel } from './channel.js';
 import { Checkpoints } from './checkpoints.js';
 import { CitySource, encodeCityFrame } from './city-source.js';
+import { Drain } from './drain.js';
 import { StreamState, type CityGroup } from './feed-state.js';
-import type { Hint } from './hint.js';
+import { isTopic, type Hint } from './hint.js';
 import { HintListener } from './listener.js';
 import { PageCache } from './page-cache.js';
 import { StreamLogRepository, type StreamRow, type WireRow } from './stream-log.repository.js';
@@ -57,7 +58,6 @@ export class StreamHub implements Feed, OnModuleInit {
   readonly #unknown = new Set<string>();
   /** Where this feed left the streams that are no part of it now; it goes on from there when they come back. */
   readonly left = new Map<number, { readonly name: string; readonly head: number }>();
-  #draining: Promise<void> | undefined;
   #refreshing: Promise<void> | undefined;
   #nextRefresh: Promise<void> | undefined;
   #fullReadAt = -Infinity;
@@ -67,6 +67,15 @@ export class StreamHub implements Feed, OnModuleInit {
   #fetched: (() => void)[] = [];
   #stopped = false;
   readonly #stop = new AbortController();
+  readonly #drain = new Drain(
+    () => this.#dirty.size > 0 || this.#unknown.size > 0,
+    async () => {
+      await this.#learnUnknown();
+      await this.#fetch();
+    },
+    (error) => this.log.debug({ err: error }, 'events could not be read; trying again'),
+    this.#stop.signal,
+  );
   private readonly sent;
 
   constructor(
@@ -100,7 +109,7 @@ export class StreamHub implements Feed, OnModuleInit {
 
   onModuleInit(): void {
     const unlisten = this.moved.listen((moved) => this.#hint({ kind: 'moved', heads: new Map(moved.map((m) => [m.stream, m.head])) }));
-    this.listener.start({ hint: (hint) => this.#hint(hint), connected: () => this.#readAll() });
+    this.listener.listen({ hint: (hint) => this.#hint(hint), connected: () => this.#readAll() });
     void this.#poll();
     const ticking = setInterval(() => this.#tick(), TICK_MS);
     this.lifecycle.onStop('streams', 'event streams', async () => {
@@ -109,7 +118,7 @@ export class StreamHub implements Feed, OnModuleInit {
       for (const channel of this.#channels()) channel.shutdown(new Date());
       this.#stopped = true;
       this.#stop.abort();
-      await this.#draining;
+      await this.#drain.settled();
     });
   }
 
@@ -154,7 +163,7 @@ export class StreamHub implements Feed, OnModuleInit {
     const deadline = performance.now() + CATCH_UP_LIMIT_MS;
     while (wanted.some(({ s, head }) => s.position < head && this.#dirty.has(s))) {
       if (performance.now() > deadline) throw problem('unavailable', 'the event log cannot be read at the moment, try again');
-      void this.#drain();
+      void this.#drain.run();
       await Promise.race([new Promise<void>((resolve) => this.#fetched.push(resolve)), sleep(100)]);
     }
   }
@@ -218,6 +227,7 @@ export class StreamHub implements Feed, OnModuleInit {
   #hint(hint: Exclude<Hint, { kind: 'nonce' }>): void {
     if (hint.kind === 'all') return this.#readAll();
     for (const [name, head] of hint.heads) {
+      if (isTopic(name)) continue;
       const s = this.#byName.get(name);
       if (s === undefined) this.#unknown.add(name);
       else if (head > s.head) {
@@ -225,7 +235,7 @@ export class StreamHub implements Feed, OnModuleInit {
         if (this.#hot(s)) this.#dirty.add(s);
       }
     }
-    if (this.#dirty.size > 0 || this.#unknown.size > 0) void this.#drain();
+    if (this.#dirty.size > 0 || this.#unknown.size > 0) void this.#drain.run();
   }
 
   #readAll(): void {
@@ -265,7 +275,7 @@ export class StreamHub implements Feed, OnModuleInit {
       this.#fullReadAt = startedAt;
       this.#loaded = true;
     }
-    if (this.#dirty.size > 0) void this.#drain();
+    if (this.#dirty.size > 0) void this.#drain.run();
   }
 
   #apply(row: StreamRow): void {
@@ -315,26 +325,6 @@ export class StreamHub implements Feed, OnModuleInit {
   #finish(channel: Channel): void {
     this.#finishing.add(channel);
     channel.endAll();
-  }
-
-  #drain(): Promise<void> {
-    this.#draining ??= this.#drainLoop().finally(() => (this.#draining = undefined));
-    return this.#draining;
-  }
-
-  async #drainLoop(): Promise<void> {
-    let failures = 0;
-    while ((this.#dirty.size > 0 || this.#unknown.size > 0) && !this.#stopped) {
-      try {
-        await this.#learnUnknown();
-        await this.#fetch();
-        failures = 0;
-      } catch (error) {
-        this.log.debug({ err: error }, 'events could not be read; trying again');
-        if (++failures > 20) return; // the poll begins again
-        await sleep(Math.min(50 * failures, 500), this.#stop.signal);
-      }
-    }
   }
 
   async #learnUnknown(): Promise<void> {

@@ -39,7 +39,8 @@ export class HintListener {
   #healthy = false;
   #unhealthySince = Date.now();
   #stopped = false;
-  #events: ListenerEvents | undefined;
+  #running: Promise<void> | undefined;
+  readonly #events = new Set<ListenerEvents>();
   #awaited: { nonce: string; arrived: () => void } | undefined;
   readonly #stop = new AbortController();
 
@@ -72,9 +73,11 @@ export class HintListener {
     return this.#healthy;
   }
 
-  start(events: ListenerEvents): void {
-    this.#events = events;
-    void this.#run();
+  /** Tells `events` from now on. The connection is made for the first who listens. */
+  listen(events: ListenerEvents): void {
+    this.#events.add(events);
+    if (this.#running === undefined) this.#running = this.#run();
+    else if (this.#healthy) events.connected();
   }
 
   async stop(): Promise<void> {
@@ -89,7 +92,7 @@ export class HintListener {
       try {
         await this.#connect();
         this.#setHealthy(true);
-        this.#events?.connected();
+        for (const events of this.#events) events.connected();
         while (!this.#stopped && (await this.#nonceArrives())) await sleep(NONCE_EVERY_MS, this.#broken(this.#subscriber));
       } catch (error) {
         this.log.debug({ err: error }, 'LISTEN could not be set up');
@@ -151,7 +154,7 @@ export class HintListener {
 
   #receive(payload: string): void {
     const hint = decodeHint(payload);
-    if (hint.kind !== 'nonce') this.#events?.hint(hint);
+    if (hint.kind !== 'nonce') for (const events of this.#events) events.hint(hint);
     else if (this.#awaited?.nonce === hint.nonce) this.#awaited.arrived();
   }
 

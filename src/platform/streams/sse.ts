@@ -1,4 +1,4 @@
-/** The bytes of Server-Sent Events. Every data frame carries an id, heartbeats included. */
+/** The bytes of Server-Sent Events. Every frame carries an id, heartbeats included, except the first ones of a snapshot of several. */
 
 /** Milliseconds a client waits before it reconnects, spread so that a restart is not followed by a stampede. */
 export function retryHint(): number {
@@ -9,8 +9,8 @@ export function retryFrame(): string {
   return `retry: ${retryHint()}\n\n`;
 }
 
-export function frameText(id: string, event: string, data: string): string {
-  return `id: ${id}\nevent: ${event}\ndata: ${data}\n\n`;
+export function frameText(id: string | undefined, event: string, data: string): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`;
 }
 
 /** A bookmark: no event, but the position up to which the client has everything. */

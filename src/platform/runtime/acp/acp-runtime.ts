@@ -1,0 +1,61 @@
+import { RequestError } from '@agentclientprotocol/sdk';
+import { failureOf } from '../failures.js';
+import { StartError, UnconfirmedDead, type AgentRuntime, type RunningAgent, type StartFailure, type StartSpec } from '../port.js';
+import { spawnAgent, type EndingMeans } from '../spawn.js';
+import { AcpAgent } from './acp-agent.js';
+import { AUTH_REQUIRED, wordsOf } from './errors.js';
+import { introduce } from './handshake.js';
+
+/** Agents that speak the Agent Client Protocol, version 1, over their standard input and output. */
+export class AcpRuntime implements AgentRuntime {
+  readonly transport = 'acp';
+
+  constructor(private readonly means?: EndingMeans) {}
+
+  async start(spec: StartSpec, signal: AbortSignal): Promise<RunningAgent> {
+    const begun = performance.now();
+    if (signal.aborted) throw new StartError('aborted', 'the start was given up');
+    const agent = new AcpAgent(await spawnAgent(spec, this.means));
+    const deadline = AbortSignal.timeout(Math.max(1, Math.round(spec.timeoutMs - (performance.now() - begun))));
+    try {
+      await Promise.race([introduce(agent, spec), abortion(signal, deadline), death(agent)]);
+      return agent;
+    } catch (error) {
+      const failure = agent.protocolIsBroken ? new StartError('protocol', 'its output is not the protocol') : failureOfStart(error);
+      await ended(agent);
+      throw new StartError(failure.failure, failure.message, agent.stderrTail, { cause: error });
+    }
+  }
+}
+
+async function ended(agent: AcpAgent): Promise<void> {
+  try {
+    await agent.stop({ hard: true });
+  } catch (error) {
+    if (!(error instanceof UnconfirmedDead)) throw error;
+    throw new StartError('unconfirmed_dead', error.message, agent.stderrTail, { cause: error });
+  }
+}
+
+async function abortion(given: AbortSignal, deadline: AbortSignal): Promise<never> {
+  const either = AbortSignal.any([given, deadline]);
+  if (!either.aborted) await new Promise((resolve) => either.addEventListener('abort', resolve, { once: true }));
+  throw given.aborted ? new StartError('aborted', 'the start was given up') : new StartError('timeout', 'it was not ready in time');
+}
+
+/** A process that ends before it is ready; the answers that it owed would only say that nobody is there. */
+async function death(agent: AcpAgent): Promise<never> {
+  const { code, signal, cause } = await agent.exit;
+  const failure: StartFailure = cause === 'auth_required' ? 'auth_required' : 'died';
+  throw new StartError(failure, `it ended before it was ready (${signal ?? `code ${code}`})`);
+}
+
+function failureOfStart(error: unknown): StartError {
+  if (error instanceof StartError) return error;
+  if (error instanceof RequestError) {
+    const words = wordsOf(error);
+    if (error.code === AUTH_REQUIRED || failureOf(words) === 'auth_required') return new StartError('auth_required', words);
+    return new StartError('protocol', words);
+  }
+  return new StartError('protocol', error instanceof Error ? error.message : 'it could not be understood');
+}

@@ -1,0 +1,99 @@
+import { z } from 'zod';
+
+/**
+ * What is read of an agent's messages, as little of it as is needed: agents of other versions add members and kinds, and
+ * a strict reader would lose what it could have understood.
+ */
+const text = z.string();
+const maybe = <T extends z.ZodType>(schema: T): z.ZodCatch<z.ZodOptional<T>> => schema.optional().catch(undefined);
+const meta = z.record(z.string(), z.unknown());
+
+export const ContentBlock = z.looseObject({
+  type: text,
+  text: maybe(text),
+  data: maybe(text),
+  mimeType: maybe(text),
+  uri: maybe(text),
+  name: maybe(text),
+  resource: maybe(z.looseObject({ uri: maybe(text), text: maybe(text), mimeType: maybe(text) })),
+});
+export type ContentBlock = z.output<typeof ContentBlock>;
+
+export const Chunk = z.object({ content: ContentBlock, messageId: maybe(text), _meta: maybe(meta) });
+
+export const ToolContent = z.looseObject({
+  type: text,
+  content: maybe(ContentBlock),
+  path: maybe(text),
+  oldText: maybe(text),
+  newText: maybe(text),
+  terminalId: maybe(text),
+});
+export type ToolContent = z.output<typeof ToolContent>;
+
+export const ToolCall = z.object({
+  toolCallId: text,
+  title: maybe(text),
+  name: maybe(text),
+  kind: maybe(text),
+  status: maybe(text),
+  content: maybe(z.array(ToolContent)),
+  locations: maybe(z.array(z.looseObject({ path: text }))),
+  rawInput: z.unknown().optional(),
+  rawOutput: z.unknown().optional(),
+  _meta: maybe(meta),
+});
+export type ToolCall = z.output<typeof ToolCall>;
+
+export const Plan = z.object({ entries: z.array(z.looseObject({ content: text, status: maybe(text), priority: maybe(text) })) });
+
+export const UsageUpdate = z.object({
+  used: maybe(z.number()),
+  size: maybe(z.number()),
+  cost: maybe(z.looseObject({ amount: z.number(), currency: text })),
+});
+
+const Choice = z.looseObject({ value: text, name: maybe(text) });
+export const ConfigOptions = z.array(
+  z.looseObject({
+    id: text,
+    name: maybe(text),
+    type: maybe(text),
+    category: maybe(text),
+    currentValue: maybe(z.union([text, z.boolean()])),
+    options: maybe(z.array(z.union([Choice, z.looseObject({ options: z.array(Choice) })]))),
+  }),
+);
+export type ConfigOptions = z.output<typeof ConfigOptions>;
+
+export const Modes = z.object({ currentModeId: text, availableModes: z.array(z.looseObject({ id: text, name: maybe(text) })) });
+export type Modes = z.output<typeof Modes>;
+
+/** What the three ways to a conversation answer. */
+export const Opened = z.object({ sessionId: maybe(text), configOptions: maybe(ConfigOptions), modes: maybe(Modes) });
+export type Opened = z.output<typeof Opened>;
+
+export const PermissionRequest = z.object({
+  sessionId: text,
+  toolCall: ToolCall,
+  options: z.array(z.object({ optionId: text, name: maybe(text), kind: maybe(text) })),
+});
+export type PermissionRequest = z.output<typeof PermissionRequest>;
+
+const count = maybe(z.number().nonnegative());
+export const PromptAnswer = z.object({
+  stopReason: text,
+  usage: maybe(
+    z.looseObject({ inputTokens: count, outputTokens: count, cachedReadTokens: count, cachedWriteTokens: count, thoughtTokens: count }),
+  ),
+});
+
+export const Compaction = z.object({
+  compactionId: text,
+  status: maybe(text),
+  summary: maybe(z.array(ContentBlock)),
+  content: maybe(ContentBlock),
+  error: maybe(text),
+});
+
+export const Notice = z.object({ severity: maybe(text), title: text, description: maybe(text) });

@@ -1,0 +1,104 @@
+import type { Block, EntryStatus, RuntimeEvent } from '../port.js';
+import { memberOf, textOf } from './content.js';
+import type { ToolCall } from './schemas.js';
+
+const MAX_RAW_FRAMES = 64;
+
+/** One tool call as it is so far: a call, and updates that replace what they name. */
+export class Tool {
+  #call: ToolCall;
+  #raw: unknown[] = [];
+
+  constructor(
+    private readonly id: string,
+    call: ToolCall,
+    private readonly parent: string | undefined,
+  ) {
+    this.#call = call;
+  }
+
+  update(change: ToolCall, raw: unknown): void {
+    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined && value !== null));
+    this.#call = { ...this.#call, ...(given as ToolCall) };
+    // A tool that tells its progress for hours keeps its first frames and the last one.
+    if (this.#raw.length >= MAX_RAW_FRAMES) this.#raw.pop();
+    this.#raw.push(raw);
+  }
+
+  get #name(): string {
+    const { name, _meta, kind, title, toolCallId } = this.#call;
+    return name ?? memberOf(_meta, 'toolName') ?? kind ?? title ?? toolCallId;
+  }
+
+  get isOver(): boolean {
+    return this.#call.status === 'completed' || this.#call.status === 'failed';
+  }
+
+  /** @param status what it is when the agent has not said that it is over. */
+  entry(status: EntryStatus = 'partial'): RuntimeEvent {
+    return {
+      type: 'entry',
+      id: this.id,
+      kind: 'tool',
+      role: 'tool',
+      status: this.isOver ? 'final' : status,
+      blocks: [this.#use(), ...this.#result()],
+      raw: [...this.#raw],
+      ...(this.parent === undefined ? {} : { parentToolUseId: this.parent }),
+    };
+  }
+
+  #use(): Block {
+    const { toolCallId, locations } = this.#call;
+    const path = locations?.[0]?.path;
+    const input = inputOf(this.#call);
+    return {
+      type: 'tool_use',
+      id: toolCallId,
+      name: this.#name,
+      ...(path === undefined ? {} : { file_path: path }),
+      ...(input === undefined ? {} : { input }),
+    };
+  }
+
+  #result(): Block[] {
+    const { toolCallId, content = [], rawOutput, status } = this.#call;
+    if (!this.isOver && content.length === 0) return [];
+    const said = content.flatMap((part) => (part.content === undefined ? [] : [textOf(part.content)]));
+    const diff = content.find(({ type }) => type === 'diff');
+    const text = said.length > 0 || rawOutput === undefined || rawOutput === null ? said.join('\n') : written(rawOutput);
+    const edit = {
+      kind: 'edit',
+      ...(diff?.path === undefined ? {} : { file_path: diff.path }),
+      ...(diff?.oldText === undefined ? {} : { old_string: diff.oldText }),
+    };
+    return [
+      {
+        type: 'tool_result',
+        tool_call_id: toolCallId,
+        name: this.#name,
+        content: text,
+        is_error: status === 'failed',
+        ...(diff?.path === undefined ? {} : { file_path: diff.path }),
+        structured: diff === undefined ? { kind: 'text', text } : { ...edit, new_string: diff.newText ?? '' },
+      },
+    ];
+  }
+}
+
+function inputOf({ title, kind, rawInput }: ToolCall): Record<string, unknown> | undefined {
+  if (typeof rawInput === 'string') return { kind: 'text', text: rawInput };
+  if (typeof rawInput !== 'object' || rawInput === null)
+    return kind === 'execute' && title !== undefined ? { kind: 'command', command: title } : undefined;
+  const members = Object.entries(rawInput).map(([name, value]) => ({ name, value: written(value) }));
+  const command = (rawInput as { command?: unknown }).command;
+  if (typeof command === 'string' || Array.isArray(command)) {
+    const line = typeof command === 'string' ? command : command.map(written).join(' ');
+    return { kind: 'command', command: line, arguments: members.filter(({ name }) => name !== 'command') };
+  }
+  return { kind: 'arguments', arguments: members };
+}
+
+function written(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}

@@ -1,0 +1,174 @@
+import type { z } from 'zod';
+import type { Block, RuntimeEvent } from '../port.js';
+import { blockOf, memberOf, textOf } from './content.js';
+import type { LiveOptions } from './options.js';
+import { Chunk, Compaction, ConfigOptions, Notice, Plan, ToolCall, UsageUpdate } from './schemas.js';
+import { Tool } from './tools.js';
+
+const MAX_SUB_ENTRY = 4096;
+/** What shows that the agent is at work on a prompt; the rest it may say at any time. */
+const OF_A_TURN = new Set(['agent_message_chunk', 'agent_thought_chunk', 'tool_call', 'tool_call_update', 'plan']);
+
+/** Makes events of `session/update`. Kinds that it does not know, and updates that it cannot read, are left out. */
+export class Updates {
+  #turn = 0;
+  #entries = 0;
+  #tools = new Map<string, Tool>();
+  #compactions = new Map<string, string>();
+  #sub: { readonly id: string; readonly parent: string; readonly kind: 'message' | 'thought'; text: string } | undefined;
+  #costBefore: number | undefined;
+  #cost: number | undefined;
+  /** The agent repeats what was said before, or may still do so. */
+  replaying = false;
+
+  constructor(
+    private readonly options: LiveOptions,
+    private readonly tell: (event: RuntimeEvent, bytes?: number) => void,
+  ) {}
+
+  beginTurn(): void {
+    this.#turn++;
+    this.#tools.clear();
+    this.#sub = undefined;
+    this.#costBefore = this.#cost ?? this.#costBefore;
+  }
+
+  /** Tools of which nobody has said how they ended stay as they are: nothing more will come. */
+  endTurn(): void {
+    for (const tool of this.#tools.values()) if (!tool.isOver) this.tell(tool.entry('final'));
+  }
+
+  /** A conversation that is new has cost nothing; what an old one had cost only the first figure tells. */
+  costsFromZero(): void {
+    this.#costBefore = 0;
+  }
+
+  /** True when it belongs to a turn. */
+  handle(update: Record<string, unknown>, bytes: number): boolean {
+    const kind = update.sessionUpdate;
+    if (typeof kind !== 'string') return false;
+    const ofTurn = OF_A_TURN.has(kind);
+    if (this.replaying && (ofTurn || kind === 'user_message_chunk' || kind.startsWith('compaction'))) return false;
+    const known = Object.hasOwn(this.#kinds, kind) ? this.#kinds[kind] : undefined;
+    known?.(update, bytes);
+    return ofTurn;
+  }
+
+  /** A tool call that a question is about: it may tell more than the updates before it. */
+  tool(call: ToolCall, raw: unknown, bytes = 0): void {
+    let tool = this.#tools.get(call.toolCallId);
+    if (tool === undefined) {
+      tool = new Tool(`tool:${this.#turn}:${call.toolCallId}`, call, memberOf(call._meta, 'parentToolUseId'));
+      this.#tools.set(call.toolCallId, tool);
+    }
+    tool.update(call, raw);
+    this.#sub = undefined;
+    this.tell(tool.entry(), bytes);
+  }
+
+  readonly #kinds: Readonly<Record<string, (update: Record<string, unknown>, bytes: number) => void>> = {
+    agent_message_chunk: reads(Chunk, (chunk, bytes, raw) => this.#chunk('message', chunk, bytes, raw)),
+    agent_thought_chunk: reads(Chunk, (chunk, bytes, raw) => this.#chunk('thought', chunk, bytes, raw)),
+    tool_call: reads(ToolCall, (call, bytes, raw) => this.tool(call, raw, bytes)),
+    tool_call_update: reads(ToolCall, (call, bytes, raw) => this.tool(call, raw, bytes)),
+    plan: reads(Plan, ({ entries }, bytes, raw) => {
+      const lines = entries.map(
+        ({ content, status }) => `- [${status === 'completed' ? 'x' : status === 'in_progress' ? '~' : ' '}] ${content}`,
+      );
+      this.#entry(
+        { id: `plan:${this.#turn}`, kind: 'plan', role: 'assistant', blocks: [{ type: 'text', text: lines.join('\n') }], raw },
+        bytes,
+      );
+    }),
+    usage_update: reads(UsageUpdate, ({ used, size, cost }) => {
+      if (cost?.currency === 'USD') {
+        this.#costBefore ??= cost.amount;
+        this.#cost = cost.amount;
+      }
+      const own = this.#cost === undefined ? {} : { costUsd: Math.max(0, this.#cost - this.#costBefore!) };
+      this.tell({ type: 'usage', usage: { model: this.options.current('model'), contextUsed: used, contextWindow: size, ...own } });
+    }),
+    session_info_update: ({ title }) => {
+      if (typeof title === 'string' && title.trim() !== '') this.tell({ type: 'title', title: title.trim() });
+    },
+    current_mode_update: ({ currentModeId }) => {
+      if (typeof currentModeId !== 'string') return;
+      this.options.modeIs(currentModeId);
+      this.tell({ type: 'options', options: this.options.list() });
+    },
+    config_option_update: ({ configOptions }) => {
+      const { data } = ConfigOptions.safeParse(configOptions);
+      if (data === undefined) return;
+      this.options.opened(data, undefined);
+      this.tell({ type: 'options', options: this.options.list() });
+    },
+    notice: reads(Notice, ({ title, description }, bytes, raw) => {
+      const text = description === undefined ? title : `${title}\n${description}`;
+      this.#entry({ id: `notice:${++this.#entries}`, kind: 'system', role: 'system', blocks: [{ type: 'text', text }], raw }, bytes);
+    }),
+    compaction_update: reads(Compaction, (compaction, bytes, raw) => this.#compaction(compaction, compaction.summary, bytes, raw)),
+    compaction_summary_chunk: reads(Compaction, (compaction, bytes, raw) =>
+      this.#compaction(compaction, compaction.content === undefined ? undefined : [compaction.content], bytes, raw, true),
+    ),
+  };
+
+  #chunk(kind: 'message' | 'thought', { content, messageId, _meta }: Chunk, bytes: number, raw: unknown): void {
+    const parent = memberOf(_meta, 'parentToolUseId');
+    const model = this.options.current('model');
+    if (content.type !== 'text') {
+      this.#entry({ id: `block:${++this.#entries}`, kind, role: 'assistant', blocks: [blockOf(content)], raw, parent }, bytes);
+    } else if (parent === undefined) {
+      if (content.text !== undefined && content.text !== '') this.tell({ type: 'text', kind, text: content.text, model, messageId }, bytes);
+    } else {
+      // What is said inside of a tool call is no part of the conversation's own text.
+      const going = this.#sub?.parent === parent && this.#sub.kind === kind && this.#sub.text.length < MAX_SUB_ENTRY;
+      const sub = going ? this.#sub! : { id: `sub:${++this.#entries}`, parent, kind, text: '' };
+      sub.text += content.text ?? '';
+      this.#sub = sub;
+      const block: Block = kind === 'message' ? { type: 'text', text: sub.text } : { type: 'thinking', thinking: sub.text };
+      this.#entry({ id: sub.id, kind, role: 'assistant', blocks: [block], parent }, bytes);
+    }
+  }
+
+  #compaction(
+    { compactionId, status, error }: Compaction,
+    summary: Chunk['content'][] | undefined,
+    bytes: number,
+    raw: unknown,
+    more = false,
+  ): void {
+    const before = this.#compactions.get(compactionId) ?? '';
+    const said = summary?.map(textOf).join('') ?? '';
+    const text = more ? before + said : summary === undefined ? before : said;
+    this.#compactions.set(compactionId, text);
+    const blocks: Block[] = [{ type: 'text', text: text === '' ? (error ?? 'The conversation was compacted.') : text }];
+    // Only what has happened cuts the conversation; an attempt is a notice.
+    const kind = status === 'completed' ? 'compaction' : 'system';
+    this.#entry({ id: `compaction:${compactionId}`, kind, role: 'system', blocks, raw }, bytes);
+  }
+
+  #entry(entry: Omit<Entry, 'type' | 'status' | 'raw'> & { raw?: unknown; parent?: string | undefined }, bytes: number): void {
+    const { raw, parent, ...rest } = entry;
+    this.tell(
+      {
+        type: 'entry',
+        status: 'final',
+        ...rest,
+        ...(raw === undefined ? {} : { raw: [raw] }),
+        ...(parent === undefined ? {} : { parentToolUseId: parent }),
+      },
+      bytes,
+    );
+  }
+}
+
+type Entry = Extract<RuntimeEvent, { type: 'entry' }>;
+type Chunk = z.output<typeof Chunk>;
+type Compaction = z.output<typeof Compaction>;
+
+function reads<T extends z.ZodType>(schema: T, then: (read: z.output<T>, bytes: number, raw: unknown) => void) {
+  return (update: Record<string, unknown>, bytes: number): void => {
+    const { data, success } = schema.safeParse(update);
+    if (success) then(data, bytes, update);
+  };
+}

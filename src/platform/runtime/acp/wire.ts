@@ -1,0 +1,125 @@
+import type { AnyMessage, Stream } from '@agentclientprotocol/sdk';
+import type { Readable, Writable } from 'node:stream';
+
+const MAX_LINE_BYTES = 8 * 1024 * 1024;
+/** In a row, without one message between them. */
+const MAX_BAD_LINES = 100;
+const MAX_BAD_BYTES = 4 * MAX_LINE_BYTES;
+
+export class Garbage extends Error {}
+
+/** One JSON-RPC message of the agent, and about how much memory it holds. */
+export type Look = (message: Record<string, unknown>, bytes: number) => boolean | Promise<boolean>;
+
+/**
+ * The two pipes of a process as a stream of messages. A line that is none is left out and counted; an output that has
+ * nothing else in it ends the stream with an error. Nothing is read ahead of who reads.
+ *
+ * @param look sees every message first, in the order of the wire, and keeps those for which it answers true.
+ */
+export class Wire {
+  badLines = 0;
+  readonly #asked = new Set<unknown>();
+  #ended!: (error: Error | undefined) => void;
+  /** When the agent's output has ended, with what was wrong with it. */
+  readonly ended = new Promise<Error | undefined>((resolve) => (this.#ended = resolve));
+  readonly stream: Stream;
+  /** Bytes read so far: tells a quiet output from one that is still coming. */
+  bytes = 0;
+
+  constructor(
+    stdout: Readable,
+    private readonly stdin: Writable,
+    private readonly look: Look,
+  ) {
+    const messages = this.#messages(stdout);
+    this.stream = {
+      readable: new ReadableStream<AnyMessage>(
+        {
+          pull: async (controller) => {
+            const { value, done } = await messages.next();
+            if (done === true) controller.close();
+            else controller.enqueue(value);
+          },
+          cancel: () => void messages.return().catch(() => undefined),
+        },
+        { highWaterMark: 0 },
+      ),
+      writable: new WritableStream<AnyMessage>({ write: (message) => this.#write(message) }),
+    };
+  }
+
+  async #write(message: AnyMessage): Promise<void> {
+    if ('method' in message && 'id' in message) this.#asked.add(message.id);
+    const line = `${JSON.stringify(message)}
+`;
+    // Also called when the process has gone: its exit says so better than a broken pipe.
+    await new Promise<void>((resolve) => this.stdin.write(line, () => resolve()));
+  }
+
+  async *#messages(stdout: Readable): AsyncGenerator<AnyMessage, void, undefined> {
+    try {
+      for await (const line of this.#lines(stdout)) {
+        const message = parse(line);
+        // Answers to what nobody asked are not for the library: it would print each of them.
+        if (message === undefined || (!('method' in message) && !this.#asked.delete(message.id))) {
+          this.#bad(line.length);
+          continue;
+        }
+        this.#badInRow = this.#badBytes = 0;
+        if (!(await this.look(message, line.length))) yield message as AnyMessage;
+      }
+      this.#ended(undefined);
+    } catch (error) {
+      this.#ended(error as Error);
+      throw error;
+    } finally {
+      this.#ended(undefined);
+    }
+  }
+
+  #badInRow = 0;
+  #badBytes = 0;
+
+  #bad(bytes: number): void {
+    this.badLines++;
+    this.#badInRow++;
+    this.#badBytes += bytes;
+    if (this.#badInRow > MAX_BAD_LINES || this.#badBytes > MAX_BAD_BYTES) throw new Garbage('its output is not the protocol');
+  }
+
+  async *#lines(stdout: Readable): AsyncGenerator<Buffer, void, undefined> {
+    let parts: Buffer[] = [];
+    let length = 0;
+    const add = (part: Buffer): void => {
+      length += part.length;
+      if (length <= MAX_LINE_BYTES) parts.push(part);
+      // Too long to keep; what is left of it is only counted.
+      else if (parts.length > 0) parts = [];
+      if (length > MAX_BAD_BYTES) throw new Garbage('its output has no lines');
+    };
+    for await (const chunk of stdout as AsyncIterable<Buffer>) {
+      this.bytes += chunk.length;
+      let start = 0;
+      for (let end = chunk.indexOf(0x0a); end >= 0; end = chunk.indexOf(0x0a, start)) {
+        add(chunk.subarray(start, end));
+        if (length > MAX_LINE_BYTES) this.#bad(length);
+        else if (length > 0) yield Buffer.concat(parts, length);
+        [parts, length, start] = [[], 0, end + 1];
+      }
+      if (start < chunk.length) add(chunk.subarray(start));
+    }
+    if (length > 0 && length <= MAX_LINE_BYTES) yield Buffer.concat(parts, length);
+  }
+}
+
+function parse(line: Buffer): (Record<string, unknown> & { id?: unknown }) | undefined {
+  // Most of what is no message does not even begin like one.
+  if (line[0] !== 0x7b && line.toString('utf8').trimStart()[0] !== '{') return undefined;
+  try {
+    const message = JSON.parse(line.toString('utf8')) as Record<string, unknown>;
+    return message.jsonrpc === '2.0' && (typeof message.method === 'string' || 'id' in message) ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,284 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../../test/support/sse.js';
+import { UnconfirmedDead, type RunningAgent, type RuntimeEvent, type StartSpec } from '../port.js';
+import { birthOf } from '../process-table.js';
+import { ExecRuntime } from './exec-runtime.js';
+
+/** Keeps each session in a folder: its agent, a process of its own, answers what it finds in the file `in`. */
+const SCRIPT = `#!/bin/sh
+d="$STATE/$2"
+alive() { [ -f "$d/pid" ] && ps -o stat= -p "$(cat "$d/pid")" | grep -q '^[^Z]'; }
+[ -f "$STATE/hang-$1" ] && sleep 30
+[ -f "$STATE/fail-$1" ] && { echo "$1 does not work" >&2; exit 1; }
+echo "$1" >> "$STATE/calls"
+case "$1" in
+protocol) cat "$STATE/protocol" 2>/dev/null || exit 2;;
+start) mkdir -p "$d"; cat > "$d/document"; : > "$d/screen"; env > "$d/environment"
+  setsid sh "$STATE/agent" "$d" </dev/null >/dev/null 2>&1 & echo $! > "$d/pid";;
+stop) [ -f "$STATE/immortal" ] && exit 0; alive && kill -9 "$(cat "$d/pid")"; rm -f "$d/pid";;
+interrupt) touch "$d/interrupt";;
+is-running) if alive; then echo true; else echo false; fi;;
+process-alive) grep -q there && echo true || echo false;;
+nudge) cat > "$d/in.new"; mv "$d/in.new" "$d/in";;
+peek) tail -n "$3" "$d/screen";;
+get-last-activity) cat "$d/activity" 2>/dev/null;;
+set-meta) cat > "$d/meta-$3";;
+get-meta) cat "$d/meta-$3" 2>/dev/null;;
+remove-meta) rm -f "$d/meta-$3";;
+list-running) ls "$STATE" | grep "^$2";;
+*) exit 2;;
+esac
+exit 0
+`;
+const AGENT = `d="$1"
+echo welcome >> "$d/screen"
+while :; do
+  if [ -f "$d/in" ]; then
+    text="$(cat "$d/in")"; rm "$d/in"
+    echo "> $text" >> "$d/screen"
+    case "$text" in
+    die) exit 7;;
+    long) while [ ! -f "$d/interrupt" ]; do echo tick >> "$d/screen"; sleep 0.05; done; rm "$d/interrupt"; echo stopped >> "$d/screen";;
+    many) i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo "line $i" >> "$d/screen"; done;;
+    *) sleep 0.1; echo "echo: $text" >> "$d/screen";;
+    esac
+  fi
+  sleep 0.02
+done
+`;
+
+let state: string;
+let agents: RunningAgent[];
+let heard: Map<RunningAgent, Heard>;
+const timing = { pollMs: 30, idlePollMs: 50, quietMs: 400, patienceMs: 1_500, confirmMs: 1_500 };
+
+beforeEach(async () => {
+  state = await mkdtemp(path.join(tmpdir(), 'svc-exec-'));
+  agents = [];
+  heard = new Map();
+  await writeFile(path.join(state, 'script'), SCRIPT);
+  await writeFile(path.join(state, 'agent'), AGENT);
+  await chmod(path.join(state, 'script'), 0o755);
+});
+afterEach(async () => {
+  await rm(path.join(state, 'immortal'), { force: true });
+  for (const agent of agents) await agent.stop({ hard: true });
+  await rm(state, { recursive: true, force: true });
+});
+
+const flag = (name: string, content = ''): Promise<void> => writeFile(path.join(state, name), content);
+const file = (name: string): Promise<string> => readFile(path.join(state, name), 'utf8').catch(() => '');
+
+function spec(over: Partial<StartSpec> = {}): StartSpec {
+  const env = { PATH: '/usr/bin:/bin', STATE: state, SVC_DEPLOYMENT: 'd', SVC_CITY: 'c', SVC_SESSION_ID: 'c-1', SVC_GENERATION: '1' };
+  return { command: './script', args: [], cwd: state, env, timeoutMs: 10_000, name: 's1', ...over };
+}
+async function start(over: Partial<StartSpec> = {}, signal = new AbortController().signal): Promise<RunningAgent> {
+  const agent = await new ExecRuntime(timing).start(spec(over), signal);
+  agents.push(agent);
+  heard.set(agent, collect(agent));
+  return agent;
+}
+/** What the agent has said since it started. */
+const listen = (agent: RunningAgent): Heard => heard.get(agent)!;
+type Heard = ReturnType<typeof collect>;
+function collect(agent: RunningAgent): { events: RuntimeEvent[]; text: () => string; done: Promise<void> } {
+  const events: RuntimeEvent[] = [];
+  const done = (async () => {
+    for await (const event of agent.events) events.push(event);
+  })();
+  const text = (): string => {
+    const entries = new Map<string, unknown>();
+    for (const event of events) if (event.type === 'entry') entries.set(event.id, event.blocks[0]!.text);
+    return [...entries.values()].join('\n');
+  };
+  return { events, text, done };
+}
+/** An agent is too large to be printed when a test fails. */
+const failing = (over: Partial<StartSpec> = {}, signal?: AbortSignal): Promise<unknown> =>
+  start(over, signal).then(
+    () => 'it has started',
+    (error: unknown) => error,
+  );
+
+describe('a session that a script runs', () => {
+  it('is started with a document, and its operations do not carry the marks of the agent', async () => {
+    await flag('protocol', '{"version":0,"capabilities":["report-activity"]}');
+    const agent = await start({ document: { command: 'agent', lifecycle: 'keep' } });
+    expect(agent.capabilities).toMatchObject({ resume: false, interactions: false, reported: ['report-activity'] });
+    expect(JSON.parse(await file('s1/document'))).toMatchObject({
+      command: 'agent',
+      lifecycle: 'keep',
+      work_dir: state,
+      env: { SVC_SESSION_ID: 'c-1', SVC_GENERATION: '1' },
+    });
+    expect(await file('s1/environment')).not.toContain('SVC_SESSION_ID');
+    expect(await file('s1/meta-SVC_SESSION_OWNER')).toBe('d/c/c-1');
+    expect(await agent.peek(1)).toBe('welcome');
+    expect(await agent.respond('x', { action: 'approve' })).toBe(false);
+  });
+
+  it('answers prompts one after the other, without what stood there before', async () => {
+    const agent = await start();
+    const { text, events } = listen(agent);
+    let accepted = 0;
+    expect(await agent.prompt('one', () => accepted++)).toEqual({ stopReason: 'end_turn' });
+    expect(accepted).toBe(1);
+    expect(text()).toBe('> one\necho: one');
+    await agent.prompt('two', () => accepted++);
+    expect(text()).toBe('> one\necho: one\n> two\necho: two');
+    expect(events.filter((event) => event.type === 'entry').at(-1)).toMatchObject({ id: 'turn-2.1', status: 'final', role: 'assistant' });
+  });
+
+  it('shows all of an answer that is longer than the window', async () => {
+    const agent = await start();
+    const { text } = listen(agent);
+    await agent.prompt('many', () => undefined);
+    const shown = text().split('\n');
+    expect(shown.at(-1)).toBe('line 300');
+    expect(new Set(shown).size).toBe(shown.length);
+  });
+
+  it('refuses a prompt during a turn, and can be interrupted', async () => {
+    const agent = await start();
+    await agent.cancel();
+    expect(await file('calls')).not.toContain('interrupt');
+    const turn = agent.prompt('long', () => undefined);
+    await expect(agent.prompt('other', () => undefined)).rejects.toMatchObject({ cause_: 'refused' });
+    await eventually(async () => (await agent.peek(5)).includes('tick'));
+    await agent.cancel();
+    expect(await turn).toEqual({ stopReason: 'cancelled' });
+    expect(await agent.peek(1)).toBe('stopped');
+  });
+
+  it('takes a prompt for ended only when the script reports no activity', async () => {
+    const agent = await start();
+    await flag('s1/activity', '1');
+    const turn = agent.prompt('one', () => undefined);
+    let over = false;
+    void turn.then(() => (over = true));
+    await eventually(async () => (await agent.peek(5)).includes('echo'));
+    for (let n = 2; n < 32; n++) {
+      await flag('s1/activity', String(n));
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+    expect(over).toBe(false);
+    await turn;
+  });
+
+  it('passes on why a prompt was refused', async () => {
+    const agent = await start();
+    await flag('fail-nudge');
+    const refused = await agent.prompt('one', () => undefined).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ cause_: 'refused', message: 'nudge: nudge does not work' });
+  });
+
+  it('tells that it has ended by itself, and why a prompt failed', async () => {
+    const agent = await start();
+    const { events, done } = listen(agent);
+    await expect(agent.prompt('die', () => undefined)).rejects.toMatchObject({ cause_: 'died' });
+    await done;
+    expect(events.at(-1)).toMatchObject({ type: 'exit', exit: { cause: 'crashed', code: null } });
+    expect(events.filter((event) => event.type === 'exit')).toHaveLength(1);
+    await expect(agent.prompt('more', () => undefined)).rejects.toMatchObject({ cause_: 'died' });
+  });
+
+  it('has ended when none of its programs is there any more', async () => {
+    const agent = await start({ document: { process_names: ['claude'] } });
+    const { events, done } = listen(agent);
+    await done;
+    expect(events.at(-1)).toMatchObject({ exit: { cause: 'crashed' } });
+    expect(await file('calls')).toMatch(/stop\n$/);
+    const other = await start({ name: 's2', document: { process_names: ['there'] } });
+    await other.prompt('one', () => undefined);
+  });
+
+  it('survives operations that fail now and then', async () => {
+    const agent = await start();
+    await flag('fail-is-running');
+    await flag('fail-peek');
+    const turn = agent.prompt('one', () => undefined);
+    await expect(turn).rejects.toMatchObject({ message: 'peek: peek does not work' });
+    await rm(path.join(state, 'fail-is-running'));
+    await rm(path.join(state, 'fail-peek'));
+    expect(await agent.prompt('two', () => undefined)).toEqual({ stopReason: 'end_turn' });
+  });
+});
+
+describe('stopping', () => {
+  it('is confirmed, ends a turn and can be asked for again', async () => {
+    const agent = await start();
+    const { events, done } = listen(agent);
+    const turn = agent.prompt('long', () => undefined).catch((error: unknown) => error);
+    await eventually(async () => (await agent.peek(5)).includes('tick'));
+    const pid = Number(await file('s1/pid'));
+    const [exit, again] = await Promise.all([agent.stop(), agent.stop({ hard: true })]);
+    expect(exit).toMatchObject({ cause: 'stopped' });
+    expect(again).toBe(exit);
+    expect(await birthOf(pid)).toBeUndefined();
+    expect(await turn).toBeDefined();
+    await done;
+    expect(events.at(-1)).toMatchObject({ type: 'exit', exit: { cause: 'stopped' } });
+    expect(await agent.stop()).toBe(exit);
+  });
+
+  it('is not believed when the session goes on, and can be tried again', async () => {
+    const agent = await start();
+    await flag('immortal');
+    await expect(agent.stop()).rejects.toBeInstanceOf(UnconfirmedDead);
+    await rm(path.join(state, 'immortal'));
+    expect(await agent.stop()).toMatchObject({ cause: 'stopped' });
+  });
+
+  it('does not wait for an operation that hangs', async () => {
+    const agent = await start();
+    await flag('hang-peek');
+    const turn = agent.prompt('one', () => undefined).catch((error: unknown) => error);
+    expect(await agent.stop({ hard: true })).toMatchObject({ cause: 'stopped' });
+    expect(await turn).toBeInstanceOf(Error);
+  });
+});
+
+describe('a start', () => {
+  it('fails when there is no script, no name, or another protocol', async () => {
+    expect(await failing({ command: './nothing' })).toMatchObject({ failure: 'not_found' });
+    expect(await failing({ name: undefined })).toMatchObject({ failure: 'unsupported' });
+    await flag('protocol', '{"version":1}');
+    expect(await failing()).toMatchObject({ failure: 'protocol' });
+    await flag('protocol', 'hello');
+    expect(await failing()).toMatchObject({ failure: 'protocol' });
+  });
+
+  it('that the script refuses is cleaned up', async () => {
+    await flag('fail-start');
+    expect(await failing()).toMatchObject({ failure: 'died', stderrTail: 'start does not work' });
+    expect(await file('calls')).toContain('stop');
+  });
+
+  it('ends what it began when it takes too long or is called off', async () => {
+    await flag('fail-is-running');
+    const late = await failing({ timeoutMs: 300 });
+    // Nobody can say whether it runs: that is not the same as being gone.
+    expect(late).toMatchObject({ failure: 'unconfirmed_dead' });
+    await rm(path.join(state, 'fail-is-running'));
+    await flag('hang-start');
+    expect(await failing({ timeoutMs: 300 })).toMatchObject({ failure: 'timeout' });
+    const off = new AbortController();
+    const starting = failing({}, off.signal);
+    off.abort();
+    expect(await starting).toMatchObject({ failure: 'aborted' });
+  });
+
+  it('ends its own predecessor first, and leaves the session of somebody else alone', async () => {
+    await start();
+    const first = Number(await file('s1/pid'));
+    const second = await start({ env: { ...spec().env, SVC_GENERATION: '2' } });
+    expect(await birthOf(first)).toBeUndefined();
+    const other = await failing({ env: { ...spec().env, SVC_SESSION_ID: 'c-2' } });
+    expect(other).toMatchObject({ failure: 'unsupported' });
+    expect(await second.prompt('still here', () => undefined)).toEqual({ stopReason: 'end_turn' });
+  });
+});

@@ -1,0 +1,122 @@
+import path from 'node:path';
+import { sleep } from '../../time/clock.js';
+import { StartError, type AgentRuntime, type RunningAgent, type StartSpec } from '../port.js';
+import { EXEC_TIMING, ExecAgent, type ExecTiming } from './exec-agent.js';
+import { OperationFailed, Script, START_MS } from './script.js';
+
+const PROTOCOL = 0;
+/** They mark processes of the agent. A server that the script starts for many sessions must not be taken for one of them. */
+const MARKERS = ['SVC_DEPLOYMENT', 'SVC_CITY', 'SVC_SESSION_ID', 'SVC_GENERATION'] as const;
+/** Says in the runtime's own data whose session it is. */
+const OWNER = 'SVC_SESSION_OWNER';
+
+/**
+ * Sessions that a script runs, wherever that is. `StartSpec.command` is the script, `name` has to be unique for all
+ * deployments that use it, `document` goes to its `start` with the directory and the environment.
+ */
+export class ExecRuntime implements AgentRuntime {
+  readonly transport = 'exec';
+  readonly #timing: ExecTiming;
+
+  constructor(timing: Partial<ExecTiming> = {}) {
+    this.#timing = { ...EXEC_TIMING, ...timing };
+  }
+
+  async start(spec: StartSpec, signal: AbortSignal): Promise<RunningAgent> {
+    const script = new Script({ command: locate(spec), args: spec.args, env: withoutMarkers(spec.env), name: nameOf(spec) });
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(Math.min(spec.timeoutMs, START_MS))]);
+    const capabilities = await handshake(script, limit, signal);
+    await this.#clear(script, spec, signal);
+    const agent = new ExecAgent(script, capabilities, processNames(spec), this.#timing);
+    try {
+      await this.#start(script, spec, limit, signal);
+      agent.watch();
+      return agent;
+    } catch (error) {
+      await agent.stop({ hard: true }).catch((cause: unknown) => {
+        throw new StartError('unconfirmed_dead', 'the script does not confirm that the session is gone', messageOf(cause), { cause });
+      });
+      throw error;
+    }
+  }
+
+  async #start(script: Script, spec: StartSpec, limit: AbortSignal, signal: AbortSignal): Promise<void> {
+    const document = { ...spec.document, work_dir: spec.cwd, env: spec.env };
+    try {
+      await script.call('start', { input: JSON.stringify(document), timeoutMs: START_MS, signal: limit });
+      await script.setMeta(OWNER, ownerOf(spec));
+    } catch (error) {
+      if (limit.aborted) throw stopped(signal);
+      if (error instanceof OperationFailed) throw new StartError('died', error.message, error.answer.stderr, { cause: error });
+      throw error;
+    }
+    while ((await script.isRunning(limit)) !== true) {
+      if (limit.aborted) throw stopped(signal);
+      await sleep(this.#timing.pollMs, limit);
+    }
+    if (limit.aborted) throw stopped(signal);
+  }
+
+  /** What an earlier process left under the name is ended; a session of somebody else is not touched. */
+  async #clear(script: Script, spec: StartSpec, signal: AbortSignal): Promise<void> {
+    if ((await script.isRunning(signal)) !== true) return;
+    const owner = await script.getMeta(OWNER);
+    if (owner !== '' && owner !== ownerOf(spec)) throw new StartError('unsupported', `the script runs ${spec.name} for another session`);
+    await new ExecAgent(script, [], [], this.#timing).stop({ hard: true }).catch((cause: unknown) => {
+      throw new StartError('unconfirmed_dead', 'an earlier process of the session cannot be ended', messageOf(cause), { cause });
+    });
+  }
+}
+
+/** What the script says that it can do; one that has never heard of the question can do what every script has to. */
+async function handshake(script: Script, limit: AbortSignal, signal: AbortSignal): Promise<string[]> {
+  const { code, stdout } = await script.run('protocol', { signal: limit });
+  if (limit.aborted) throw stopped(signal);
+  if (code !== 0 || stdout.trim() === '') return [];
+  const { version, capabilities } = parse(stdout);
+  if (version !== PROTOCOL)
+    throw new StartError('protocol', `the script speaks version ${String(version)} of the protocol, not ${PROTOCOL}`);
+  return Array.isArray(capabilities) ? capabilities.filter((name): name is string => typeof name === 'string') : [];
+}
+
+function parse(answer: string): { version?: unknown; capabilities?: unknown } {
+  try {
+    const value: unknown = JSON.parse(answer);
+    if (typeof value === 'object' && value !== null) return value;
+  } catch {
+    // Told below.
+  }
+  throw new StartError('protocol', 'the script answers `protocol` with something that is no JSON object');
+}
+
+function locate({ command, cwd }: StartSpec): string {
+  return command.includes('/') ? path.resolve(cwd, command) : command;
+}
+
+function nameOf({ name }: StartSpec): string {
+  if (name === undefined || name === '') throw new StartError('unsupported', 'a session that a script runs needs a name');
+  return name;
+}
+
+function ownerOf({ env }: StartSpec): string {
+  return [env.SVC_DEPLOYMENT, env.SVC_CITY, env.SVC_SESSION_ID].join('/');
+}
+
+function processNames({ document }: StartSpec): string[] {
+  const names = document?.process_names;
+  return Array.isArray(names) ? names.filter((name): name is string => typeof name === 'string') : [];
+}
+
+function withoutMarkers(env: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !(MARKERS as readonly string[]).includes(name)));
+}
+
+function stopped(signal: AbortSignal): StartError {
+  return signal.aborted
+    ? new StartError('aborted', 'the start was called off')
+    : new StartError('timeout', 'the script did not start in time');
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

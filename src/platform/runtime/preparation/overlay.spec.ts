@@ -1,0 +1,105 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { StartError } from '../port.js';
+import { layOver } from './overlay.js';
+import type { OverlayFile } from './preparation.js';
+
+const never = new AbortController().signal;
+let place: string;
+let source: string;
+let ledger: string;
+beforeEach(async () => {
+  const root = await mkdtemp(path.join(tmpdir(), 'svc-overlay-'));
+  [place, source, ledger] = ['place', 'source', 'ledger/l.json'].map((name) => path.join(root, name)) as [string, string, string];
+  await mkdir(place);
+});
+
+async function file(name: string, text: string): Promise<OverlayFile> {
+  const at = path.join(source, name);
+  await mkdir(path.dirname(at), { recursive: true });
+  await writeFile(at, text);
+  return { path: name, source: at, sha256: createHash('sha256').update(text).digest('hex') };
+}
+const lay = (...files: OverlayFile[]): Promise<void> => layOver(files, place, ledger, never);
+const at = (name: string): string => path.join(place, name);
+const text = (name: string): Promise<string> => readFile(at(name), 'utf8');
+
+describe('an overlay', () => {
+  it('lies where it belongs, with its folders and what may be run', async () => {
+    const script = await file('bin/go.sh', 'true');
+    await chmod(script.source, 0o700);
+    await lay(script, await file('.tool/deep/settings.json', '{}'));
+    expect(await text('.tool/deep/settings.json')).toBe('{}');
+    expect([(await stat(at('bin/go.sh'))).mode & 0o111, (await stat(at('.tool/deep/settings.json'))).mode & 0o111]).toEqual([0o111, 0]);
+    expect(await readdir(at('bin'))).toEqual(['go.sh']);
+  });
+
+  it('is laid anew where only we have had it, and left alone where somebody has changed it', async () => {
+    await lay(await file('ours', 'one'), await file('theirs', 'one'), await file('touched', 'one'), await file('gone', 'one'));
+    await writeFile(at('theirs'), 'own');
+    await utimes(at('touched'), 1, 1);
+    await rm(at('gone'));
+    await lay(await file('ours', 'two'), await file('theirs', 'two'), await file('touched', 'two'), await file('gone', 'two'));
+    expect(await Promise.all(['ours', 'theirs', 'touched', 'gone'].map(text))).toEqual(['two', 'own', 'two', 'two']);
+    await lay(await file('ours', 'three'));
+    expect(await text('ours')).toBe('three');
+  });
+
+  it('keeps what was there before it, also when nobody can read what is remembered', async () => {
+    await writeFile(at('kept'), 'mine');
+    await lay(await file('kept', 'new'));
+    expect(await text('kept')).toBe('mine');
+    await mkdir(path.dirname(ledger), { recursive: true });
+    await writeFile(ledger, '{"kept":null}');
+    await lay(await file('kept', 'also'));
+    expect(await text('kept')).toBe('mine');
+  });
+
+  it('goes through no link and over no folder', async () => {
+    const outside = await mkdtemp(path.join(tmpdir(), 'svc-outside-'));
+    await symlink(outside, at('linked'));
+    await symlink(path.join(outside, 'target'), at('file'));
+    await mkdir(at('folder'));
+    await writeFile(at('blocked'), 'a file');
+    await lay(
+      await file('linked/in', 'x'),
+      await file('file', 'x'),
+      await file('folder', 'x'),
+      { ...(await file('other', 'x')), path: 'blocked/in' },
+      await file('last', 'x'),
+    );
+    expect(await readdir(outside)).toEqual([]);
+    expect((await lstat(at('file'))).isSymbolicLink()).toBe(true);
+    expect([await text('blocked'), await text('last')]).toEqual(['a file', 'x']);
+  });
+
+  it('does not write what is there', async () => {
+    const files = [await file('a', 'one'), await file('b/c', 'two')];
+    await lay(...files);
+    const before = await Promise.all([at('a'), at('b/c'), ledger].map((name) => stat(name)));
+    await lay(...files);
+    const after = await Promise.all([at('a'), at('b/c'), ledger].map((name) => stat(name)));
+    expect(after.map(({ ino, mtimeMs }) => [ino, mtimeMs])).toEqual(before.map(({ ino, mtimeMs }) => [ino, mtimeMs]));
+  });
+
+  it('is laid by several at once', async () => {
+    const files = await Promise.all(Array.from({ length: 20 }, (_, n) => file(`f${n}`, `text ${n}`)));
+    await Promise.all(Array.from({ length: 8 }, () => lay(...files)));
+    expect((await readdir(place)).sort()).toEqual(files.map(({ path: name }) => name).sort());
+    await lay(...(await Promise.all(files.map(({ path: name }) => file(name, 'new')))));
+    expect(await text('f7')).toBe('new');
+  });
+
+  it('is not what nobody has looked at', async () => {
+    const changed = await file('a', 'one');
+    await writeFile(changed.source, 'something else');
+    const error = await lay(changed).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(StartError);
+    expect(error).toMatchObject({ failure: 'timeout', message: expect.stringContaining('has changed') });
+    expect(await readdir(place)).toEqual([]);
+    await expect(layOver([changed], place, ledger, AbortSignal.abort())).rejects.toMatchObject({ failure: 'aborted' });
+  });
+});

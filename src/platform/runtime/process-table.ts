@@ -1,0 +1,156 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+/** Looks at the processes of this machine by number, knowing that numbers are used again. Zombies are not listed. */
+export interface TableEntry {
+  readonly pid: number;
+  readonly group: number;
+  /** A text that a later process of the same number does not share: when it started. */
+  readonly birth: string;
+  /** As the process was started with it; undefined when this user may not look. */
+  environment(): ReadonlyMap<string, string> | undefined;
+}
+
+/** What every process of an agent carries in its environment; absent members match everything. */
+export interface Markers {
+  readonly deployment: string;
+  readonly city?: string | undefined;
+  readonly session?: string | undefined;
+  readonly generation?: string | undefined;
+}
+
+export interface FoundProcess {
+  readonly pid: number;
+  readonly group: number;
+  readonly birth: string;
+  readonly city: string | undefined;
+  readonly session: string | undefined;
+  readonly generation: string | undefined;
+}
+
+const VARIABLES = {
+  deployment: 'SVC_DEPLOYMENT',
+  city: 'SVC_CITY',
+  session: 'SVC_SESSION_ID',
+  generation: 'SVC_GENERATION',
+} as const;
+
+/** The markers that an environment sets; undefined when it does not name a session of a deployment. */
+export function markersOf(env: Readonly<Record<string, string | undefined>>): Markers | undefined {
+  const { SVC_DEPLOYMENT: deployment, SVC_CITY: city, SVC_SESSION_ID: session, SVC_GENERATION: generation } = env;
+  if (deployment === undefined || city === undefined || session === undefined) return undefined;
+  return { deployment, city, session, generation };
+}
+
+/** Where to look: this machine, unless a test has something to hide. */
+export type ProcessTable = () => Promise<readonly TableEntry[]>;
+
+/** Processes of this user on this machine that carry the markers, whatever group they are in; never this process. */
+export async function findProcesses(markers: Markers, table: ProcessTable = listProcesses): Promise<FoundProcess[]> {
+  const wanted = Object.entries(VARIABLES).flatMap(([member, variable]) => {
+    const value = markers[member as keyof Markers];
+    return value === undefined ? [] : [[variable, value] as const];
+  });
+  return (await table()).flatMap((entry) => {
+    if (entry.pid === process.pid) return [];
+    const env = entry.environment();
+    if (env === undefined || !wanted.every(([variable, value]) => env.get(variable) === value)) return [];
+    const { pid, group, birth } = entry;
+    const [city, session, generation] = [env.get(VARIABLES.city), env.get(VARIABLES.session), env.get(VARIABLES.generation)];
+    return [{ pid, group, birth, city, session, generation }];
+  });
+}
+
+/** Undefined when there is no such process, or only its zombie. */
+export async function birthOf(pid: number): Promise<string | undefined> {
+  if (process.platform === 'linux') return readEntry(pid)?.birth;
+  return (await listProcesses()).find((entry) => entry.pid === pid)?.birth;
+}
+
+/** After a look nobody looks for so many times as long as it took. */
+const REST = 4;
+let next: Promise<TableEntry[]> | undefined;
+let restsUntil = 0;
+
+/**
+ * As the table is at some moment after the call. Whoever asks before a look begins has the same one: a hundred agents that end at
+ * once ask a hundred times for the same, and a process that did nothing else would lose its lease meanwhile.
+ */
+export function listProcesses(): Promise<readonly TableEntry[]> {
+  return (next ??= look());
+}
+
+async function look(): Promise<TableEntry[]> {
+  const rest = restsUntil - performance.now();
+  await (rest > 0 ? sleep(rest) : undefined);
+  next = undefined;
+  const began = performance.now();
+  try {
+    if (process.platform !== 'linux') return parsePs(await ps(['-A', '-E', '-ww', '-o', PS_FORMAT]));
+    return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (readEntry(Number(name)) ?? []) : []));
+  } finally {
+    const ended = performance.now();
+    restsUntil = ended + REST * (ended - began);
+  }
+}
+
+let boot: string | undefined;
+
+function readEntry(pid: number): TableEntry | undefined {
+  const stat = read(`/proc/${pid}/stat`);
+  if (stat === undefined) return undefined;
+  // Field 2, the name, may hold blanks and parentheses; what follows it begins with field 3.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [state, , group] = fields;
+  if (state === 'Z' || state === 'X') return undefined;
+  // Ticks since boot, which alone would be the same again after the next boot.
+  boot ??= read('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
+  let environment: { readonly map: Map<string, string> | undefined } | undefined;
+  return {
+    pid,
+    group: Number(group),
+    birth: `${boot}/${fields[19]}`,
+    environment: () => (environment ??= { map: parseEnvironment(read(`/proc/${pid}/environ`)) }).map,
+  };
+}
+
+function parseEnvironment(text: string | undefined): Map<string, string> | undefined {
+  if (text === undefined) return undefined;
+  // Nearly all of them are nobody's of ours, and their variables are not asked for.
+  if (!text.includes(`${VARIABLES.deployment}=`)) return new Map();
+  return new Map(text.split('\0').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)] as const));
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+export const PS_FORMAT = 'pid=,pgid=,stat=,lstart=,command=';
+const PS_LINE = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(\S+\s+\S+\s+\d+\s+[\d:]+\s+\d+)\s(.*)$/;
+
+/** Where there is no /proc: a line has the command with its environment behind it, all of it separated by blanks. */
+export function parsePs(text: string): TableEntry[] {
+  return text.split('\n').flatMap((line) => {
+    const [, pid, group, state, birth, command] = PS_LINE.exec(line) ?? [];
+    if (command === undefined || state!.startsWith('Z')) return [];
+    return [{ pid: Number(pid), group: Number(group), birth: birth!, environment: () => wordsWithValues(command) }];
+  });
+}
+
+/** The environment stands behind the arguments: of two words with one name the later one counts. */
+function wordsWithValues(command: string): Map<string, string> {
+  const words = command.split(' ').filter((word) => word.startsWith('SVC_') && word.includes('='));
+  return new Map(words.map((word) => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)] as const));
+}
+
+async function ps(args: string[]): Promise<string> {
+  return (
+    await promisify(execFile)('ps', args, { encoding: 'utf8', maxBuffer: 256 * 1024 * 1024, env: { PATH: '/bin:/usr/bin', LC_ALL: 'C' } })
+  ).stdout;
+}

@@ -1,0 +1,215 @@
+import { describe, expect, it } from '@jest/globals';
+import { spawn as spawnRaw, execFileSync } from 'node:child_process';
+import { eventually } from '../../../test/support/sse.js';
+import { endFound, endLeftovers, endProcess } from './ending.js';
+import { StartError, UnconfirmedDead } from './port.js';
+import { birthOf, findProcesses, listProcesses, markersOf, parsePs, type TableEntry } from './process-table.js';
+import { spawnAgent, type AgentProcess, type SpawnSpec } from './spawn.js';
+import { Tail } from './tail.js';
+import { PATH, script, uniqueMarkers } from './testing/scripted-agent.js';
+
+const QUICK = { inputMs: 300, termMs: 500, confirmMs: 3000 };
+const STAYS = 'setInterval(() => undefined, 1000); process.stdin.resume();';
+
+async function failureOf(spec: SpawnSpec): Promise<StartError> {
+  return spawnAgent(spec).then(
+    () => new StartError('aborted', 'it started'),
+    (error: StartError) => error,
+  );
+}
+
+const alive = async (pid: number): Promise<boolean> => (await birthOf(pid)) !== undefined;
+
+/** Numbers that the process writes, once `count` of them are there. */
+async function pidsFrom(agent: AgentProcess, count: number): Promise<number[]> {
+  let text = '';
+  agent.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  await eventually(() => text.trim().split(/\s+/).filter(Boolean).length >= count);
+  return text.trim().split(/\s+/).map(Number);
+}
+
+describe('the table of processes', () => {
+  it('is read once for all who ask before it is read, and again for whoever asks later', async () => {
+    const [first, ...same] = await Promise.all(Array.from({ length: 100 }, () => listProcesses()));
+    expect(same.every((table) => table === first)).toBe(true);
+    // Another reading has to wait for its turn; who asks meanwhile has it, too.
+    const later = [listProcesses(), new Promise((resolve) => setImmediate(resolve)).then(() => listProcesses())];
+    const [second, third] = await Promise.all(later);
+    expect(second).not.toBe(first);
+    expect(third!.some(({ pid }) => pid === process.pid)).toBe(true);
+  });
+});
+
+describe('a process that is started', () => {
+  it('cannot be when the program, its right to run, or the directory is missing', async () => {
+    const spec = { args: [], cwd: '/tmp', env: { PATH } };
+    expect(await failureOf({ ...spec, command: 'no-such-program' })).toMatchObject({ failure: 'not_found' });
+    expect(await failureOf({ ...spec, command: '/etc/passwd' })).toMatchObject({ failure: 'not_found' });
+    const lost = await failureOf({ ...spec, command: '/bin/true', cwd: '/no/such/dir' });
+    expect(lost).toMatchObject({ failure: 'not_found', message: 'the working directory /no/such/dir does not exist' });
+  });
+
+  it('is found by its own PATH, has only what it is given, and no shell reads its arguments', async () => {
+    const spec = { command: 'node', args: ['-e', 'console.log(JSON.stringify([process.env, process.argv[1]]))', '$(id); *'], cwd: '/tmp' };
+    const agent = await spawnAgent({ ...spec, env: { PATH: process.execPath.replace(/\/node$/, ''), ONE: '1' } });
+    let out = '';
+    agent.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+    expect(await agent.exited).toEqual({ code: 0, signal: null });
+    await eventually(() => out.includes('\n'));
+    const [env, arg] = JSON.parse(out) as [Record<string, string>, string];
+    expect(Object.keys(env).sort()).toEqual(['ONE', 'PATH']);
+    expect(arg).toBe('$(id); *');
+    await agent.end();
+  });
+
+  it('leads a group of its own', async () => {
+    const agent = await spawnAgent(await script(STAYS));
+    const entry = (await listProcesses()).find(({ pid }) => pid === agent.pid)!;
+    expect([entry.group, entry.birth]).toEqual([agent.pid, agent.birth]);
+    await agent.end({ hard: true });
+  });
+
+  it('keeps the last 64 KiB of its error output', async () => {
+    const agent = await spawnAgent(
+      await script(`process.stderr.write('a'.repeat(1_000_000) + 'é'.repeat(10_000) + 'end', () => process.exit(0))`),
+    );
+    await agent.exited;
+    await eventually(() => agent.stderrTail().endsWith('end'));
+    expect(agent.stderrTail()).toHaveLength(64 * 1024 - 10_000);
+    await agent.end();
+  });
+
+  it('keeps no half characters', () => {
+    const tail = new Tail(4);
+    tail.push(Buffer.from('ab'));
+    tail.push(Buffer.from('éé'));
+    tail.push(Buffer.from('c'));
+    expect(tail.text()).toBe('éc');
+  });
+});
+
+describe('the end of a process', () => {
+  it('comes by itself when its input is closed', async () => {
+    const agent = await spawnAgent(await script(`process.stdin.resume().on('end', () => process.exit(7))`), {
+      limits: { inputMs: 10_000 },
+    });
+    await agent.end();
+    expect(await agent.exited).toEqual({ code: 7, signal: null });
+  });
+
+  it('comes with SIGTERM when it does not read, with SIGKILL when it does not listen', async () => {
+    const polite = await spawnAgent(await script(STAYS), { limits: QUICK });
+    await polite.end();
+    expect(await polite.exited).toEqual({ code: null, signal: 'SIGTERM' });
+    const deaf = await spawnAgent(await script(`process.on('SIGTERM', () => undefined); console.log(process.pid); ${STAYS}`), {
+      limits: QUICK,
+    });
+    await pidsFrom(deaf, 1);
+    await deaf.end();
+    expect(await deaf.exited).toEqual({ code: null, signal: 'SIGKILL' });
+  });
+
+  it('is hurried by a hard call that comes later', async () => {
+    const limits = { inputMs: 60_000, termMs: 60_000 };
+    const deaf = await spawnAgent(await script(`process.on('SIGTERM', () => undefined); console.log(process.pid); ${STAYS}`), { limits });
+    await pidsFrom(deaf, 1);
+    const first = deaf.end();
+    await deaf.end({ hard: true });
+    await first;
+    expect(await deaf.exited).toEqual({ code: null, signal: 'SIGKILL' });
+    await deaf.end();
+  });
+
+  it('takes children with it: those of the group, and those that left it but carry its markers', async () => {
+    const source = `
+import { spawn } from 'node:child_process';
+const deaf = "process.on('SIGTERM', () => undefined); setInterval(() => undefined, 1000)";
+for (const detached of [false, true]) console.log(spawn(process.execPath, ['-e', deaf], { detached, stdio: 'ignore' }).pid);
+process.stdin.resume().on('end', () => process.exit(0));`;
+    const spec = await script(source);
+    const agent = await spawnAgent(spec, { limits: QUICK });
+    const [inside, outside] = await pidsFrom(agent, 2);
+    expect([await alive(inside!), await alive(outside!)]).toEqual([true, true]);
+    await agent.end();
+    expect([await alive(inside!), await alive(outside!)]).toEqual([false, false]);
+  });
+
+  it('leaves the processes of another session, another generation and another deployment alone', async () => {
+    const own = uniqueMarkers();
+    const others = [{ SVC_SESSION_ID: 'al-2' }, { SVC_GENERATION: '2' }, { SVC_DEPLOYMENT: 'other' }].map((change) => ({
+      ...own,
+      ...change,
+    }));
+    const agent = await spawnAgent(await script(STAYS, { env: { PATH, ...own } }), { limits: QUICK });
+    const neighbours = await Promise.all(others.map(async (env) => spawnAgent(await script(STAYS, { env: { PATH, ...env } }))));
+    await agent.end({ hard: true });
+    expect(await Promise.all(neighbours.map(({ pid }) => alive(pid)))).toEqual([true, true, true]);
+    await Promise.all(neighbours.map((neighbour) => neighbour.end({ hard: true })));
+  });
+
+  it('does not touch a group whose number somebody else has', async () => {
+    const stranger = await spawnAgent(await script(STAYS, { env: { PATH } }));
+    await endProcess({ pid: stranger.pid, birth: 'another one', limits: QUICK });
+    expect(await alive(stranger.pid)).toBe(true);
+    await stranger.end({ hard: true });
+  });
+
+  it('is not believed while something is left', async () => {
+    const env = { PATH, ...uniqueMarkers() };
+    const ghost: TableEntry = { pid: 2 ** 22 + 5, group: 2 ** 22 + 5, birth: 'ghost', environment: () => new Map(Object.entries(env)) };
+    const haunted = { limits: { ...QUICK, confirmMs: 200 }, table: async () => [...(await listProcesses()), ghost] };
+    const agent = await spawnAgent(await script(STAYS, { env }), haunted);
+    await expect(agent.end({ hard: true })).rejects.toThrow(UnconfirmedDead);
+    await expect(agent.end({ hard: true })).rejects.toThrow(String(ghost.pid));
+    expect(await alive(agent.pid)).toBe(false);
+    await expect(endFound(async () => [ghost], { inputMs: 50, confirmMs: 50 })).rejects.toThrow(UnconfirmedDead);
+    await expect(endLeftovers(markersOf(env)!, { inputMs: 50, confirmMs: 50 }, haunted.table)).rejects.toThrow(UnconfirmedDead);
+  });
+});
+
+describe('leftovers', () => {
+  it('are found by any of their markers and ended, whoever started them', async () => {
+    const env = { PATH, ...uniqueMarkers() };
+    const { SVC_DEPLOYMENT: deployment } = env;
+    const child = spawnRaw('/bin/sh', ['-c', 'trap "" TERM; sleep 600 & sleep 601'], { env, detached: true, stdio: 'ignore' });
+    child.unref();
+    await eventually(async () => (await findProcesses({ deployment })).length === 3);
+    expect(await findProcesses({ deployment, city: 'beta' })).toEqual([]);
+    expect(await findProcesses({ deployment, city: 'alpha', session: 'al-1', generation: '2' })).toEqual([]);
+    const found = await findProcesses({ deployment, city: 'alpha', session: 'al-1' });
+    expect(found.find(({ pid }) => pid === child.pid)).toMatchObject({ group: child.pid, city: 'alpha', session: 'al-1', generation: '1' });
+    expect(await endLeftovers({ deployment, city: 'alpha' }, QUICK)).toBe(3);
+    expect(await findProcesses({ deployment })).toEqual([]);
+    expect(await endLeftovers({ deployment })).toBe(0);
+  });
+
+  it('need a deployment, a city and a session to be told apart', () => {
+    expect(markersOf({ SVC_CITY: 'a', SVC_SESSION_ID: 'b' })).toBeUndefined();
+    expect(markersOf({ ...uniqueMarkers(), SVC_DEPLOYMENT: 'd' })).toEqual({
+      deployment: 'd',
+      city: 'alpha',
+      session: 'al-1',
+      generation: '1',
+    });
+  });
+});
+
+describe('the table without /proc', () => {
+  it('is read from ps', async () => {
+    const env = { PATH, ...uniqueMarkers(), SVC_CITY: 'alpha' };
+    const agent = await spawnAgent(await script(STAYS, { env }));
+    const text = execFileSync('ps', ['axeww', '-o', 'pid=,pgid=,stat=,lstart=,command='], { encoding: 'utf8', env: { PATH, LC_ALL: 'C' } });
+    const table = async (): Promise<TableEntry[]> => parsePs(text);
+    const found = await findProcesses({ deployment: env.SVC_DEPLOYMENT, city: 'alpha' }, table);
+    expect(found).toEqual([{ pid: agent.pid, group: agent.pid, birth: found[0]!.birth, city: 'alpha', session: 'al-1', generation: '1' }]);
+    expect(Date.parse(found[0]!.birth)).not.toBeNaN();
+    await agent.end({ hard: true });
+  });
+
+  it('has no zombies and no lines that are something else', () => {
+    const line = (state: string): string => ` 12  12 ${state}   Tue Oct  7 12:34:56 2025 agent --x SVC_CITY=fake SVC_CITY=real`;
+    expect(parsePs(`${line('Ss')}\n${line('Z+')}\nnonsense\n`).map((entry) => [entry.pid, entry.environment()!.get('SVC_CITY')])).toEqual([
+      [12, 'real'],
+    ]);
+  });
+});

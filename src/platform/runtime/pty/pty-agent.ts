@@ -1,0 +1,306 @@
+import { createHash } from 'node:crypto';
+import { chooseOption } from '../answers.js';
+import { EventQueue } from '../event-queue.js';
+import { causeOfExit } from '../failures.js';
+import { PromptError, type Exit, type InteractionAnswer, type RunningAgent, type RuntimeCapabilities, type TurnEnd } from '../port.js';
+import type { Grown } from '../screen/growth.js';
+import { TurnText } from '../screen/turn-text.js';
+import type { Console } from './console.js';
+import { findDialog, showsInput, type Dialog } from './dialogs.js';
+import { CONTROL_C, type Family } from './families.js';
+import { type, type TypingTiming } from './typing.js';
+
+/** Milliseconds. */
+export interface PtyTiming extends TypingTiming {
+  /** Between looks at a screen on which nothing happens. */
+  readonly pollMs: number;
+  /** A screen that has not changed for so long is finished painting. */
+  readonly settleMs: number;
+  /** A turn has ended when nothing has changed for so long and the next input is waited for; */
+  readonly quietMs: number;
+  /** for longer when the screen does not say that it waits. */
+  readonly silentMs: number;
+  /** For a soft interruption, before Ctrl-C. */
+  readonly softMs: number;
+  /** For any interruption. */
+  readonly cancelMs: number;
+  /** For a dialog to take an answer. */
+  readonly answerMs: number;
+}
+
+export const PTY_TIMING: PtyTiming = {
+  typedMs: 3_000,
+  pauseMs: 300,
+  sentMs: 2_000,
+  pollMs: 100,
+  settleMs: 500,
+  quietMs: 2_000,
+  silentMs: 6_000,
+  softMs: 2_000,
+  cancelMs: 5_000,
+  answerMs: 3_000,
+};
+
+interface Turn {
+  readonly text: TurnText;
+  readonly follower: { look(): Grown };
+  cancelled: boolean;
+  /** It ends without a key: nobody knows what a key would do. */
+  abandoned: boolean;
+}
+
+interface OpenDialog extends Dialog {
+  readonly requestId: string;
+}
+
+/** Lines at the bottom in which programs say that they are working. */
+const STATUS_LINES = 12;
+
+/** An agent behind a terminal: what it does is read from its screen, and guessed where the screen does not say it. */
+export class PtyAgent implements RunningAgent {
+  readonly sessionKey = undefined;
+  readonly continued = 'new';
+  readonly capabilities: RuntimeCapabilities = { resume: false, interactions: true, interrupt: true, options: [] };
+  readonly exit: Promise<Exit>;
+  readonly #queue = new EventQueue();
+  readonly #gone = new AbortController();
+  readonly #asked = new Map<string, number>();
+  #text = '';
+  #changedAt = performance.now();
+  #turn: Turn | undefined;
+  #turns = 0;
+  #dialog: OpenDialog | undefined;
+  #stopping = false;
+  #clearFirst = false;
+
+  constructor(
+    private readonly console: Console,
+    private readonly family: Family,
+    private readonly readyPrefix: string | undefined,
+    /** Tells interactions of this process from those of others of the session. */
+    private readonly incarnation: string,
+    private readonly timing: PtyTiming,
+  ) {
+    console.onDrawn(() => this.#look());
+    this.exit = this.#watch();
+  }
+
+  get pid(): number {
+    return this.console.pid;
+  }
+
+  get events(): EventQueue {
+    return this.#queue;
+  }
+
+  get hasEnded(): boolean {
+    return this.#gone.signal.aborted;
+  }
+
+  /** The dialog on the screen, when the screen is at rest. */
+  get dialog(): Dialog | undefined {
+    return this.#dialog;
+  }
+
+  /** Milliseconds since something on the screen has changed. */
+  get quiet(): number {
+    return performance.now() - this.#changedAt;
+  }
+
+  get showsInput(): boolean {
+    return showsInput(this.#lines, this.readyPrefix);
+  }
+
+  get lastWords(): string {
+    return this.console.lastWords;
+  }
+
+  async prompt(text: string, onAccepted: () => void): Promise<TurnEnd> {
+    if (this.#turn !== undefined) throw new PromptError('refused', 'a turn is under way');
+    if (this.hasEnded) throw new PromptError('died', 'the agent has ended');
+    const turn = (this.#turn = {
+      text: new TurnText((event) => this.#queue.push(event, 1024), ++this.#turns, this.readyPrefix),
+      follower: this.console.screen.follow(),
+      cancelled: false,
+      abandoned: false,
+    });
+    try {
+      await this.#begin(turn, text);
+      onAccepted();
+      await this.#until(() => turn.abandoned || this.#isIdle);
+      if (this.#limitReached) throw new PromptError('rate_limited', 'the account has used up what it may');
+      return { stopReason: turn.cancelled ? 'cancelled' : 'end_turn' };
+    } finally {
+      turn.text.add(turn.follower.look());
+      turn.text.end();
+      this.#clearFirst = turn.cancelled;
+      this.#turn = undefined;
+      await this.#queue.allRead();
+    }
+  }
+
+  async cancel(): Promise<void> {
+    const turn = this.#turn;
+    if (turn === undefined) return;
+    turn.cancelled = true;
+    if (this.#dialog?.isKnown === false) {
+      turn.abandoned = true;
+      return;
+    }
+    const { softMs, cancelMs } = this.timing;
+    const over = (): boolean => this.#turn !== turn || this.hasEnded || this.#isInterrupted;
+    this.console.press(this.family.interrupt);
+    if (await this.#wait(over, softMs)) return;
+    if (this.family.interrupt !== CONTROL_C) this.console.press(CONTROL_C);
+    await this.#wait(over, cancelMs - softMs);
+  }
+
+  async respond(requestId: string, { action }: InteractionAnswer): Promise<boolean> {
+    const dialog = this.#dialog;
+    if (dialog === undefined || dialog.requestId !== requestId || !dialog.isKnown) return false;
+    const chosen = chooseOption(dialog.options, action);
+    if (chosen === undefined) return false;
+    this.console.press(dialog.options.find(({ id }) => id === chosen)?.key ?? this.family.interrupt);
+    // What is still there has not taken the answer: it is asked again, under another id.
+    if (!(await this.#wait(() => this.#dialog !== dialog, this.timing.answerMs))) this.#close();
+    return true;
+  }
+
+  async setOption(): Promise<boolean> {
+    return false;
+  }
+
+  async peek(lines: number): Promise<string> {
+    return this.console.screen.tail(lines).join('\n');
+  }
+
+  async stop({ hard = false }: { readonly hard?: boolean } = {}): Promise<Exit> {
+    this.#stopping ||= !this.hasEnded;
+    if (!hard) await this.cancel();
+    await this.console.end({ hard });
+    return this.exit;
+  }
+
+  /** Looks again when a screen on which nothing happens says something by that; false when the time is over. */
+  async #wait(condition: () => boolean, ms: number): Promise<boolean> {
+    const limit = performance.now() + ms;
+    for (;;) {
+      this.#rest();
+      if (condition()) return true;
+      const left = limit - performance.now();
+      if (left <= 0) return false;
+      await new Promise((resolve) => setTimeout(resolve, Math.min(this.timing.pollMs, left)));
+    }
+  }
+
+  async #until(condition: () => boolean, ms = Number.POSITIVE_INFINITY): Promise<boolean> {
+    const found = await this.#wait(() => this.hasEnded || condition(), ms);
+    if (this.hasEnded) throw new PromptError('died', 'the agent has ended');
+    return found;
+  }
+
+  async #begin(turn: Turn, text: string): Promise<void> {
+    await this.#until(() => turn.cancelled || this.#dialog?.isKnown !== true);
+    if (turn.cancelled) throw new PromptError('refused', 'it was called off before it was typed');
+    if (this.#dialog !== undefined) throw new PromptError('refused', 'the agent shows a dialog that nobody here knows how to answer');
+    if (this.#clearFirst && this.family.clear !== undefined) {
+      this.console.press(this.family.clear);
+      await this.#until(() => false, this.timing.pauseMs);
+    }
+    const { screen } = this.console;
+    const keyboard = {
+      press: (keys: string) => this.console.press(keys),
+      pastesAreBracketed: screen.pastesAreBracketed,
+      text: () => this.#text,
+      until: (condition: () => boolean, ms: number) => this.#until(condition, ms),
+    };
+    await type(keyboard, text, this.timing);
+  }
+
+  get #lines(): string[] {
+    return this.#text.split('\n');
+  }
+
+  get #isBusy(): boolean {
+    return this.family.busy.test(this.#lines.slice(-STATUS_LINES).join('\n'));
+  }
+
+  get #isIdle(): boolean {
+    if (this.#dialog !== undefined || this.#isBusy) return false;
+    return this.quiet >= (this.showsInput ? this.timing.quietMs : this.timing.silentMs);
+  }
+
+  /** After the key a shorter rest is enough. */
+  get #isInterrupted(): boolean {
+    return this.#dialog === undefined && !this.#isBusy && this.quiet >= this.timing.settleMs;
+  }
+
+  get #limitReached(): boolean {
+    return this.#lines.slice(-STATUS_LINES).some((line) => this.family.limit.test(line));
+  }
+
+  async #look(): Promise<void> {
+    // Without what stands below the last line: a cursor that moves there changes nothing.
+    const text = this.console.screen.lines().join('\n').trimEnd();
+    if (text !== this.#text) {
+      this.#text = text;
+      this.#changedAt = performance.now();
+    }
+    const turn = this.#turn;
+    if (turn !== undefined) turn.text.add(turn.follower.look());
+    if (this.#queue.isFull) await this.#queue.room();
+  }
+
+  /** A dialog counts when the screen is at rest: half of one may look like another. */
+  #rest(): void {
+    if (this.quiet < this.timing.settleMs || this.hasEnded) return;
+    const found = findDialog(this.#lines, this.family, this.readyPrefix);
+    if (found?.hash === this.#dialog?.hash) return;
+    this.#close();
+    if (found !== undefined) this.#open(found);
+  }
+
+  #open(found: Dialog): void {
+    const times = (this.#asked.get(found.hash) ?? 0) + 1;
+    this.#asked.set(found.hash, times);
+    const id = createHash('sha256').update([this.incarnation, found.hash, times].join('\n')).digest('hex');
+    const requestId = `pty-${id.slice(0, 16)}`;
+    this.#dialog = { ...found, requestId };
+    this.#queue.push({
+      type: 'interaction',
+      requestId,
+      kind: found.isKnown ? 'approval' : 'dialog',
+      prompt: found.prompt,
+      // What cannot be answered offers no answers.
+      options: found.isKnown ? found.options.map(({ id, label, kind }) => ({ id, label, kind })) : [],
+      metadata: { source: 'pty', answerable: String(found.isKnown) },
+    });
+  }
+
+  #close(): void {
+    const { requestId } = this.#dialog ?? {};
+    this.#dialog = undefined;
+    if (requestId !== undefined) this.#queue.push({ type: 'interaction_cleared', requestId });
+  }
+
+  /** A dialog may appear, or go away, while nobody waits for anything. */
+  async #watch(): Promise<Exit> {
+    const timer = setInterval(() => this.#rest(), this.timing.pollMs);
+    const { code, signal } = await this.console.ended;
+    clearInterval(timer);
+    const stderrTail = this.lastWords;
+    // Children that it has left behind would go on working where the next process works. What cannot be ended, `stop` tells.
+    await this.console.end({ hard: true }).catch(() => undefined);
+    this.#close();
+    this.#gone.abort();
+    await this.#flushed();
+    const exit: Exit = { code, signal, cause: this.#stopping ? 'stopped' : causeOfExit(code, stderrTail), stderrTail };
+    this.#queue.end(exit);
+    return exit;
+  }
+
+  /** Until the turn has said its last: the exit comes after everything. */
+  async #flushed(): Promise<void> {
+    while (this.#turn !== undefined) await new Promise((resolve) => setTimeout(resolve, this.timing.pollMs));
+  }
+}

@@ -1,0 +1,76 @@
+import { access, constants, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { Terminal } from '@xterm/headless';
+import type { IPty, spawn } from 'node-pty';
+import { StartError, type StartSpec } from '../port.js';
+
+export const COLUMNS = 160;
+export const ROWS = 50;
+/** Lines that have left the screen and can still be read. */
+const SCROLLBACK = 1_000;
+
+/** The libraries are optional: one of them needs a compiler where nobody has built it before. */
+interface Libraries {
+  readonly spawn: typeof spawn;
+  readonly Terminal: typeof Terminal;
+}
+
+/** @throws StartError unsupported when they are not installed. */
+export async function loadLibraries(load: (name: string) => Promise<unknown> = (name) => import(name)): Promise<Libraries> {
+  try {
+    const [pty, terminal] = await Promise.all([load('node-pty'), load('@xterm/headless')]);
+    return {
+      ...(pty as { default: { spawn: typeof spawn } }).default,
+      ...(terminal as { default: { Terminal: typeof Terminal } }).default,
+    };
+  } catch (cause) {
+    const why = 'agents of a terminal need the optional packages node-pty and @xterm/headless, which are not installed on this host';
+    throw new StartError('unsupported', `${why}; install them, or use a provider that speaks ACP`, '', { cause });
+  }
+}
+
+export interface Opened {
+  readonly pty: IPty;
+  readonly terminal: Terminal;
+}
+
+/**
+ * Starts a program in a terminal, in a session and process group of its own.
+ *
+ * @throws StartError not_found, unsupported or died
+ */
+export async function openTerminal(spec: StartSpec): Promise<Opened> {
+  const { spawn, Terminal } = await loadLibraries();
+  const file = await locate(spec);
+  const terminal = new Terminal({ cols: COLUMNS, rows: ROWS, scrollback: SCROLLBACK, allowProposedApi: true });
+  const env = { TERM: 'xterm-256color', ...spec.env };
+  try {
+    return { pty: spawn(file, [...spec.args], { name: env.TERM, cols: COLUMNS, rows: ROWS, cwd: spec.cwd, env }), terminal };
+  } catch (cause) {
+    throw new StartError('died', `${spec.command} could not be started in a terminal`, '', { cause });
+  }
+}
+
+/** The terminal library cannot tell a program that is missing from one that has failed. */
+async function locate({ command, cwd, env }: StartSpec): Promise<string> {
+  const isDirectory = await stat(cwd).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (!isDirectory) throw new StartError('not_found', `the working directory ${cwd} does not exist`);
+  const folders = command.includes('/') ? [cwd] : (env.PATH ?? '').split(path.delimiter).filter((folder) => folder !== '');
+  for (const folder of folders) {
+    const file = path.resolve(folder, command);
+    if (await isProgram(file)) return file;
+  }
+  throw new StartError('not_found', `${command} is not a program that can be started here`);
+}
+
+async function isProgram(file: string): Promise<boolean> {
+  try {
+    await access(file, constants.X_OK);
+    return (await stat(file)).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,80 @@
+import type { EntryStatus, RuntimeEvent } from '../port.js';
+import type { Grown } from './growth.js';
+
+/** Lines of an entry: what has settled is not written again and again while a long answer grows. */
+const ENTRY_LINES = 100;
+/** At the end of a line: the next one goes on with it, it was only too long for the screen. */
+export const CONTINUED = '\u0000';
+const FRAME = /^[\s─━│┃┌┐└┘├┤┬┴┼╭╮╰╯═║╔╗╚╝╠╣▀▄█]*$/u;
+
+/** Makes entries of what a turn shows on a screen. */
+export class TurnText {
+  #settled: string[] = [];
+  #entry = 1;
+  #written = '';
+
+  constructor(
+    private readonly emit: (event: RuntimeEvent) => void,
+    private readonly turn: number,
+    private readonly readyPrefix?: string,
+  ) {}
+
+  /** Answers whether anything is different from what it was. */
+  add({ settled, open }: Grown): boolean {
+    let moved = false;
+    this.#settled.push(...settled);
+    while (this.#settled.length >= ENTRY_LINES) {
+      moved = this.#write(this.#settled.splice(0, ENTRY_LINES), 'final') || moved;
+      this.#entry++;
+      this.#written = '';
+    }
+    return this.#write([...this.#settled, ...this.#withoutInput(open)], 'partial') || moved;
+  }
+
+  /** Called again it does nothing. */
+  end(): void {
+    if (this.#written !== '') this.emit(this.#event(this.#written, 'final'));
+    this.#written = '';
+  }
+
+  #write(lines: readonly string[], status: EntryStatus): boolean {
+    const text = tidy(lines);
+    if (text === this.#written) {
+      if (status === 'final' && text !== '') this.emit(this.#event(text, status));
+      return false;
+    }
+    // A repaint in between shows nothing for a moment; what was there before is better than nothing.
+    if (text === '') return false;
+    this.#written = text;
+    this.emit(this.#event(text, status));
+    return true;
+  }
+
+  #event(text: string, status: EntryStatus): RuntimeEvent {
+    const id = `turn-${this.turn}.${this.#entry}`;
+    return { type: 'entry', id, kind: 'message', role: 'assistant', status, blocks: [{ type: 'text', text }] };
+  }
+
+  /** Without the line in which the next input is waited for, and what stands below it. */
+  #withoutInput(open: readonly string[]): readonly string[] {
+    const prefix = this.readyPrefix?.trim();
+    if (prefix === undefined || prefix === '') return open;
+    const at = open.findLastIndex((line) => inner(line) === prefix);
+    return at === -1 ? open : open.slice(0, at);
+  }
+}
+
+/** A line without the frame around it. */
+export function inner(line: string): string {
+  return line.replace(/^[\s│┃║]+|[\s│┃║]+$/gu, '');
+}
+
+function tidy(lines: readonly string[]): string {
+  return lines
+    .map((line) => (FRAME.test(line) ? '' : line.trimEnd()))
+    .join('\n')
+    .replaceAll(`${CONTINUED}\n`, '')
+    .replaceAll(CONTINUED, '')
+    .replace(/\n{3,}/g, '\n\n')
+    .replace(/^\n+|\s+$/g, '');
+}

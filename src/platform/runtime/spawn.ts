@@ -1,0 +1,114 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
+import type { Readable, Writable } from 'node:stream';
+import { endProcess, type Ending } from './ending.js';
+import { StartError } from './port.js';
+import { birthOf, markersOf } from './process-table.js';
+import { Tail } from './tail.js';
+
+export interface SpawnSpec {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Absolute. */
+  readonly cwd: string;
+  /** All that the process gets. Its markers find children that leave the group. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** How a process is ended, where it is not as usual. */
+export type EndingMeans = Pick<Ending, 'limits' | 'table'>;
+
+export interface AgentProcess {
+  readonly pid: number;
+  readonly birth: string | undefined;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  /** The last 64 KiB of its error output so far. */
+  stderrTail(): string;
+  /** When the process itself has ended; children of it may be left. */
+  readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
+  readonly hasExited: boolean;
+  /** When it has ended and nobody can write to its output any more: children that it leaves may keep that open. */
+  readonly closed: Promise<void>;
+  /**
+   * Ends the whole group and whatever left it, confirmed. Calls join the first one; `hard` also hurries one that is
+   * under way.
+   *
+   * @throws UnconfirmedDead
+   */
+  end(options?: { readonly hard?: boolean }): Promise<void>;
+}
+
+/**
+ * Starts a program in a session and process group of its own with three pipes. No shell, nothing inherited.
+ *
+ * @throws StartError not_found when the program or the directory is missing or may not be used, died for the rest.
+ */
+export async function spawnAgent({ command, args, cwd, env }: SpawnSpec, means: EndingMeans = {}): Promise<AgentProcess> {
+  const child = await spawned({ command, args, cwd, env });
+  const pid = child.pid!;
+  const stderr = new Tail();
+  child.stderr!.on('data', (chunk: Buffer) => stderr.push(chunk));
+  // A process that has gone does not read any more; its exit says so better.
+  for (const stream of [child.stdin!, child.stdout!, child.stderr!]) stream.on('error', () => undefined);
+  let hasExited = false;
+  const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
+    child.once('exit', (code, signal) => {
+      hasExited = true;
+      resolve({ code, signal });
+    });
+  });
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const birth = await birthOf(pid);
+  const hurry = new AbortController();
+  let ending: Promise<void> | undefined;
+  return {
+    pid,
+    birth,
+    stdin: child.stdin!,
+    stdout: child.stdout!,
+    stderrTail: () => stderr.text(),
+    exited,
+    closed,
+    get hasExited() {
+      return hasExited;
+    },
+    end: ({ hard = false } = {}) => {
+      if (hard) hurry.abort();
+      ending ??= endProcess({
+        pid,
+        birth,
+        markers: markersOf(env),
+        closeInput: () => child.stdin!.end(),
+        hurry: hurry.signal,
+        ...means,
+      }).catch((error: unknown) => {
+        // The next call begins anew: what could not be ended now may be gone by then.
+        ending = undefined;
+        throw error;
+      });
+      return ending;
+    },
+  };
+}
+
+async function spawned({ command, args, cwd, env }: SpawnSpec): Promise<ChildProcess> {
+  const isDirectory = await stat(cwd).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  // The system's error would name the program.
+  if (!isDirectory) throw new StartError('not_found', `the working directory ${cwd} does not exist`);
+  try {
+    const child = spawn(command, args, { cwd, env, detached: true, shell: false, stdio: ['pipe', 'pipe', 'pipe'] });
+    await once(child, 'spawn');
+    return child;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const failure = code === 'ENOENT' || code === 'EACCES' || code === 'ENOTDIR' ? 'not_found' : 'died';
+    const why =
+      failure === 'not_found' ? `${command} is not a program that can be started here` : `${command} could not be started: ${code}`;
+    throw new StartError(failure, why, '', { cause: error });
+  }
+}

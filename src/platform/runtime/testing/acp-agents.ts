@@ -1,0 +1,46 @@
+import { expect } from '@jest/globals';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AcpRuntime } from '../acp/acp-runtime.js';
+import { loopbackCommand } from '../loopback-command.js';
+import { StartError, type PromptError, type RunningAgent, type StartSpec } from '../port.js';
+import { findProcesses } from '../process-table.js';
+import { PATH, uniqueMarkers } from './scripted-agent.js';
+
+/** Steps of the stop ladder that do not take long. */
+export const QUICK = { inputMs: 300, termMs: 300, confirmMs: 3000 };
+export const runtime = new AcpRuntime({ limits: { ...QUICK, inputMs: 5000 } });
+export const never = new AbortController().signal;
+export const accepted = (): void => undefined;
+const running: RunningAgent[] = [];
+
+/** Ends all that were started. */
+export async function endAll(): Promise<void> {
+  await Promise.all(running.splice(0).map((agent) => agent.stop({ hard: true })));
+}
+
+export async function loopback(args: readonly string[] = [], over: Partial<StartSpec> = {}): Promise<StartSpec> {
+  const cwd = await mkdtemp(join(tmpdir(), 'svc-loopback-'));
+  const { command, args: own } = loopbackCommand();
+  const env = { PATH, ...uniqueMarkers(), SVC_CITY_RUNTIME_DIR: cwd };
+  return { command, args: [...own, ...args], cwd, env, timeoutMs: 30_000, ...over };
+}
+
+export async function start(spec: StartSpec, signal = never): Promise<RunningAgent> {
+  const agent = await runtime.start(spec, signal);
+  running.push(agent);
+  return agent;
+}
+
+export async function failureOf(spec: StartSpec, signal = never, adapter = runtime): Promise<StartError> {
+  const error = await adapter.start(spec, signal).then(
+    () => new StartError('aborted', 'it started'),
+    (thrown: unknown) => thrown as StartError,
+  );
+  expect(error).toBeInstanceOf(StartError);
+  if (error.failure !== 'unconfirmed_dead') expect(await findProcesses({ deployment: spec.env.SVC_DEPLOYMENT! })).toEqual([]);
+  return error;
+}
+
+export const failed = (error: unknown): [string, string] => [(error as PromptError).cause_, (error as PromptError).message];
