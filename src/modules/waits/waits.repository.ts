@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Bead } from '../../contract/beads.schemas.js';
 import { Db } from '../../platform/database/database.js';
+import type { Tx } from '../../platform/database/transactions.js';
 import type { Place } from '../work/page-token.js';
 
 export interface WaitFilter {
@@ -43,6 +44,15 @@ export class WaitsRepository {
       ) as items
       from event_streams s where s.id = ${streamId}`.execute(this.db);
     return rows[0]!;
+  }
+
+  /** The one session that is not closed and has one of these names, with its conversation; undefined for none or several. */
+  async session(tx: Tx, streamId: number, names: readonly string[]): Promise<{ readonly id: string; readonly epoch: number } | undefined> {
+    const { rows } = await sql<{ id: string; epoch: number }>`
+      select s.id, s.epoch from sessions s where s.stream_id = ${streamId} and s.state <> 'closed'
+        and (s.id = any(${[...names]}::text[]) or s.session_name = any(${[...names]}::text[]) or s.alias = any(${[...names]}::text[])
+          or s.agent_name = any(${[...names]}::text[])) limit 2`.execute(tx);
+    return rows.length === 1 ? rows[0] : undefined;
   }
 
   /** The bead and the head of the city's stream in one snapshot. */

@@ -11,10 +11,11 @@ import { WAITS_FOR } from '../work/wait-satisfaction.js';
 import { expireWhenDue, finishWait, isLive, isWait, makeReady, WAIT_LABEL, WAIT_TYPE } from '../work/wait-states.js';
 import type { Work } from '../work/work.js';
 import { WorkService, type Done } from '../work/work.service.js';
+import { WaitsRepository } from './waits.repository.js';
 import { toWaitView } from './waits.mapper.js';
 import type { WaitAcceptInput, WaitCancelInput, WaitCreateInput, WaitFailInput, WaitView } from './waits.schemas.js';
 
-/** The conversation of the session that a wait belongs to; sessions count theirs from one. */
+/** The conversation that a wait belongs to when nobody has one yet; sessions count theirs from one. */
 const FIRST_EPOCH = '1';
 
 /** Registers waits and moves them from state to state. A wait past its time has expired before anything else happens to it. */
@@ -24,6 +25,7 @@ export class WaitsService {
     private readonly work: WorkService,
     private readonly roster: RosterService,
     private readonly idempotency: Idempotency,
+    private readonly repository: WaitsRepository,
   ) {}
 
   /**
@@ -39,13 +41,15 @@ export class WaitsService {
       if (missing !== undefined) throw problem('bead_not_found', `bead ${missing} not found`);
       const expires = await expiry(work, body);
       const session = (await this.roster.address(city.streamId, body.session, '', work.tx)) ?? body.session;
+      const registered = await this.repository.session(work.tx, city.streamId, [...new Set([session, body.session])]);
       const wait = await register(work, caller.actor, body.title ?? `wait:${session}`.slice(0, 500), body.note, {
         session_id: session,
         session_name: session,
         kind: body.kind,
         dep_ids: ids.join(','),
         dep_mode: body.kind === 'deps' ? body.dep_mode : '',
-        registered_epoch: FIRST_EPOCH,
+        registered_epoch: registered === undefined ? FIRST_EPOCH : String(registered.epoch),
+        registered_session: registered?.id ?? '',
         delivery_attempt: '1',
         expires_at: expires ?? '',
       });
@@ -146,7 +150,15 @@ function register(
 
 /** The same registration once more, ready, with the next attempt at delivery; a time limit that is over is not taken along. */
 async function retried(work: Work, old: BeadRecord, author: string): Promise<BeadRecord> {
-  const { session_id = '', session_name = '', kind = '', dep_ids = '', dep_mode = '', registered_epoch = '' } = old.metadata;
+  const {
+    session_id = '',
+    session_name = '',
+    kind = '',
+    dep_ids = '',
+    dep_mode = '',
+    registered_epoch = '',
+    registered_session = '',
+  } = old.metadata;
   const { delivery_attempt = '1', expires_at = '' } = old.metadata;
   const wait = await register(work, author, old.title, old.description ?? undefined, {
     session_id,
@@ -155,6 +167,7 @@ async function retried(work: Work, old: BeadRecord, author: string): Promise<Bea
     dep_ids,
     dep_mode,
     registered_epoch: registered_epoch || FIRST_EPOCH,
+    registered_session,
     delivery_attempt: String((Number.parseInt(delivery_attempt, 10) || 1) + 1),
     expires_at: expires_at > (await work.now()).toISOString() ? expires_at : '',
     retried_from_wait: old.id,

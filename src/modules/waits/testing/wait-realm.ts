@@ -44,7 +44,8 @@ export async function waitRealm(): Promise<WaitRealm> {
   const { city } = realm;
   const log = new AppLogger(createLogger('silent'));
   const roster = new RosterService(new RosterRepository(realm.db));
-  const serviceOn = (work: WorkService): WaitsService => new WaitsService(work, roster, new Idempotency(new IdempotencyRepository()));
+  const serviceOn = (work: WorkService): WaitsService =>
+    new WaitsService(work, roster, new Idempotency(new IdempotencyRepository()), new WaitsRepository(realm.db));
   const waits = serviceOn(realm.work);
   const reads = new WaitReadsService(new WaitsRepository(realm.db), roster);
   return {

@@ -1,0 +1,94 @@
+import type { SessionState, StopRequest, WakeRequest } from './session-states.js';
+
+/** A session as its row has it. Times are by the database's clock. */
+export interface SessionRow {
+  readonly pk: number;
+  readonly stream_id: number;
+  readonly id: string;
+  readonly session_name: string;
+  /** '' for none. */
+  readonly alias: string;
+  readonly past_aliases: readonly string[];
+  readonly title: string;
+  readonly kind: 'agent' | 'provider';
+  /** The agent's qualified name, or the provider's. */
+  readonly template: string;
+  readonly agent: string | null;
+  /** The name under which it works: the agent's, or that of the pool's member it is. */
+  readonly agent_name: string | null;
+  readonly slot: number | null;
+  readonly rig: string;
+  readonly provider: string;
+  /** The preset whose program it starts: what a host's readiness is asked about. */
+  readonly preset: string | null;
+  readonly transport: 'acp' | 'pty' | 'exec';
+  readonly origin: 'manual' | 'named' | 'pool';
+  readonly named_identity: string | null;
+  readonly created_by: string;
+  readonly state: SessionState;
+  readonly reason: string | null;
+  readonly close_code: string | null;
+  /** Counts processes; 0 before the first. */
+  readonly generation: number;
+  /** Counts conversations, from 1. */
+  readonly epoch: number;
+  readonly instance_token: string | null;
+  /** The agent's own id of the conversation. */
+  readonly session_key: string | null;
+  /** Who may have a process of it; null means that nobody has. */
+  readonly runner_id: string | null;
+  /** A process answers. */
+  readonly live: boolean;
+  readonly wake_request: WakeRequest | null;
+  readonly wake_requested_at: Date | null;
+  /** No start before this. */
+  readonly not_before: Date | null;
+  readonly stop_request: StopRequest | null;
+  readonly stop_reason: string | null;
+  readonly stop_requested_at: Date | null;
+  readonly stop_deadline: Date | null;
+  readonly start_deadline: Date | null;
+  readonly held_until: Date | null;
+  readonly quarantined_until: Date | null;
+  readonly reset_pending: boolean;
+  readonly delete_pending: boolean;
+  readonly continuity_eligible: boolean;
+  readonly failed_starts: number;
+  readonly crashes: readonly Date[];
+  /** When processes of a named session ended without a finished turn, since the last one that finished one. */
+  readonly restarts: readonly Date[];
+  /** For that it is not started again before this. */
+  readonly circuit_until: Date | null;
+  readonly churns: number;
+  /** What was chosen for this session, over the provider's defaults. */
+  readonly options: Readonly<Record<string, string>>;
+  /** The options that the live agent offers, as it named them. */
+  readonly option_schema: unknown;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly work_dir: string | null;
+  readonly launch_hash: string | null;
+  /** The `options` that its process was started with. */
+  readonly launch_options: Readonly<Record<string, string>> | null;
+  /** A person lets its process go on under the configuration that has this hash. */
+  readonly accepted_hash: string | null;
+  /** The last 64 KiB that the last process said on its error output. */
+  readonly stderr_tail: string | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly state_at: Date;
+  readonly last_woke_at: Date | null;
+  readonly ready_at: Date | null;
+  readonly last_turn_at: Date | null;
+  readonly closed_at: Date | null;
+}
+
+/** Columns that the state table does not own. */
+export type SessionPatch = Partial<
+  Omit<SessionRow, 'pk' | 'stream_id' | 'id' | 'state' | 'created_at' | 'updated_at' | 'state_at' | 'closed_at'>
+> & {
+  /** SHA-256 of the token with which this session's process may call the API. */
+  readonly token_hash?: Buffer | null;
+  /** Hashes of the parts of `launch_hash`. */
+  readonly launch_parts?: Readonly<Record<string, string>>;
+};

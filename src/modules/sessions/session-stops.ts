@@ -1,0 +1,19 @@
+import type { SessionPatch, SessionRow } from './session-row.js';
+import type { StopRequest } from './session-states.js';
+
+/** The stronger a wish to stop, the later. */
+const STRENGTH: readonly StopRequest[] = ['handover', 'sleep', 'drain', 'kill', 'reset', 'suspend', 'close'];
+
+/**
+ * The columns that ask a session's runner to stop it; undefined when it is asked for as much or more already.
+ *
+ * @example const wish = stopWish(row, 'drain', { reason: 'config-drift', deadline }); if (wish) row = await changes.patch(row, wish);
+ */
+export function stopWish(
+  row: Pick<SessionRow, 'stop_request'>,
+  request: StopRequest,
+  { reason, deadline = null, now = new Date() }: { reason: string; deadline?: Date | null; now?: Date },
+): SessionPatch | undefined {
+  if (row.stop_request !== null && STRENGTH.indexOf(row.stop_request) >= STRENGTH.indexOf(request)) return undefined;
+  return { stop_request: request, stop_reason: reason, stop_requested_at: now, stop_deadline: deadline };
+}

@@ -1,0 +1,62 @@
+import { Module } from '@nestjs/common';
+import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.js';
+import { OperationsModule } from '../../platform/operations/operations.module.js';
+import { CitiesModule } from '../cities/cities.module.js';
+import { ConfigCoreModule } from '../config/config-core.module.js';
+import { LaunchModule } from '../launch/launch.module.js';
+import { SuspensionModule } from '../launch/suspension.module.js';
+import { MessagesCoreModule } from '../messages/messages-core.module.js';
+import { ClaimsOfSessionsModule } from '../pools/claims-of-sessions.module.js';
+import { ProvidersModule } from '../providers/providers.module.js';
+import { RosterModule } from '../roster/roster.module.js';
+import { SessionAccessModule } from './session-access.module.js';
+import { SessionClosing } from './session-closing.service.js';
+import { SessionCreation } from './session-creation.service.js';
+import { SessionDeletionsRepository } from './session-deletions.repository.js';
+import { SessionDriftController } from './session-drift.controller.js';
+import { SessionDriftRepository } from './session-drift.repository.js';
+import { SessionDrifts } from './session-drift.service.js';
+import { SessionEdits } from './session-edits.service.js';
+import { SessionEndingsModule } from './session-endings.module.js';
+import { SessionLifecycleController } from './session-lifecycle.controller.js';
+import { SessionLists } from './session-lists.service.js';
+import { SessionRequests } from './session-requests.service.js';
+import { SessionStopping } from './session-stopping.service.js';
+import { SessionTimings } from './session-timings.js';
+import { SessionWaitsRepository } from './session-waits.repository.js';
+import { SessionWakes } from './session-wakes.service.js';
+import { SessionsController } from './sessions.controller.js';
+
+/** Sessions over HTTP. */
+@Module({
+  imports: [
+    CitiesModule,
+    ClaimsOfSessionsModule,
+    ConfigCoreModule,
+    IdempotencyModule,
+    LaunchModule,
+    MessagesCoreModule,
+    OperationsModule,
+    ProvidersModule,
+    RosterModule,
+    SessionAccessModule,
+    SessionEndingsModule,
+    SuspensionModule,
+  ],
+  controllers: [SessionsController, SessionLifecycleController, SessionDriftController],
+  providers: [
+    SessionClosing,
+    SessionCreation,
+    SessionDeletionsRepository,
+    SessionDriftRepository,
+    SessionDrifts,
+    SessionEdits,
+    SessionLists,
+    SessionRequests,
+    SessionStopping,
+    SessionWaitsRepository,
+    SessionWakes,
+    { provide: SessionTimings, useFactory: () => new SessionTimings() },
+  ],
+})
+export class SessionsModule {}
