@@ -65,9 +65,7 @@ export class ProviderProber implements OnApplicationBootstrap {
 }
 
 export async function probeAll(host: ProbeHost): Promise<Map<string, ProbeResult>> {
-  const results = new Map<string, ProbeResult>();
-  for (const { name } of READINESS_ITEMS) results.set(name, await probeOne(name, host));
-  return results;
+  return new Map(await Promise.all(READINESS_ITEMS.map(async ({ name }) => [name, await probeOne(name, host)] as const)));
 }
 
 async function probeOne(name: string, host: ProbeHost): Promise<ProbeResult> {

@@ -1,4 +1,4 @@
-import { presetOf } from '../composition/presets/presets.js';
+import { PRESETS, presetOf } from '../composition/presets/presets.js';
 
 /** Whether a city may be created with a provider of this name. */
 export function isProviderName(name: string): boolean {
@@ -12,17 +12,16 @@ export interface ReadinessItemSpec {
   readonly displayName: string;
 }
 
-const provider = (name: string, displayName: string): ReadinessItemSpec => ({ name, kind: 'provider', displayName });
+const tool = (name: string, displayName: string): ReadinessItemSpec => ({ name, kind: 'tool', displayName });
 
+/** Every preset, under the name that cities know it by, and the tools that agents need. */
 export const READINESS_ITEMS: readonly ReadinessItemSpec[] = [
-  provider('antigravity', 'Antigravity'),
-  provider('claude', 'Claude Code'),
-  provider('codex', 'Codex'),
-  provider('gemini', 'Gemini CLI'),
-  { name: 'github_cli', kind: 'tool', displayName: 'GitHub CLI' },
-  provider('loopback', 'Loopback'),
-  provider('mimocode', 'MiMo Code'),
-  provider('pi', 'Pi Coding Agent'),
+  ...Object.entries(PRESETS).map(([name, { display_name }]): ReadinessItemSpec => ({
+    name,
+    kind: 'provider',
+    displayName: display_name ?? name,
+  })),
+  tool('github_cli', 'GitHub CLI'),
 ];
 
 export const DEFAULT_ITEMS = ['claude', 'codex', 'gemini', 'github_cli', 'loopback'] as const;

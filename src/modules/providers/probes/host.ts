@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
-import { access, open, readdir } from 'node:fs/promises';
+import { access, open, readdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 
@@ -11,6 +11,8 @@ import path from 'node:path';
  */
 const COMMAND_LIMIT_MS = 5_000;
 const MAX_BYTES = 1024 * 1024;
+/** Below the home directory: where installers of agents and package managers put programs. */
+const USER_DIRS = ['.local/bin', 'bin', '.npm-global/bin', '.opencode/bin', '.bun/bin', '.cargo/bin'];
 
 export interface CommandResult {
   readonly code: number | undefined;
@@ -26,13 +28,9 @@ export class ProbeHost {
 
   /** The first executable of that name on the search path. */
   async find(name: string): Promise<string | undefined> {
-    for (const dir of await this.#searchPath()) {
+    for (const dir of await this.searchPath()) {
       const at = path.join(dir, name);
-      const found = await access(at, constants.X_OK).then(
-        () => true,
-        () => false,
-      );
-      if (found) return at;
+      if (await executable(at)) return at;
     }
     return undefined;
   }
@@ -54,7 +52,7 @@ export class ProbeHost {
   }
 
   async run(program: string, args: readonly string[]): Promise<CommandResult> {
-    const PATH = (await this.#searchPath()).join(':');
+    const PATH = (await this.searchPath()).join(':');
     const env = { PATH, HOME: this.home, LANG: 'C.UTF-8', NO_COLOR: '1', TERM: 'dumb' };
     return new Promise((resolve) => {
       const options = { env, cwd: this.home, timeout: COMMAND_LIMIT_MS, killSignal: 'SIGKILL', maxBuffer: MAX_BYTES } as const;
@@ -66,18 +64,26 @@ export class ProbeHost {
     });
   }
 
-  async #searchPath(): Promise<string[]> {
+  /** Where programs are looked for, first to last: an agent that is started with this as its PATH finds what was found here. */
+  async searchPath(): Promise<string[]> {
     const nvm = path.join(this.home, '.nvm/versions/node');
     const versions = await readdir(nvm).catch((): string[] => []);
     return [
-      path.join(this.home, '.local/bin'),
-      path.join(this.home, 'bin'),
-      path.join(this.home, '.npm-global/bin'),
+      ...USER_DIRS.map((dir) => path.join(this.home, dir)),
       ...versions
         .sort()
         .reverse()
         .map((version) => path.join(nvm, version, 'bin')),
       ...this.extraPath,
     ];
+  }
+}
+
+async function executable(at: string): Promise<boolean> {
+  try {
+    await access(at, constants.X_OK);
+    return (await stat(at)).isFile();
+  } catch {
+    return false;
   }
 }

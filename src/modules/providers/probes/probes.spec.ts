@@ -2,6 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { PRESET_NAMES } from '../../composition/presets/presets.js';
 import { probeAll } from '../provider-prober.js';
 import { READINESS_ITEMS } from '../providers.catalogue.js';
 import { ProbeHost } from './host.js';
@@ -27,7 +28,8 @@ beforeEach(async () => {
 afterEach(() => rm(home, { recursive: true, force: true }));
 
 describe('probes', () => {
-  it('exist for every item', () => {
+  it('exist for every preset and every item', () => {
+    expect(Object.keys(PROBES)).toEqual(expect.arrayContaining([...PRESET_NAMES]));
     expect(Object.keys(PROBES).sort()).toEqual(READINESS_ITEMS.map((item) => item.name).sort());
   });
 
@@ -84,6 +86,56 @@ describe('probes', () => {
     await program('gh', script);
     if (hosts !== undefined) await put('.config/gh/hosts.yml', hosts);
     expect(await status('github_cli')).toBe(expected);
+  });
+
+  it.each([
+    ['kiro', 'kiro-cli', 'echo me@example.com', 'configured'],
+    ['kiro', 'kiro-cli', 'echo "Not logged in" >&2; exit 1', 'needs_auth'],
+    ['kiro', 'kiro-cli', 'exit 1', 'probe_error'],
+    ['cursor', 'cursor-agent', 'echo "Logged in as me@example.com"', 'configured'],
+    ['cursor', 'cursor-agent', 'echo "Not logged in"', 'needs_auth'],
+  ])('%s whose %s does %s is %s', async (item, name, script, expected) => {
+    await program(name, script);
+    expect(await status(item)).toBe(expected);
+  });
+
+  it.each([
+    ['amp', '.local/share/amp/secrets.json', undefined, 'needs_auth'],
+    ['amp', '.local/share/amp/secrets.json', '{"apiKey@https://ampcode.com/":""}', 'needs_auth'],
+    ['amp', '.local/share/amp/secrets.json', '{"apiKey@https://ampcode.com/":"k"}', 'configured'],
+    ['amp', '.local/share/amp/secrets.json', '[', 'probe_error'],
+    ['auggie', '.augment/session.json', undefined, 'needs_auth'],
+    ['auggie', '.augment/session.json', '{"accessToken":"t"}', 'configured'],
+  ])('%s with %s holding %s is %s', async (item, file, content, expected) => {
+    await program(item);
+    if (content !== undefined) await put(file, content);
+    expect(await status(item)).toBe(expected);
+  });
+
+  it.each([
+    ['grok', 'grok'],
+    ['kimi', 'kimi'],
+    ['copilot', 'copilot'],
+    ['opencode', 'opencode'],
+    ['groq', 'opencode'],
+    ['cerebras', 'opencode'],
+    ['omp', 'omp'],
+  ])('%s is configured where %s is installed', async (item, name) => {
+    await program(name);
+    expect(await status(item)).toBe('configured');
+  });
+
+  it.each(['.opencode/bin', '.bun/bin', '.cargo/bin'])('find programs in %s too', async (dir) => {
+    await put(`${dir}/opencode`, '#!/bin/sh\n');
+    await chmod(path.join(home, dir, 'opencode'), 0o755);
+    expect(await status('opencode')).toBe('configured');
+  });
+
+  it('take a folder or a file without the right to run for no program', async () => {
+    await mkdir(path.join(home, '.local/bin/grok'), { recursive: true });
+    await put('.local/bin/kimi', '');
+    expect(await status('grok')).toBe('not_installed');
+    expect(await status('kimi')).toBe('not_installed');
   });
 
   it('give commands no more than a small environment', async () => {

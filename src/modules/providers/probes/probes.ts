@@ -10,27 +10,44 @@ const invalid = (detail: string): ProbeResult => ({ status: 'invalid_configurati
 const broken = (detail: string): ProbeResult => ({ status: 'probe_error', detail });
 const missing = (program: string): ProbeResult => ({ status: 'not_installed', detail: `${program} was not found on this host` });
 
-/** Every item of the catalogue has its probe here. */
+/**
+ * Every item of the catalogue has its probe here. Where a tool can be used without an account, or takes its key from places
+ * that a host cannot show (a city's own environment, a key ring), to be installed is all that can be asked for.
+ */
 export const PROBES: Readonly<Record<string, Probe>> = {
   loopback: () => Promise.resolve(CONFIGURED),
   claude: installed('claude', claude),
   codex: installed('codex', codex),
   gemini: installed('gemini', gemini),
-  antigravity: installed('agy', async (host) =>
-    filled(await host.read('.gemini/antigravity-cli/antigravity-oauth-token')) ? CONFIGURED : needsAuth('sign in with agy'),
-  ),
-  mimocode: installed('mimo', async (host) => {
-    return filled(await host.read('.local/share/mimocode/auth.json')) ? CONFIGURED : needsAuth('sign in with mimo');
-  }),
+  grok: installed('grok'),
+  kimi: installed('kimi'),
+  kiro: installed('kiro-cli', kiro),
+  cursor: installed('cursor-agent', cursor),
+  copilot: installed('copilot'),
+  amp: installed('amp', amp),
+  opencode: installed('opencode'),
+  groq: installed('opencode'),
+  cerebras: installed('opencode'),
+  auggie: installed('auggie', byFile('auggie login', '.augment/session.json')),
+  antigravity: installed('agy', byFile('agy', '.gemini/antigravity-cli/antigravity-oauth-token')),
+  mimocode: installed('mimo', byFile('mimo', '.local/share/mimocode/auth.json')),
   pi: installed('pi', async (host) => ((await host.read('.pi/agent/auth.json')) === undefined ? needsAuth('sign in with pi') : CONFIGURED)),
+  omp: installed('omp'),
   github_cli: installed('gh', githubCli),
 };
 
-function installed(program: string, probe: (host: ProbeHost, program: string) => Promise<ProbeResult>): Probe {
+type InstalledProbe = (host: ProbeHost, program: string) => Promise<ProbeResult>;
+
+function installed(program: string, probe: InstalledProbe = () => Promise.resolve(CONFIGURED)): Probe {
   return async (host) => {
     const found = await host.find(program);
     return found === undefined ? missing(program) : probe(host, found);
   };
+}
+
+/** Configured by a file that is not empty. */
+function byFile(signIn: string, file: string): InstalledProbe {
+  return async (host) => (filled(await host.read(file)) ? CONFIGURED : needsAuth(`sign in with ${signIn}`));
 }
 
 async function claude(host: ProbeHost, program: string): Promise<ProbeResult> {
@@ -71,17 +88,36 @@ async function gemini(host: ProbeHost): Promise<ProbeResult> {
   return text(found.refresh_token) === '' ? needsAuth('sign in with gemini') : CONFIGURED;
 }
 
+async function amp(host: ProbeHost): Promise<ProbeResult> {
+  const file = await host.read('.local/share/amp/secrets.json');
+  if (!filled(file)) return needsAuth('sign in with amp login');
+  const secrets = table(json(file!));
+  if (secrets === undefined) return broken('the amp secrets are not valid JSON');
+  return Object.values(secrets).some((secret) => text(secret) !== '') ? CONFIGURED : needsAuth('sign in with amp login');
+}
+
+async function kiro(host: ProbeHost, program: string): Promise<ProbeResult> {
+  return fromStatus('kiro-cli whoami', 'kiro-cli login', await host.run(program, ['whoami']));
+}
+
+/** Its status exits with 0 either way; a version that words it otherwise is believed to be signed in. */
+async function cursor(host: ProbeHost, program: string): Promise<ProbeResult> {
+  const { code, stdout, stderr } = await host.run(program, ['status']);
+  if (code === undefined) return broken('cursor-agent status did not end');
+  return /not (logged in|authenticated)/i.test(`${stdout}${stderr}`) ? needsAuth('sign in with cursor-agent login') : CONFIGURED;
+}
+
 async function githubCli(host: ProbeHost, program: string): Promise<ProbeResult> {
   const hosts = await host.read('.config/gh/hosts.yml');
   // A file of two levels in which only one key matters: a whole YAML parser would be for nothing.
   if (hosts !== undefined && /^\s+oauth_token:\s*["']?\S/m.test(hosts)) return CONFIGURED;
-  return fromStatus(await host.run(program, ['auth', 'status']));
+  return fromStatus('gh auth status', 'gh auth login', await host.run(program, ['auth', 'status']));
 }
 
-function fromStatus({ code, stdout, stderr }: CommandResult): ProbeResult {
+function fromStatus(command: string, signIn: string, { code, stdout, stderr }: CommandResult): ProbeResult {
   if (code === 0) return CONFIGURED;
-  if (code !== undefined && `${stdout}${stderr}`.trim() !== '') return needsAuth('sign in with gh auth login');
-  return broken('gh auth status failed without a word');
+  if (code !== undefined && `${stdout}${stderr}`.trim() !== '') return needsAuth(`sign in with ${signIn}`);
+  return broken(`${command} failed without a word`);
 }
 
 function json(source: string): unknown {

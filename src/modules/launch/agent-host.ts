@@ -1,0 +1,44 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { existsSync } from 'node:fs';
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../platform/config/config.js';
+import { LOOPBACK_COMMAND, loopbackCommand } from '../../platform/runtime/loopback-command.js';
+import type { Command } from './command.js';
+
+/** What agents get of the host that their runner is on. */
+@Injectable()
+export class AgentHost {
+  /** The program that our own commands are run with: the host's may be of another version. */
+  readonly node = process.execPath;
+  /** Has the client as `svc`. */
+  readonly commandsDirectory = path.join(projectDirectory(), 'bin', 'agents');
+
+  constructor(private readonly config: AppConfig) {}
+
+  /** Variables of the runner's own environment that agents may have: never ours, never a database's. */
+  environment(): Readonly<Record<string, string>> {
+    return this.config.agentEnvironment;
+  }
+
+  /** Where agents reach the API; undefined when nobody said, and this process does not serve it itself. */
+  apiUrl(): string | undefined {
+    const { apiUrl, host, port, loopback, role } = this.config;
+    if (apiUrl !== undefined) return apiUrl;
+    if (role === 'worker' || port === 0) return undefined;
+    const reached = loopback ? host : '127.0.0.1';
+    return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
+  }
+
+  /** A program that is shipped with the product, by the name that presets have for it. */
+  shipped(command: string): Command | undefined {
+    return command === LOOPBACK_COMMAND ? loopbackCommand() : undefined;
+  }
+}
+
+/** The same from the sources and from the build. */
+function projectDirectory(): string {
+  const start = path.dirname(fileURLToPath(import.meta.url));
+  for (let at = start; at !== path.dirname(at); at = path.dirname(at)) if (existsSync(path.join(at, 'package.json'))) return at;
+  throw new Error(`no package.json above ${start}`);
+}

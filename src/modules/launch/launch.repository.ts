@@ -1,0 +1,19 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Db } from '../../platform/database/database.js';
+
+@Injectable()
+export class LaunchRepository {
+  constructor(private readonly db: Db) {}
+
+  /** The directory of a registered city. */
+  async cityPath(streamId: number): Promise<string | undefined> {
+    const { rows } = await sql<{ path: string }>`select c.dir as path from cities c where c.stream_id = ${streamId}`.execute(this.db);
+    return rows[0]?.path;
+  }
+
+  async deployment(): Promise<string> {
+    const { rows } = await sql<{ id: string }>`select deployment_id()::text as id`.execute(this.db);
+    return rows[0]!.id;
+  }
+}

@@ -1,0 +1,54 @@
+import { sleep } from '../../platform/time/clock.js';
+
+/** Wakes one waiter. Rung while nobody waits, it lets the next one pass. */
+export class Bell {
+  #rung = false;
+  #waiting: (() => void) | undefined;
+
+  ring(): void {
+    this.#rung = true;
+    this.#waiting?.();
+  }
+
+  async heard(): Promise<void> {
+    if (!this.#rung) await new Promise<void>((resolve) => (this.#waiting = resolve));
+    this.#waiting = undefined;
+    this.#rung = false;
+  }
+}
+
+/** Does something whenever it is asked to and every `everyMs` anyway, never twice at once. A failure does not end it. */
+export class Pulse {
+  readonly #stop = new AbortController();
+  #asked = new AbortController();
+  #loop: Promise<void> | undefined;
+
+  constructor(
+    private readonly everyMs: number,
+    private readonly work: () => Promise<unknown>,
+    private readonly failed: (error: unknown) => void,
+  ) {}
+
+  start(): void {
+    this.#loop ??= this.#run();
+  }
+
+  /** Once more, at once; with a turn in progress right after it. */
+  ask(): void {
+    this.#asked.abort();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      this.#asked = new AbortController();
+      await this.work().catch(this.failed);
+      await sleep(this.everyMs, AbortSignal.any([signal, this.#asked.signal]));
+    }
+  }
+}

@@ -1,0 +1,219 @@
+import { createHash } from 'node:crypto';
+import { isRetryable } from '../../platform/database/pg-errors.js';
+import type { RuntimeEvent, TurnUsage } from '../../platform/runtime/port.js';
+import { sleep } from '../../platform/time/clock.js';
+import type { EntryWrite, LogWrite } from '../transcripts/entries.js';
+import { boundedEntry } from './bounded-entry.js';
+
+/** Where a recorder writes. */
+export interface RecorderLog {
+  append(write: LogWrite): Promise<{ readonly head: number } | 'fenced'>;
+}
+
+export interface RecorderFacts {
+  readonly sessionPk: number;
+  readonly generation: number;
+  readonly epoch: number;
+  /** Writes go with others for up to so many milliseconds when one has just been done. */
+  readonly joinMs: number;
+  /** Whether this process may still write. */
+  readonly held: () => boolean;
+  /** Called once, when it turns out that it may not. */
+  readonly fenced: () => void;
+  /** What could not be stored and never will be. */
+  readonly lost: (error: unknown) => void;
+}
+
+type TextEvent = Extract<RuntimeEvent, { type: 'text' }>;
+type EntryEvent = Extract<RuntimeEvent, { type: 'entry' }>;
+
+/** A message longer than this goes on in another entry, so that sending its last part again stays cheap. */
+const TEXT_BYTES = 16 * 1024;
+const MAX_ENTRIES = 64;
+const MAX_BYTES = 256 * 1024;
+const RETRY_MS = 100;
+const MAX_RETRY_MS = 1_000;
+const MAX_ID = 200;
+
+interface OpenText {
+  readonly id: string;
+  readonly kind: 'message' | 'thought';
+  readonly model: string | undefined;
+  readonly messageId: string | undefined;
+  readonly turn: number;
+  text: string;
+  bytes: number;
+}
+
+/**
+ * Turns what a process says into entries of its session's log. Text is joined into one entry a message; an entry that
+ * changes while a write is on its way goes once with the next. What waits is bounded: `room` tells when to read on.
+ */
+export class Recorder {
+  /** The turn that entries belong to. */
+  turn = 0;
+  #pending = new Map<string, EntryWrite>();
+  #bytes = 0;
+  #head: Pick<LogWrite, 'model' | 'contextUsed' | 'contextWindow'> | undefined;
+  #open: OpenText | undefined;
+  #count = 0;
+  #writing: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #wroteAt = -Infinity;
+  #over = false;
+  readonly #waiters: (() => void)[] = [];
+
+  constructor(
+    private readonly log: RecorderLog,
+    private readonly facts: RecorderFacts,
+  ) {}
+
+  text({ kind, text, model, messageId }: TextEvent): void {
+    for (let rest = text; rest !== '';) {
+      const open = this.#textOf(kind, model, messageId);
+      const part = fitting(rest, TEXT_BYTES - open.bytes);
+      if (part === '') {
+        this.closeText();
+        continue;
+      }
+      const bytes = Buffer.byteLength(part);
+      open.text += part;
+      open.bytes += bytes;
+      this.#bytes += bytes;
+      rest = rest.slice(part.length);
+      this.#put(textEntry(open, 'partial'));
+    }
+    this.#schedule();
+  }
+
+  entry({ id, kind, role, status, blocks, raw, parentToolUseId }: EntryEvent): void {
+    this.closeText();
+    const entryId = `${this.facts.generation}.e.${id.length > MAX_ID ? createHash('sha256').update(id).digest('hex') : id}`;
+    const { entry, bytes } = boundedEntry({ entryId, kind, role, status, blocks, raw, parentToolUseId, turn: this.turn });
+    this.#bytes += bytes;
+    this.#put(entry);
+    this.#schedule();
+  }
+
+  usage({ model, contextUsed, contextWindow }: TurnUsage): void {
+    if (model === undefined && contextUsed === undefined && contextWindow === undefined) return;
+    this.#head = {
+      model: model ?? this.#head?.model,
+      contextUsed: contextUsed ?? this.#head?.contextUsed,
+      contextWindow: contextWindow ?? this.#head?.contextWindow,
+    };
+    this.#schedule();
+  }
+
+  /** The current message is complete. */
+  closeText(): void {
+    if (this.#open === undefined) return;
+    this.#put(textEntry(this.#open, 'final'));
+    this.#open = undefined;
+    this.#schedule();
+  }
+
+  /** Resolves when there is room for more. */
+  async room(): Promise<void> {
+    while (!this.#over && (this.#pending.size >= MAX_ENTRIES || this.#bytes >= MAX_BYTES)) {
+      this.#writeNow();
+      await new Promise<void>((resolve) => this.#waiters.push(resolve));
+    }
+  }
+
+  /** Resolves when everything said so far is stored, or never will be. */
+  async flush(): Promise<void> {
+    while (!this.#over && (this.#writing !== undefined || this.#isPending)) {
+      this.#writeNow();
+      await this.#writing;
+    }
+  }
+
+  /** Nothing is written from here on. */
+  end(): void {
+    this.#over = true;
+    clearTimeout(this.#timer);
+    this.#pending.clear();
+    for (const resolve of this.#waiters.splice(0)) resolve();
+  }
+
+  get #isPending(): boolean {
+    return this.#pending.size > 0 || this.#head !== undefined;
+  }
+
+  #textOf(kind: 'message' | 'thought', model: string | undefined, messageId: string | undefined): OpenText {
+    const open = this.#open;
+    const goesOn = open?.kind === kind && open.turn === this.turn && open.messageId === messageId;
+    if (goesOn && (model === undefined || open.model === model)) return open;
+    this.closeText();
+    const id = `${this.facts.generation}.${++this.#count}`;
+    return (this.#open = { id, kind, model, messageId, turn: this.turn, text: '', bytes: 0 });
+  }
+
+  #put(entry: EntryWrite): void {
+    if (!this.#over) this.#pending.set(entry.entryId, entry);
+  }
+
+  #schedule(): void {
+    if (this.#over || this.#writing !== undefined || !this.#isPending) return;
+    const wait = this.#pending.size >= MAX_ENTRIES ? 0 : this.#wroteAt + this.facts.joinMs - performance.now();
+    if (wait <= 0) this.#writeNow();
+    else this.#timer ??= setTimeout(() => this.#writeNow(), wait);
+  }
+
+  #writeNow(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#over || this.#writing !== undefined || !this.#isPending) return;
+    const { sessionPk, generation, epoch } = this.facts;
+    const write: LogWrite = { sessionPk, generation, epoch, entries: [...this.#pending.values()], ...this.#head };
+    this.#pending = new Map();
+    this.#bytes = 0;
+    this.#head = undefined;
+    this.#wroteAt = performance.now();
+    this.#writing = this.#write(write).finally(() => {
+      this.#writing = undefined;
+      for (const resolve of this.#waiters.splice(0)) resolve();
+      this.#schedule();
+    });
+  }
+
+  async #write(write: LogWrite): Promise<void> {
+    for (let pause = RETRY_MS; ; pause = Math.min(2 * pause, MAX_RETRY_MS)) {
+      if (!this.facts.held()) return this.#fence();
+      try {
+        if ((await this.log.append(write)) === 'fenced') this.#fence();
+        return;
+      } catch (error) {
+        if (!isRetryable(error)) return this.facts.lost(error);
+        await sleep(pause);
+      }
+    }
+  }
+
+  #fence(): void {
+    if (this.#over) return;
+    this.end();
+    this.facts.fenced();
+  }
+}
+
+function textEntry({ id, kind, text, turn, model }: OpenText, status: 'partial' | 'final'): EntryWrite {
+  const block = kind === 'message' ? ({ type: 'text', text } as const) : ({ type: 'thinking', thinking: text } as const);
+  return { entryId: id, kind, role: 'assistant', status, blocks: [block], turn, ...(model === undefined ? {} : { model }) };
+}
+
+/**
+ * A beginning of `text` in so many bytes, without half of a character at its end. Looks at no more than it may take: the text may be
+ * megabytes, and whoever cuts it comes again for each part.
+ */
+function fitting(text: string, bytes: number): string {
+  const head = whole(text, bytes);
+  return Buffer.byteLength(head) <= bytes ? head : whole(text, Math.floor(bytes / 3));
+}
+
+function whole(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const last = text.charCodeAt(length - 1);
+  return text.slice(0, Math.max(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length));
+}

@@ -1,0 +1,2 @@
+/** Who events of processes are by. */
+export const RUNNER_ACTOR = 'runner';

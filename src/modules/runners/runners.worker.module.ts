@@ -1,0 +1,65 @@
+import { Module } from '@nestjs/common';
+import { Clock } from '../../platform/time/clock.js';
+import { ConfigCoreModule } from '../config/config-core.module.js';
+import { InteractionsCoreModule } from '../interactions/interactions-core.module.js';
+import { LaunchModule } from '../launch/launch.module.js';
+import { LaunchService } from '../launch/launch.service.js';
+import { SuspensionModule } from '../launch/suspension.module.js';
+import { MessagesCoreModule } from '../messages/messages-core.module.js';
+import { ClaimsOfSessionsModule } from '../pools/claims-of-sessions.module.js';
+import { ProvidersWorkerModule } from '../providers/providers.worker.module.js';
+import { SessionTokensCoreModule } from '../session-tokens/session-tokens-core.module.js';
+import { SessionsCoreModule } from '../sessions/sessions-core.module.js';
+import { TranscriptLogModule } from '../transcripts/transcript-log.module.js';
+import { UsageCoreModule } from '../usage/usage-core.module.js';
+import { ClaimsRepository } from './claims.repository.js';
+import { FencingSweeper } from './fencing.sweeper.js';
+import { MarkedProcesses } from './host-processes.js';
+import { InboxRepository } from './inbox.repository.js';
+import { Leftovers } from './leftovers.js';
+import { AgentRuntimes, HostProcesses, LaunchPlans } from './ports.js';
+import { RunnerRegistry } from './runner-registry.js';
+import { RunnerRooms } from './runner-rooms.js';
+import { RunnerTimings } from './runner-timings.js';
+import { RunnerRepository } from './runner.repository.js';
+import { Runner } from './runner.service.js';
+import { SessionClaims } from './session-claims.js';
+import { SessionWorkRepository } from './session-work.repository.js';
+import { Settlements } from './settlements.js';
+import { ShippedRuntimes } from './shipped-runtimes.js';
+
+/** What a worker does for sessions: it runs their processes, and takes over from workers that are gone. */
+@Module({
+  imports: [
+    ClaimsOfSessionsModule,
+    ConfigCoreModule,
+    InteractionsCoreModule,
+    LaunchModule,
+    MessagesCoreModule,
+    ProvidersWorkerModule,
+    SessionTokensCoreModule,
+    SessionsCoreModule,
+    SuspensionModule,
+    TranscriptLogModule,
+    UsageCoreModule,
+  ],
+  providers: [
+    ClaimsRepository,
+    FencingSweeper,
+    InboxRepository,
+    Leftovers,
+    Runner,
+    RunnerRegistry,
+    RunnerRepository,
+    RunnerRooms,
+    SessionClaims,
+    SessionWorkRepository,
+    Settlements,
+    { provide: AgentRuntimes, useClass: ShippedRuntimes },
+    { provide: Clock, useValue: new Clock() },
+    { provide: HostProcesses, useClass: MarkedProcesses },
+    { provide: LaunchPlans, useExisting: LaunchService },
+    { provide: RunnerTimings, useValue: new RunnerTimings() },
+  ],
+})
+export class RunnersWorkerModule {}

@@ -1,0 +1,47 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ConfigReadsService } from '../config/config-reads.service.js';
+import { RunnerRealm } from './testing/runner-realm.js';
+
+let realm: RunnerRealm;
+beforeEach(async () => {
+  realm = await RunnerRealm.open();
+});
+afterEach(() => realm.close());
+
+const never = <T>(): Promise<T> => new Promise(() => undefined);
+
+describe('a start whose preparation does not come to an end', () => {
+  it('has its deadline, and is tried again', async () => {
+    const runner = await realm.runner('r1', { timings: { planMs: 300 } });
+    const plan = runner.plans.plan.bind(runner.plans);
+    runner.plans.plan = never;
+    const { pk } = await runner.create(realm.city);
+    const late = await realm.when(pk, (row) => row.failed_starts === 1);
+    expect(late).toMatchObject({ state: 'asleep', runner_id: null, wake_request: 'create', not_before: expect.any(Date) });
+    runner.plans.plan = plan;
+    expect(await realm.until(pk, 'active')).toMatchObject({ generation: late.generation + 1 });
+    expect((await realm.events('session.cold_start_timeout')).length).toBe(1);
+  });
+
+  it('has the time that its city gives a start', async () => {
+    const runner = await realm.runner('r1');
+    const config = { agents: [], rigs: [], named_sessions: [], workspace: {}, session: { startup_timeout: '7m' } };
+    runner.get(ConfigReadsService).known = () => Promise.resolve({ config } as never);
+    runner.plans.plan = never;
+    const { pk } = await runner.create(realm.city);
+    const { start_deadline: deadline, state_at: began } = await realm.until(pk, 'creating');
+    expect((deadline!.getTime() - began.getTime()) / 60_000).toBeCloseTo(8, 0);
+  });
+
+  it.each([
+    ['close', 'closed'],
+    ['kill', 'asleep'],
+  ] as const)('accepts %s', async (stop_request, state) => {
+    const runner = await realm.runner('r1');
+    runner.plans.plan = never;
+    const { pk } = await runner.create(realm.city);
+    await realm.until(pk, 'creating');
+    await runner.patch(realm.city, pk, { stop_request });
+    expect(await realm.until(pk, state)).toMatchObject({ runner_id: null });
+  });
+});
