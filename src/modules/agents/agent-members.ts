@@ -24,7 +24,8 @@ export function* membersOf(agent: AgentConfig): Generator<Member> {
   else for (let n = 1; n <= size; n++) yield { name: memberName(agent, n), agent, pool: agent.qualified_name };
 }
 
-function memberName(agent: AgentConfig, n: number): string {
+/** The name of a pool's member by its slot, from 1. */
+export function memberName(agent: AgentConfig, n: number): string {
   const given = agent.namepool?.[n - 1];
   return given === undefined ? `${agent.qualified_name}-${n}` : placeOf(agent) + given;
 }

@@ -4,7 +4,7 @@ import type { BlockingRead } from '../../contract/query.js';
 import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import { notRunning } from '../cities/cities.service.js';
 import type { CityScope } from '../cities/city-scope.js';
-import type { CityConfig } from '../composition/city-config.js';
+import type { AgentConfig, CityConfig } from '../composition/city-config.js';
 import { ConfigReadsService } from '../config/config-reads.service.js';
 import { ProvidersService } from '../providers/providers.service.js';
 import { RosterService } from '../roster/roster.service.js';
@@ -12,7 +12,7 @@ import { findMember, membersOf, type Member } from './agent-members.js';
 import { agentNotFound } from './agent-problems.js';
 import { presetBehind, providerOf } from './agent-provider.js';
 import { toAgent, type Present } from './agents.mapper.js';
-import { AgentsRepository } from './agents.repository.js';
+import { AgentsRepository, type AgentSession } from './agents.repository.js';
 import type { AgentResponse, AgentsQuery, ListBodyAgentResponse } from './agents.schemas.js';
 
 /** An answer with the position that it is at least as new as. */
@@ -46,23 +46,30 @@ export class AgentReadsService {
   /** @throws ProblemError agent_not_found */
   async get(city: CityScope, dir: string, base: string): Promise<AgentAnswer<AgentResponse>> {
     const { config, index } = await this.config.current(city);
-    const member = findMember(config, dir, base);
+    const sessions = await this.repository.sessions(city.streamId, false);
+    const member = findMember(config, dir, base) ?? running(config, sessions, dir === '' ? base : `${dir}/${base}`);
     if (member === undefined) throw agentNotFound(dir, base);
-    const [body] = await this.#answers(city, config, [member]);
+    const [body] = await this.#answers(city, config, [member], sessions);
     return { body: body!, index };
   }
 
   async #list(city: CityScope, query: AgentsQuery): Promise<AgentAnswer<ListBodyAgentResponse>> {
     const { config, index } = await this.config.current(city);
-    const { members, more } = listed(config, query);
-    const answers = await this.#answers(city, config, members);
+    const sessions = await this.repository.sessions(city.streamId, query.peek);
+    const { members, more } = listed(config, query, sessions);
+    const answers = await this.#answers(city, config, members, sessions);
     const items = query.running === undefined ? answers : answers.filter(({ running }) => String(running) === query.running);
     const partial = more ? { partial: true, partial_errors: [`there are more; the first ${LISTED} are listed`] } : {};
     return { body: { items, total: items.length, ...partial }, index };
   }
 
   /** What is looked at after the configuration is newer than its index, never older. */
-  async #answers(city: CityScope, config: CityConfig, members: readonly Member[]): Promise<AgentResponse[]> {
+  async #answers(
+    city: CityScope,
+    config: CityConfig,
+    members: readonly Member[],
+    sessions: readonly AgentSession[],
+  ): Promise<AgentResponse[]> {
     const [citySuspended, switches, activeBeads, unready] = await Promise.all([
       this.repository.citySuspended(city.id),
       this.roster.switches(city.streamId),
@@ -75,7 +82,8 @@ export class AgentReadsService {
     if (citySuspended === undefined) throw notRunning(city.name);
     const rigs = config.rigs.filter((rig) => switches.rigs.get(rig.name) ?? rig.suspended_on_start);
     const suspendedRigs = new Set(rigs.map(({ name }) => name));
-    const present: Present = { citySuspended, suspendedRigs, switches: switches.agents, activeBeads, unready };
+    const byName = new Map(sessions.map((session) => [session.name, session]));
+    const present: Present = { citySuspended, suspendedRigs, switches: switches.agents, activeBeads, unready, sessions: byName };
     return members.map((member) => toAgent(config, member, present));
   }
 }
@@ -86,17 +94,37 @@ function presetsOf(config: CityConfig, members: readonly Member[]): string[] {
 }
 
 /** In the order of the configuration, pools in place. */
-function listed(config: CityConfig, { pool, rig }: AgentsQuery): { members: Member[]; more: boolean } {
+function listed(config: CityConfig, { pool, rig }: AgentsQuery, sessions: readonly AgentSession[]): { members: Member[]; more: boolean } {
   const members: Member[] = [];
   for (const agent of config.agents) {
     if ((rig !== undefined && agent.dir !== rig) || (pool !== undefined && agent.qualified_name !== pool)) continue;
-    for (const member of membersOf(agent)) {
+    for (const member of linesOf(agent, sessions)) {
       if (pool !== undefined && member.pool === undefined) continue;
       if (members.length === LISTED) return { members, more: true };
       members.push(member);
     }
   }
   return { members, more: false };
+}
+
+/** Lazily: see `membersOf`. */
+function* linesOf(agent: AgentConfig, sessions: readonly AgentSession[]): Generator<Member> {
+  yield* membersOf(agent);
+  yield* unboundedMembers(agent, sessions);
+}
+
+/** The members that a pool without a bound has just now: nothing but their sessions says who they are. */
+function unboundedMembers(agent: AgentConfig, sessions: readonly AgentSession[]): Member[] {
+  const { qualified_name: pool, max_active_sessions: most = -1 } = agent;
+  if (most >= 0) return [];
+  const open = sessions.filter((session) => session.agent === pool && session.slot !== null);
+  return open.sort((a, b) => a.slot! - b.slot!).map(({ name }) => ({ name, agent, pool }));
+}
+
+function running({ agents }: CityConfig, sessions: readonly AgentSession[], name: string): Member | undefined {
+  const session = sessions.find((one) => one.name === name && one.slot !== null);
+  const agent = session && agents.find(({ qualified_name }) => qualified_name === session.agent);
+  return agent && { name, agent, pool: agent.qualified_name };
 }
 
 /** Lists of agents are not waited for as long as others. */

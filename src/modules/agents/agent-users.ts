@@ -1,4 +1,5 @@
 import type { AgentConfig, CityConfig } from '../composition/city-config.js';
+import { agentMeant } from './agent-names.js';
 
 type Table = Readonly<Record<string, unknown>>;
 
@@ -6,8 +7,7 @@ type Table = Readonly<Record<string, unknown>>;
 export function usersOf(config: CityConfig, going: readonly AgentConfig[]): string[] {
   const names = new Set(config.agents.map(({ qualified_name }) => qualified_name));
   const gone = new Set(going.map(({ qualified_name }) => qualified_name));
-  const means = (text: unknown, dir: string, binding = ''): boolean =>
-    typeof text === 'string' && gone.has(places(text, dir, binding).find((name) => names.has(name)) ?? '');
+  const means = (text: unknown, dir: string, binding?: string): boolean => gone.has(agentMeant(names, text, dir, binding) ?? '');
   return [
     ...config.named_sessions
       .filter(({ template, dir }) => means(template, dir))
@@ -29,12 +29,6 @@ export function usersOf(config: CityConfig, going: readonly AgentConfig[]): stri
       .map(() => 'a default route of extmsg'),
     ...config.patches.agent.filter((patch) => isPatched(config, patch, going)).map((patch) => `the patch of agent ${targetOf(patch)}`),
   ];
-}
-
-/** The names that a text may stand for in a rig and an import, the nearest first. */
-function places(text: string, dir: string, binding: string): string[] {
-  const bound = binding === '' ? text : `${binding}.${text}`;
-  return dir === '' ? [bound, text] : [`${dir}/${bound}`, `${dir}/${text}`, bound, text];
 }
 
 function list(value: unknown): readonly unknown[] {

@@ -3,6 +3,7 @@ import type { AgentConfig, CityConfig, ProviderSpec } from '../composition/city-
 import { resolveProviders } from '../composition/presets/resolve.js';
 import { plain, tableOf } from '../composition/tree.js';
 import { presetBehind } from './agent-provider.js';
+import type { AgentSession } from './agents.repository.js';
 import { toAgent, type Present } from './agents.mapper.js';
 import { AgentResponse } from './agents.schemas.js';
 
@@ -27,6 +28,7 @@ const nothing: Present = {
   switches: new Map(),
   activeBeads: new Map(),
   unready: new Map([['claude', 'needs_auth']]),
+  sessions: new Map(),
 };
 
 function shown(more: Partial<AgentConfig>, workspace: object = {}, present: Partial<Present> = {}): AgentResponse {
@@ -101,4 +103,54 @@ it('shows what is declared and what is switched', () => {
     pack: 'p',
     active_bead: 'al-1',
   });
+});
+
+describe('an agent with a session', () => {
+  const now = new Date('2026-01-01T12:00:00Z');
+  const session: AgentSession = {
+    name: 'web/a',
+    agent: 'web/a',
+    slot: null,
+    session_name: 's-al-1',
+    state: 'active',
+    live: true,
+    in_turn: false,
+    pending: false,
+    active_bead: null,
+    last_turn_at: new Date(now.getTime() - 60_000),
+    model: null,
+    context_used: 50,
+    context_window: 200,
+    output: 'done',
+    now,
+  };
+  const stateOf = (more: Partial<AgentSession>, present: Partial<Present> = {}): string =>
+    shown({}, {}, { ...present, sessions: new Map([['web/a', { ...session, ...more }]]) }).state;
+
+  it.each([
+    [{ live: false, state: 'asleep' }, 'stopped'],
+    [{ live: false, state: 'quarantined' }, 'quarantined'],
+    [{}, 'idle'],
+    [{ in_turn: true }, 'working'],
+    [{ active_bead: 'al-9' }, 'working'],
+    [{ active_bead: 'al-9', last_turn_at: new Date(now.getTime() - 600_000) }, 'waiting'],
+    [{ active_bead: 'al-9', last_turn_at: null, in_turn: true }, 'working'],
+    [{ active_bead: 'al-9', last_turn_at: null }, 'waiting'],
+    [{ pending: true, in_turn: true }, 'waiting'],
+  ] as const)('%j is %s', (more, state) => expect(stateOf(more)).toBe(state));
+
+  it('is suspended before anything else, and running all the same', () => {
+    const sessions = new Map([['web/a', session]]);
+    expect(shown({}, {}, { sessions, switches: new Map([['web/a', true]]) })).toMatchObject({ state: 'suspended', running: true });
+  });
+
+  it('shows what is known of it', () =>
+    expect(shown({}, {}, { sessions: new Map([['web/a', session]]) })).toMatchObject({
+      running: true,
+      activity: 'idle',
+      context_pct: 25,
+      context_window: 200,
+      last_output: 'done',
+      session: { name: 's-al-1', attached: false, last_activity: '2026-01-01T11:59:00.000Z' },
+    }));
 });

@@ -1,5 +1,6 @@
 import type { AgentConfig, CityConfig } from '../composition/city-config.js';
 import type { Member } from './agent-members.js';
+import type { AgentSession } from './agents.repository.js';
 import { presetBehind, providerOf, specOf, startsItself } from './agent-provider.js';
 import type { AgentResponse } from './agents.schemas.js';
 
@@ -13,22 +14,30 @@ export interface Present {
   readonly activeBeads: ReadonlyMap<string, string>;
   /** Presets that no live worker host can use, with what is known of them. */
   readonly unready: ReadonlyMap<string, string>;
+  /** Their sessions, by the name that each works under. */
+  readonly sessions: ReadonlyMap<string, AgentSession>;
 }
+
+/** One that holds work counts as working for so long after its last turn. */
+const WORKING_MS = 600_000;
 
 export function toAgent(config: CityConfig, { name, agent, pool }: Member, present: Present): AgentResponse {
   const declared = agent.suspended ?? false;
   const runtime = present.switches.get(agent.qualified_name);
   const suspended = runtime ?? declared;
   const provider = providerOf(config, agent);
+  const session = present.sessions.get(name);
+  const running = session?.live ?? false;
+  const active = session?.active_bead ?? present.activeBeads.get(name);
   const reason = suspended ? 'agent is suspended' : reasonOf(config, agent, provider, present);
   return {
     name,
-    running: false,
+    running,
     suspended,
     suspended_declared: declared,
     suspended_runtime: runtime ?? null,
     pack_derived: agent.origin === 'pack',
-    state: suspended ? 'suspended' : 'stopped',
+    state: suspended ? 'suspended' : stateOf(session, active),
     available: reason === undefined,
     ...(reason === undefined ? {} : { unavailable_reason: reason }),
     ...(agent.description === undefined ? {} : { description: agent.description }),
@@ -36,7 +45,30 @@ export function toAgent(config: CityConfig, { name, agent, pool }: Member, prese
     ...(agent.dir === '' ? {} : { rig: agent.dir }),
     ...(pool === undefined ? {} : { pool }),
     ...(agent.pack === undefined ? {} : { pack: agent.pack }),
-    ...activeBead(present.activeBeads.get(name)),
+    ...activeBead(active),
+    ...(session?.live === true ? liveMembers(session) : {}),
+  };
+}
+
+/** Quarantined, stopped, working (it holds work and has done something lately), waiting (for an answer, or with work) or idle. */
+function stateOf(session: AgentSession | undefined, active: string | undefined): string {
+  if (session?.state === 'quarantined') return 'quarantined';
+  if (session?.live !== true) return 'stopped';
+  const { in_turn, pending, last_turn_at, now } = session;
+  if (pending) return 'waiting';
+  if (active === undefined) return in_turn ? 'working' : 'idle';
+  return in_turn || (last_turn_at !== null && now.getTime() - last_turn_at.getTime() < WORKING_MS) ? 'working' : 'waiting';
+}
+
+function liveMembers(session: AgentSession): Partial<AgentResponse> {
+  const { session_name: name, in_turn, last_turn_at: at, model, context_used: used, context_window: window, output } = session;
+  return {
+    session: { name, attached: false, ...(at === null ? {} : { last_activity: at.toISOString() }) },
+    activity: in_turn ? 'in-turn' : 'idle',
+    ...(model === null ? {} : { model }),
+    ...(window === null ? {} : { context_window: window }),
+    ...(window === null || window <= 0 || used === null ? {} : { context_pct: Math.min(100, Math.round((used / window) * 100)) }),
+    ...(output === null || output === '' ? {} : { last_output: output }),
   };
 }
 

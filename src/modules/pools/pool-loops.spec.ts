@@ -1,0 +1,72 @@
+import { describe, expect, it } from '@jest/globals';
+import { agentOf, beads, NOW } from './testing/facts.js';
+import { PoolWorld } from './testing/pool-world.js';
+
+const STEP_MS = 10_000;
+const PASSES = 100;
+
+function run(world: PoolWorld): PoolWorld {
+  for (let n = 0; n < PASSES; n++) world.step(STEP_MS);
+  return world;
+}
+
+describe('a hundred passes', () => {
+  it('come to rest once the work is done', () => {
+    const world = new PoolWorld({ turn: 'finish' });
+    world.beads = beads(12, NOW - 1_000);
+    run(world);
+    expect(world.beads).toEqual([]);
+    expect(world.sessions).toEqual([]);
+    expect(world.counts.create).toBeLessThanOrEqual(12);
+    expect(world.counts.wake ?? 0).toBe(0);
+    expect(world.step(STEP_MS)).toEqual([]);
+  });
+
+  it('keep a minimum without waking and draining it', () => {
+    const world = new PoolWorld({ turn: 'finish' });
+    world.agents = [agentOf('worker', { min: 2 })];
+    run(world);
+    expect(world.counts).toEqual({ create: 2 });
+    expect(world.sessions).toHaveLength(2);
+  });
+
+  it('start few sessions for work that none of them takes', () => {
+    const world = new PoolWorld({ turn: 'ignore' });
+    world.agents = [agentOf('worker', { max: 1 })];
+    world.beads = beads(3, NOW - 1_000);
+    run(world);
+    // 1,000 s: pauses of 1, 2, 4 and 8 minutes between them.
+    expect(world.counts.create).toBeLessThanOrEqual(5);
+    expect(world.counts.create).toBeGreaterThan(1);
+    expect(world.counts.nudge ?? 0).toBeLessThanOrEqual(world.counts.create!);
+  });
+
+  it('wake one whose process ends with its work undone more and more seldom, and never let it go', () => {
+    const world = new PoolWorld({ turn: 'keep', exits: true });
+    world.beads = beads(1, NOW - 1_000);
+    run(world);
+    expect(world.counts.create).toBe(1);
+    // 30 s, 1, 2, 4 and 8 minutes.
+    expect(world.counts.wake).toBeLessThanOrEqual(7);
+    expect(world.wrongs).toEqual([]);
+    expect(world.sessions).toMatchObject([{ held: ['b-1'] }]);
+  });
+
+  it('leave one that keeps its work alone', () => {
+    const world = new PoolWorld({ turn: 'keep' });
+    world.beads = beads(1, NOW - 1_000);
+    run(world);
+    expect(world.counts).toEqual({ create: 1 });
+    expect(world.wrongs).toEqual([]);
+  });
+
+  it('go on with new work at once after one that was done', () => {
+    const world = new PoolWorld({ turn: 'finish' });
+    for (let n = 0; n < PASSES; n++) {
+      if (n % 10 === 0) world.beads.push({ id: `new-${n}`, at: world.now });
+      world.step(STEP_MS);
+      expect(world.beads.length).toBeLessThanOrEqual(1);
+    }
+    expect(world.beads).toEqual([]);
+  });
+});

@@ -1,0 +1,83 @@
+import { Demand } from './pool-demand.js';
+import { Dependencies } from './pool-dependencies.js';
+import type { PoolDecision, PoolFacts, PoolNamed, PoolPlan, PoolSession } from './pool-facts.js';
+import { ruleOf, whileStopped, type SessionContext } from './session-rules.js';
+
+/**
+ * What a city's sessions should do: a function of nothing but the facts. At most one decision a session, beside what is
+ * only told. First what each session's own state and timers ask for, then what the demand asks of those that are left.
+ */
+export function poolPlan(facts: PoolFacts): PoolPlan {
+  const decisions: PoolDecision[] = [];
+  const times: number[] = [];
+  const decided = new Set<number>();
+  const add = (pk: number, decision: PoolDecision | undefined): void => {
+    if (decision === undefined) return;
+    decisions.push(decision);
+    decided.add(pk);
+  };
+  const later = (at: number | undefined): void => {
+    if (at !== undefined && at > facts.now) times.push(at);
+  };
+  if (facts.city !== 'running') {
+    for (const session of facts.sessions) add(session.pk, whileStopped(session, facts.city).decision);
+    return { decisions, nextAt: undefined };
+  }
+  const dependencies = new Dependencies(facts);
+  const contexts = contextsOf(facts, dependencies);
+  for (const session of facts.sessions) {
+    const { decision, tell, at } = ruleOf(session, contexts.get(session.pk)!, facts);
+    add(session.pk, decision);
+    if (tell !== undefined) decisions.push(tell);
+    later(at);
+  }
+  const demand = new Demand(facts, contexts, decided, dependencies);
+  for (const decision of demand.decide()) decisions.push(decision);
+  for (const at of demand.times) later(at);
+  if (facts.sessions.length > 0 || facts.scale.size > 0) times.push(facts.now + facts.settings.patrolMs);
+  return { decisions: inOrder(decisions), nextAt: times.length === 0 ? undefined : Math.min(...times) };
+}
+
+/** Rows by pk, as everybody locks them; what is made comes last. */
+function inOrder(decisions: readonly PoolDecision[]): PoolDecision[] {
+  const place = (decision: PoolDecision): number => ('pk' in decision ? decision.pk : Infinity);
+  return decisions
+    .map((decision, n) => ({ decision, n }))
+    .sort((a, b) => (place(a.decision) === place(b.decision) ? a.n - b.n : place(a.decision) - place(b.decision)))
+    .map(({ decision }) => decision);
+}
+
+function contextsOf(facts: PoolFacts, dependencies: Dependencies): Map<number, SessionContext> {
+  const agents = new Map(facts.agents.map((agent) => [agent.name, agent]));
+  const named = new Map(facts.named.map((one) => [one.identity, one]));
+  return new Map(
+    facts.sessions.map((session) => [session.pk, contextOf(session, { agents, named, assigned: facts.assigned, dependencies })]),
+  );
+}
+
+function contextOf(
+  session: PoolSession,
+  by: {
+    readonly agents: ReadonlyMap<string, SessionContext['agent']>;
+    readonly named: ReadonlyMap<string, PoolNamed>;
+    readonly assigned: PoolFacts['assigned'];
+    readonly dependencies: Dependencies;
+  },
+): SessionContext {
+  return {
+    agent: session.agent === null ? undefined : by.agents.get(session.agent),
+    named: session.identity === null ? undefined : by.named.get(session.identity),
+    assigned: [...new Set(namesOf(session))].flatMap((name) => by.assigned.get(name) ?? []),
+    needed: session.agent !== null && by.dependencies.isNeeded(session.agent),
+  };
+}
+
+/**
+ * The names under which work that is assigned to them is this session's and nobody else's: a manual session that shares its
+ * agent's name with others has only its own.
+ */
+export function namesOf({ id, sessionName, alias, agentName, origin }: PoolSession): string[] {
+  const own = [id, sessionName, alias];
+  if (agentName !== null && origin !== 'manual') own.push(agentName);
+  return own.filter((name) => name !== '');
+}

@@ -1,0 +1,29 @@
+import { Module } from '@nestjs/common';
+import { ConfigCoreModule } from '../config/config-core.module.js';
+import { OfferedWorkModule } from '../hooks/offered-work.module.js';
+import { LaunchModule } from '../launch/launch.module.js';
+import { SuspensionModule } from '../launch/suspension.module.js';
+import { MessagesCoreModule } from '../messages/messages-core.module.js';
+import { SessionAccessModule } from '../sessions/session-access.module.js';
+import { ClaimsOfSessionsModule } from './claims-of-sessions.module.js';
+import { CitySessions } from './city-sessions.service.js';
+import { PoolExecutor } from './pool-executor.js';
+import { PoolPass } from './pool-pass.service.js';
+import { PoolStateRepository } from './pool-state.repository.js';
+import { ScaleChecks } from './scale-checks.js';
+
+/** Looking at the sessions of a city as a whole; for workers. */
+@Module({
+  imports: [
+    ClaimsOfSessionsModule,
+    ConfigCoreModule,
+    LaunchModule,
+    MessagesCoreModule,
+    OfferedWorkModule,
+    SessionAccessModule,
+    SuspensionModule,
+  ],
+  providers: [CitySessions, PoolExecutor, PoolPass, PoolStateRepository, ScaleChecks],
+  exports: [CitySessions, ClaimsOfSessionsModule, MessagesCoreModule, PoolPass, PoolStateRepository, SessionAccessModule],
+})
+export class PoolsCoreModule {}
