@@ -5,7 +5,10 @@ import { AppLogger, createLogger } from '../platform/logging/logger.js';
 import { startApplication, type Application } from './application.js';
 import { prepareDatabase } from './schema.js';
 
-/** Rooms end in phases with limits of their own; the whole has to be over before an orchestrator loses patience. */
+/**
+ * Rooms end in phases with limits of their own; the whole has to be over before an orchestrator loses patience. A worker
+ * lets turns of its sessions end first: about 25 s in all, for which the orchestrator has to leave time.
+ */
 const STOP_APPLICATION_MS = 4_000;
 
 export interface SupervisorOptions {
@@ -72,7 +75,8 @@ export class Supervisor {
   async #stop(): Promise<void> {
     await this.#starting?.catch(() => undefined);
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, STOP_APPLICATION_MS)));
+    const limitMs = STOP_APPLICATION_MS + (this.#application?.lifecycle.extraMs ?? 0);
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, limitMs)));
     await Promise.race([this.#application?.stop(), late]);
     clearTimeout(timer);
     await this.#embedded?.stop();

@@ -11,14 +11,20 @@ import { WaitsModule } from './waits/waits.module.js';
 import { CitiesModule } from './cities/cities.module.js';
 import { ConfigHttpModule } from './config/config.module.js';
 import { EventsModule } from './events/events.module.js';
+import { InteractionsModule } from './interactions/interactions.module.js';
 import { KeysModule } from './keys/keys.module.js';
+import { MessagesModule } from './messages/messages.module.js';
+import { SessionsModule } from './sessions/sessions.module.js';
 import { PacksModule } from './packs/packs.module.js';
 import { PatchesModule } from './patches/patches.module.js';
 import { CityProvidersModule } from './providers/city-providers.module.js';
 import { ProvidersModule } from './providers/providers.module.js';
 import { RigsModule } from './rigs/rigs.module.js';
+import { RunnerListModule } from './runner-list/runner-list.module.js';
 import { SchemasModule } from './system/schemas.module.js';
 import { SystemModule } from './system/system.module.js';
+import { TranscriptsModule } from './transcripts/transcripts.module.js';
+import { UsageModule } from './usage/usage.module.js';
 
 /** What an api process serves. Composition only; everything these rooms share comes from the entry's root module. */
 @Module({
@@ -43,6 +49,12 @@ import { SystemModule } from './system/system.module.js';
     RigsModule,
     PatchesModule,
     PacksModule,
+    TranscriptsModule,
+    MessagesModule,
+    SessionsModule,
+    InteractionsModule,
+    UsageModule,
+    RunnerListModule,
   ],
 })
 export class ApiModule {}

@@ -6,8 +6,13 @@ import { EventsWorkerModule } from './events/events.worker.module.js';
 import { HooksWorkerModule } from './hooks/hooks.worker.module.js';
 import { WaitsWorkerModule } from './waits/waits.worker.module.js';
 import { MailWorkerModule } from './mail/mail.worker.module.js';
+import { InteractionsCoreModule } from './interactions/interactions-core.module.js';
+import { MessagesWorkerModule } from './messages/messages.worker.module.js';
+import { SessionsWorkerModule } from './sessions/sessions.worker.module.js';
 import { ProvidersWorkerModule } from './providers/providers.worker.module.js';
+import { PoolsWorkerModule } from './pools/pools.worker.module.js';
 import { RigsWorkerModule } from './rigs/rigs.worker.module.js';
+import { RunnersWorkerModule } from './runners/runners.worker.module.js';
 import { SystemModule } from './system/system.module.js';
 
 /** What a worker process does: handlers of operations, reconcile loops, sweepers. Composition only. */
@@ -23,6 +28,11 @@ import { SystemModule } from './system/system.module.js';
     MailWorkerModule,
     ConfigWorkerModule,
     RigsWorkerModule,
+    RunnersWorkerModule,
+    PoolsWorkerModule,
+    MessagesWorkerModule,
+    SessionsWorkerModule,
+    InteractionsCoreModule,
   ],
 })
 export class WorkerModule {}

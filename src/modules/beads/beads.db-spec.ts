@@ -245,13 +245,13 @@ describe('pages of long beads', () => {
       const lists = new BeadsRepository(long.db, long.pool);
       const { streamId } = long.city;
       // A description is long as it is, metadata once they are read: they are stored compressed.
-      await sql`insert into beads (stream_id, id, title, description) select ${streamId}, 'd-' || n, 'x', repeat('d', 262144) from generate_series(1, 60) n`.execute(
+      await sql`insert into beads (stream_id, id, title, description) select ${streamId}, 'd-' || n, 'x', repeat('d', 262144) from generate_series(1, 40) n`.execute(
         long.db,
       );
       await sql`
         insert into beads (stream_id, id, title, metadata)
         select ${streamId}, 'm-' || n, 'x', (select jsonb_object_agg('k' || k, repeat('v', 16384)) from generate_series(1, 50) k)
-        from generate_series(1, 20) n`.execute(long.db);
+        from generate_series(1, 14) n`.execute(long.db);
       const all = (
         await sql<{ id: string }>`select id from beads where stream_id = ${streamId} order by created_at desc, id desc`.execute(long.db)
       ).rows.map((row) => row.id);
@@ -259,14 +259,14 @@ describe('pages of long beads', () => {
       let pages = 0;
       for (let after: Place | undefined, more = true; more; more = after !== undefined) {
         const page = (await lists.list(long.city, BeadsQuery.parse({}), 1000, after))!;
-        expect(page.total).toBe(80);
+        expect(page.total).toBe(54);
         expect(Buffer.byteLength(page.items)).toBeLessThan(PAGE_BYTES + 1024 * 1024);
         seen.push(...ids(beadsOf(page)));
         after = page.next;
         pages++;
       }
       expect(seen).toEqual(all);
-      expect(pages).toBeGreaterThan(3);
+      expect(pages).toBeGreaterThan(2);
       const ready: string[] = [];
       for (let after: ReadyPlace | undefined, more = true; more; more = after !== undefined) {
         const page = (await lists.ready(long.city, ReadyQuery.parse({ limit: '1000' }), after))!;
@@ -277,7 +277,7 @@ describe('pages of long beads', () => {
     } finally {
       await long.close();
     }
-  });
+  }, 60_000);
 
   it('hold a bead however long it is', async () => {
     const long = await workRealm();

@@ -45,7 +45,7 @@ export function toHealth(row: RunningCityRow): HealthOutputBody {
   return { status: 'ok', version: VERSION, city: row.name, uptime_sec: row.uptime };
 }
 
-/** Counts of what a city has: agents and rigs of its config, its unfinished work and its mail. It has no sessions of which something could be counted. */
+/** Counts of what a city has: agents and rigs of its config, its unfinished work, its mail and its sessions. `running` counts those with a process. */
 export function toStatus(row: StatusRow, lite: boolean): StatusBody {
   const suspended = isSuspended(row);
   return {
@@ -56,11 +56,16 @@ export function toStatus(row: StatusRow, lite: boolean): StatusBody {
     suspended,
     agent_count: row.agent_count,
     rig_count: row.rig_count,
-    running: 0,
-    agents: { total: row.agent_count, running: 0, suspended: suspended ? row.agent_count : 0, quarantined: 0 },
+    running: row.live,
+    agents: {
+      total: row.agent_count,
+      running: row.live_agents,
+      suspended: suspended ? row.agent_count : 0,
+      quarantined: row.quarantined_agents,
+    },
     rigs: { total: row.rig_count, suspended: suspended ? row.rig_count : 0 },
     work: { in_progress: row.in_progress, ready: row.ready, open: row.open },
     mail: { unread: row.unread, total: row.mail },
-    ...(lite ? {} : { session_counts_detail: { active: 0, suspended: 0 } }),
+    ...(lite ? {} : { session_counts_detail: { active: row.active_sessions, suspended: row.suspended_sessions } }),
   };
 }

@@ -6,12 +6,16 @@ import { event, type NewEvent } from '../../platform/event-log/event.js';
 import type { ClaimedOperation, OperationContext, OperationDefinition, OperationOutcome } from '../../platform/operations/operation.js';
 import { Operations } from '../../platform/operations/operations.js';
 import { CityCreate, CityOperationInput, CityRegister, CityStart, CityStop, CityUnregister } from './cities.operations.js';
+import { CitySessions } from '../pools/city-sessions.service.js';
 import { ACTOR } from './actor.js';
 import { CityBringUp } from './city-bringup.js';
 import { CityStateRepository } from './city-state.repository.js';
 
 type Claimed = ClaimedOperation<CityOperationInput>;
 type Definition = OperationDefinition<typeof CityOperationInput>;
+
+/** How long a stop waits for processes to end; those that take longer end afterwards. Less than the operations' time. */
+const STOP_SESSIONS_MS = 40_000;
 
 /** The handlers of the cities' operations. Only one unfinished operation a city exists, so they never meet each other. */
 @Injectable()
@@ -22,6 +26,7 @@ export class CitiesReconciler implements OnModuleInit {
     private readonly bringUp: CityBringUp,
     private readonly state: CityStateRepository,
     private readonly transactions: Transactions,
+    private readonly sessions: CitySessions,
   ) {}
 
   onModuleInit(): void {
@@ -79,6 +84,8 @@ export class CitiesReconciler implements OnModuleInit {
   async #stop({ input }: Claimed, context: OperationContext): Promise<OperationOutcome> {
     const { name, path } = input;
     await context.progress('stopping');
+    await this.sessions.stopAll(name, STOP_SESSIONS_MS, context.signal);
+    context.signal.throwIfAborted();
     return {
       ok: true,
       payload: { name, path },
@@ -90,6 +97,8 @@ export class CitiesReconciler implements OnModuleInit {
   async #unregister({ input }: Claimed, context: OperationContext): Promise<OperationOutcome> {
     const { name, path, running } = input;
     await context.progress('stopping');
+    await this.sessions.stopAll(name, STOP_SESSIONS_MS, context.signal);
+    context.signal.throwIfAborted();
     return { ok: true, payload: { name, path }, within: () => Promise.resolve(running ? [stopped(name)] : []) };
   }
 }

@@ -38,14 +38,24 @@ export type RunningCityRow = Pick<
 const RUNNING_COLUMNS = `c.name, c.dir, c.provider, c.suspended, c.suspended_on_start, c.session_template, c.agent_count, c.rig_count,
   floor(date_part('epoch', now() - coalesce(c.started_at, now()))) as uptime`;
 
-/** What the status of a city shows: beside its own row, the head of its log, its unfinished beads and its mail. */
-export type StatusRow = RunningCityRow & Readonly<Record<'head' | 'open' | 'in_progress' | 'ready' | 'mail' | 'unread', number>>;
+/** What the status of a city shows: beside its own row, the head of its log, its unfinished beads, its mail and its sessions. */
+export type StatusRow = RunningCityRow &
+  Readonly<Record<'head' | 'open' | 'in_progress' | 'ready' | 'mail' | 'unread', number>> &
+  Readonly<Record<'live' | 'active_sessions' | 'suspended_sessions' | 'live_agents' | 'quarantined_agents', number>>;
 
 const COUNTS = `cross join lateral (
     select count(*) filter (where b.status = 'open') as open, count(*) filter (where b.status = 'in_progress') as in_progress,
       (select count(*) from beads b where b.stream_id = c.stream_id and bead_is_ready(b)) as ready
     from beads b where b.stream_id = c.stream_id and b.status <> 'closed'
-  ) w cross join lateral mail_counts(c.stream_id) m`;
+  ) w cross join lateral mail_counts(c.stream_id) m cross join lateral (
+    select count(*) filter (where x.live) as live, count(*) filter (where x.state in ('creating', 'active', 'draining')) as active_sessions,
+      count(*) filter (where x.state = 'suspended') as suspended_sessions,
+      count(distinct x.agent) filter (where x.live) as live_agents,
+      count(distinct x.agent) filter (where x.state = 'quarantined') as quarantined_agents
+    from sessions x where x.stream_id = c.stream_id and x.state <> 'closed'
+  ) n`;
+const NOT_COUNTED = `0 as open, 0 as in_progress, 0 as ready, 0 as mail, 0 as unread, 0 as live, 0 as active_sessions, 0 as suspended_sessions,
+  0 as live_agents, 0 as quarantined_agents`;
 
 /** All SQL about registered cities that answers requests. The reconciler's is in `city-state.repository.ts`. */
 @Injectable()
@@ -94,7 +104,7 @@ export class CitiesRepository {
   async loadRunningAtHead(name: string, counted: boolean): Promise<StatusRow | undefined> {
     const { rows } = await this.pool.query<StatusRow>({
       name: counted ? 'city-running-counted' : 'city-running-at-head',
-      text: `select ${RUNNING_COLUMNS}, s.head, ${counted ? 'w.*, m.total as mail, m.unread' : '0 as open, 0 as in_progress, 0 as ready, 0 as mail, 0 as unread'}
+      text: `select ${RUNNING_COLUMNS}, s.head, ${counted ? 'w.*, m.total as mail, m.unread, n.*' : NOT_COUNTED}
         from cities c join event_streams s on s.id = c.stream_id ${counted ? COUNTS : ''} where c.name = $1 and c.running`,
       values: [name],
     });

@@ -50,7 +50,12 @@ export class CityKeeper implements OnApplicationBootstrap {
   }
 
   async #look(city: FailedCity, signal: AbortSignal): Promise<void> {
-    if (!city.due && (await configHash(city.dir)) === city.config_hash) return;
+    if (!city.due) {
+      const hash = await configHash(city.dir);
+      // Whoever failed it from outside has not seen its files: they count as changed once they differ from now.
+      if (city.config_hash === null) return this.state.rememberFiles(this.db, city.id, hash);
+      if (hash === city.config_hash) return;
+    }
     const held = await this.transactions.run((tx) => this.state.takeForRetry(tx, city.id, this.config.processId));
     if (held !== undefined) await this.#retry(held, signal);
   }

@@ -82,6 +82,11 @@ export class CityStateRepository {
     return rows;
   }
 
+  /** What the files of a failed city are like, when its failure did not say. */
+  async rememberFiles(db: Kysely<Database>, id: number, configHash: string): Promise<void> {
+    await sql`update cities set config_hash = ${configHash} where id = ${id} and phase = 'init_failed' and config_hash is null`.execute(db);
+  }
+
   /** Publishes a phase and keeps the lease. False when somebody else holds the city now. */
   async publish(tx: Tx, held: HeldCity, phase: string): Promise<boolean> {
     const { numAffectedRows } = await sql`

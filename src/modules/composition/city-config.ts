@@ -25,6 +25,10 @@ export interface CityConfig {
   readonly order_files: readonly FileConfig[];
   readonly commands: readonly FileConfig[];
   readonly doctor_checks: readonly FileConfig[];
+  /** Of all agents of a place; an agent's own are files of its folder. Absent in what was composed before there were any. */
+  readonly mcp_servers?: readonly FileConfig[];
+  /** Folders, lowest first; `sha256` is of all that is in one. Absent as above. */
+  readonly overlays?: readonly FileConfig[];
   /** SHA-256 of every file that packs and conventions contribute, by `Issue.file`: any change makes another result. */
   readonly contents: Readonly<Record<string, string>>;
   /** `service`, `webhook`, `pricing`, `runtimes`, `global` and the subsystem tables, under their own names. */

@@ -65,6 +65,8 @@ export function comparable(config: CityConfig): Record<string, unknown> {
     order_files: byName(config.order_files, (file) => `${file.rig}/${file.name}`),
     commands: byName(config.commands, (file) => `${file.rig}/${file.name}`),
     doctor_checks: byName(config.doctor_checks, (file) => `${file.rig}/${file.name}`),
+    mcp_servers: byName(config.mcp_servers ?? [], (file) => `${file.rig}/${file.name}`),
+    overlays: byName(config.overlays ?? [], (file) => `${file.rig}/${file.name}`),
   };
 }
 

@@ -61,14 +61,22 @@ export class ConfigReadsService {
     private readonly composer: CityComposer,
   ) {}
 
-  /** What the city runs now. For other families. */
-  async current(city: CityScope): Promise<CurrentConfig> {
-    const row = await this.#current(city);
+  /** What the city runs now. For other families. @throws ProblemError unavailable before the first revision. */
+  async current(city: Pick<CityScope, 'name' | 'streamId'>): Promise<CurrentConfig> {
+    const current = await this.known(city);
+    if (current === undefined) throw notComposed(city.name);
+    return current;
+  }
+
+  /** The same; undefined before the first revision. With `tx` it is read in that transaction. */
+  async known(city: Pick<CityScope, 'streamId'>, tx?: Tx): Promise<CurrentConfig | undefined> {
+    const row = await this.repository.current(city.streamId, 'none', tx);
+    if (row === undefined) return undefined;
     const { revision, hash, head: index } = row;
     const key = `${city.streamId}:${hash}`;
     let config = this.#parsed.get(key);
     if (config === undefined) {
-      const text = await this.repository.text(city.streamId, revision, 'config');
+      const text = await this.repository.text(city.streamId, revision, 'config', tx);
       if (text === undefined) throw problem('unavailable', 'the configuration changed many times while it was read; try again');
       config = JSON.parse(text) as CityConfig;
     }

@@ -20,6 +20,8 @@ export function defaultsOf(city: CityScope): CityConfig {
     order_files: [],
     commands: [],
     doctor_checks: [],
+    mcp_servers: [],
+    overlays: [],
     contents: {},
   };
 }

@@ -5,7 +5,7 @@ import { createDb, createPool, type Db, type PgPool } from '../../platform/datab
 import { MovedStreams, type Moved } from '../../platform/event-log/moved.js';
 import { Failpoints } from '../../platform/failpoints/failpoints.js';
 import { Metrics } from '../../platform/health/metrics.js';
-import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { LOCK_TIMEOUT_MS, cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { EmitRepository } from './emit.repository.js';
 import { EmitService } from './emit.service.js';
 import { EmitCommitter } from './emit-committer.js';
@@ -39,7 +39,7 @@ const anEvent = (n: number) => ({ type: 'x.thing', actor: 'tester', payload: { n
 const item = (value: object): string => JSON.stringify({ stream: 'alpha', actor: 'tester', ...value });
 
 beforeEach(async () => {
-  database = await cloneDatabase();
+  database = await cloneDatabase(LOCK_TIMEOUT_MS);
   pool = createPool(database.url);
   db = createDb(pool);
   await sql`with s as (insert into event_streams (name) values ('alpha') returning id)

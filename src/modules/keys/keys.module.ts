@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { Authenticator } from '../../platform/http/authenticator.js';
 import { KeyValidity } from '../../platform/streams/event-streams.js';
+import { SessionTokensModule } from '../session-tokens/session-tokens.module.js';
+import { CallerAuthenticator } from './caller-authenticator.js';
 import { KeyCache } from './key-cache.js';
 import { KeysController } from './keys.controller.js';
 import { KeysRepository } from './keys.repository.js';
@@ -8,13 +10,15 @@ import { KeysService } from './keys.service.js';
 
 /** API keys: their management, and the answers to "who is this" (the front door) and "is this key still good" (open streams). */
 @Module({
+  imports: [SessionTokensModule],
   controllers: [KeysController],
   providers: [
     KeysRepository,
     KeysService,
     KeyCache,
-    { provide: Authenticator, useExisting: KeyCache },
-    { provide: KeyValidity, useExisting: KeyCache },
+    CallerAuthenticator,
+    { provide: Authenticator, useExisting: CallerAuthenticator },
+    { provide: KeyValidity, useExisting: CallerAuthenticator },
   ],
   exports: [Authenticator, KeyValidity],
 })

@@ -16,6 +16,7 @@ import type { Draft } from '../config/draft.js';
 import { RosterService } from '../roster/roster.service.js';
 import { changeRig, mentionsOf, moveRig, removeMentions, removeRig, unbindRig } from './rig-documents.js';
 import { makeDirectory, removeEmpty, rigPlace, type RigPlace } from './rig-place.js';
+import { RigRestarts } from './rig-restarts.service.js';
 import { branchIn, filled, findRig, noRig, prefixIn, requireFreePrefix, requireRig } from './rig-rules.js';
 import type { RigAction, RigActionBody, RigUpdateInputBody } from './rigs.schemas.js';
 
@@ -31,6 +32,7 @@ export class RigChangesService {
     private readonly roster: RosterService,
     private readonly eventLog: EventLog,
     private readonly transactions: Transactions,
+    private readonly restarts: RigRestarts,
   ) {}
 
   /** @throws ProblemError rig_not_found, invalid_request, conflict, wrong_state, and everything that an edit may answer */
@@ -89,7 +91,7 @@ export class RigChangesService {
     const { config, index } = await this.reads.current(city);
     const declared = requireRig(config, name).suspended_on_start;
     const body = { status: 'ok', action, rig: name };
-    if (action === 'restart') return { body: { ...body, killed: [], failed: [] }, index };
+    if (action === 'restart') return { body: { ...body, ...(await this.restarts.restart(city, name, caller)) }, index };
     const wanted = action === 'reset' ? null : action === 'suspend';
     return this.transactions.run(
       async (tx) => {

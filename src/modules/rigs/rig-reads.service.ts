@@ -54,10 +54,11 @@ export class RigReadsService {
   }
 
   async #describe(city: CityScope, current: CurrentConfig, rigs: readonly RigConfig[], git: boolean): Promise<RigResponse[]> {
-    const [known, switches, activity, repositories] = await Promise.all([
+    const [known, switches, activity, running, repositories] = await Promise.all([
       this.roster.rigs(city.streamId),
       this.roster.switches(city.streamId),
       this.#newest(city, current.index),
+      this.repository.running(city.streamId),
       git ? this.#repositories(city, rigs) : undefined,
     ]);
     const prefixes = new Map(known.map((rig) => [rig.name, rig.prefix]));
@@ -66,6 +67,7 @@ export class RigReadsService {
         prefix: prefixes.get(rig.name),
         switched: switches.rigs.get(rig.name),
         lastActivity: activity.newest.get(rig.name),
+        running: running.get(rig.name) ?? 0,
         git: repositories === undefined ? undefined : (repositories.get(rig.name) ?? null),
       }),
     );

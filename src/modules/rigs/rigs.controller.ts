@@ -158,8 +158,8 @@ export class RigsController {
     id: 'post-v0-city-by-city-name-rig-by-name-by-action',
     summary: 'Suspend, resume or restart a rig',
     description:
-      '`suspend` and `resume` count whatever the files say, until `reset` makes the files count again. `restart` ends the sessions of ' +
-      'its agents: `killed` and `failed` name them.',
+      '`suspend` and `resume` count whatever the files say, until `reset` makes the files count again. `restart` ends the processes of ' +
+      'the sessions of its agents, which are started again: `killed` names those whose end is confirmed, `failed` those for which it is not yet.',
     tag,
     response: RigActionBody,
     headers: READ,

@@ -7,11 +7,13 @@ export interface RigFacts {
   /** The switch that somebody set; undefined when the files count. */
   readonly switched: boolean | undefined;
   readonly lastActivity: Date | undefined;
+  /** Sessions of its agents with a process. */
+  readonly running: number;
   /** Undefined when nobody asked; null when git could not say. */
   readonly git: GitStatus | null | undefined;
 }
 
-export function toRig(config: CityConfig, rig: RigConfig, { prefix, switched, lastActivity, git }: RigFacts): RigResponse {
+export function toRig(config: CityConfig, rig: RigConfig, { prefix, switched, lastActivity, running, git }: RigFacts): RigResponse {
   const { name, suspended_on_start: declared, default_branch: branch } = rig;
   return {
     name,
@@ -20,7 +22,7 @@ export function toRig(config: CityConfig, rig: RigConfig, { prefix, switched, la
     suspended_declared: declared,
     suspended_runtime: switched ?? null,
     agent_count: config.agents.filter((agent) => agent.dir === name).length,
-    running_count: 0,
+    running_count: running,
     ...(branch === undefined ? {} : { default_branch: branch }),
     ...(git === undefined ? {} : { git }),
     ...(lastActivity === undefined ? {} : { last_activity: lastActivity.toISOString() }),

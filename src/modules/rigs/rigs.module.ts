@@ -5,17 +5,28 @@ import { OperationsModule } from '../../platform/operations/operations.module.js
 import { CitiesModule } from '../cities/cities.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
 import { RosterModule } from '../roster/roster.module.js';
+import { SessionsCoreModule } from '../sessions/sessions-core.module.js';
 import { RigAdmissionService } from './rig-admission.service.js';
 import { RigChangesService } from './rig-changes.service.js';
 import { RigCreationService } from './rig-creation.service.js';
 import { RigReadsService } from './rig-reads.service.js';
+import { RigRestarts } from './rig-restarts.service.js';
 import { RigsController } from './rigs.controller.js';
 import { RigsCoreModule } from './rigs-core.module.js';
 
 /** Rigs over HTTP. */
 @Module({
-  imports: [CitiesModule, ConfigCoreModule, EventLogModule, IdempotencyModule, OperationsModule, RigsCoreModule, RosterModule],
+  imports: [
+    CitiesModule,
+    ConfigCoreModule,
+    EventLogModule,
+    IdempotencyModule,
+    OperationsModule,
+    RigsCoreModule,
+    RosterModule,
+    SessionsCoreModule,
+  ],
   controllers: [RigsController],
-  providers: [RigAdmissionService, RigChangesService, RigCreationService, RigReadsService],
+  providers: [RigAdmissionService, RigChangesService, RigCreationService, RigReadsService, RigRestarts],
 })
 export class RigsModule {}

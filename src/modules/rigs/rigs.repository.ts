@@ -24,6 +24,22 @@ export class RigsRepository {
     return { head: rows[0]?.head ?? 0, newest: new Map(newest) };
   }
 
+  /** How many sessions with a process each rig has. */
+  async running(streamId: number): Promise<ReadonlyMap<string, number>> {
+    const { rows } = await sql<{ rig: string; n: number }>`
+      select rig, count(*)::int as n from sessions where stream_id = ${streamId} and live and rig <> '' group by rig`.execute(this.db);
+    return new Map(rows.map(({ rig, n }) => [rig, n]));
+  }
+
+  /** The sessions of a rig that have a process, or may have one, by pk. */
+  async withProcess(streamId: number, rig: string): Promise<{ readonly pk: number; readonly generation: number }[]> {
+    const { rows } = await sql<{ pk: number; generation: number }>`
+      select pk, generation from sessions where stream_id = ${streamId} and rig = ${rig} and runner_id is not null order by pk`.execute(
+      this.db,
+    );
+    return rows;
+  }
+
   /** A running city as workers find it. */
   async runningCity(streamId: number): Promise<CityScope | undefined> {
     const { rows } = await sql<CityScope>`

@@ -39,7 +39,7 @@ function packToml({ name }: CityFacts): string {
   const document = {
     pack: { name, schema: 2 },
     imports: { core: { source: 'builtin:core' } },
-    named_session: [{ name: MAYOR, template: MAYOR, mode: 'always' }],
+    named_session: [{ name: MAYOR, template: MAYOR, mode: 'on_demand' }],
   };
   return `# What this city is made of: its agents, sessions and imports.\n\n${stringify(document)}`;
 }

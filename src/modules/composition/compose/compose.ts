@@ -138,7 +138,10 @@ async function composeFiles(run: Run, { city: documents, pack, schema, site }: C
     ...prompts.map(({ located: { tree, path }, sha256 }) => ({ tree, digests: new Map([[path, sha256]]) })),
   ]);
   const resolved = resolveProviders(catalogue, run.issues);
-  const lists = { formulas, order_files: filesOf('orders'), commands: filesOf('commands'), doctor_checks: filesOf('doctor') };
+  const lists = {
+    ...{ formulas, order_files: filesOf('orders'), commands: filesOf('commands'), doctor_checks: filesOf('doctor') },
+    ...{ mcp_servers: filesOf('mcp'), overlays: filesOf('overlays') },
+  };
   return resultOf({ city, workspace, resolved, agents, sessions, rigs, imports, offered, forNewRigs, patches, contents, lists });
 }
 

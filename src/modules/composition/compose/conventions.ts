@@ -1,3 +1,5 @@
+import { findMcpServers } from './convention-mcp.js';
+import { findOverlays } from './convention-overlays.js';
 import { findCommands, findDoctorChecks } from './convention-scripts.js';
 import { findFormulas, findOrders } from './convention-tables.js';
 import type { Found } from './found.js';
@@ -25,6 +27,9 @@ export interface Conventions {
   readonly orders: readonly Found[];
   readonly commands: readonly Found[];
   readonly doctor: readonly Found[];
+  readonly mcp: readonly Found[];
+  /** Folders; their digest is that of all that is in them. */
+  readonly overlays: readonly Found[];
   /** Every file of the convention folders with its digest, by its path in the tree. */
   readonly digests: ReadonlyMap<string, string>;
 }
@@ -44,6 +49,8 @@ export async function readConventions(run: Run, home: Home): Promise<Conventions
     orders: await findOrders(run, home, digests),
     commands: await findCommands(run, home, digests),
     doctor: await findDoctorChecks(run, home, digests),
+    mcp: await findMcpServers(run, home, digests),
+    overlays: findOverlays(home, digests),
     digests,
   };
 }

@@ -8,7 +8,7 @@ import type { Import } from './pack-graph.js';
 import type { Rig } from './rigs.js';
 import type { Run } from './run.js';
 
-export type Kind = 'formulas' | 'orders' | 'commands' | 'doctor';
+export type Kind = 'formulas' | 'orders' | 'commands' | 'doctor' | 'mcp' | 'overlays';
 
 /** What the city and its rigs say of one kind, each the latest layer of its place first come last. */
 export interface LayerInput {

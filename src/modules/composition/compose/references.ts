@@ -16,6 +16,9 @@ function lacksFlag(table: Table): boolean {
   return table.text('prompt_mode') === 'flag' && (table.text('prompt_flag') ?? '') === '';
 }
 
+/** Commands that an agent may have and that nothing runs: who writes one expects that something does. */
+const NOT_RUN = ['on_boot', 'on_death', 'work_query', 'sling_query'];
+
 /** Rules of one agent that hold for what patches and defaults made of it. A definition has been checked by itself. */
 export function checkAgents(run: Run, agents: Agents, city: Table): void {
   const catalogue = city.table('providers')!;
@@ -27,6 +30,7 @@ export function checkAgents(run: Run, agents: Agents, city: Table): void {
       run.warn(upstream, `the city has no upstream "${String(upstream.value)}"`);
     if (asksTooMuch(table) && !asksTooMuch(definition.written))
       run.error(table.get('min_active_sessions')!, 'is more than max_active_sessions');
+    for (const key of NOT_RUN) if ((table.text(key) ?? '') !== '') run.warn(table.get(key)!, 'has no effect: this command is never run');
     if (lacksFlag(table) && !lacksFlag(definition.written)) run.error(table.get('prompt_mode')!, 'needs prompt_flag');
   }
   checkDependencies(run, agents);

@@ -22,11 +22,11 @@ export function leavesOf(node: Node, path = '', implicit = false): FoundLeaf[] {
 /** Where values stand that nobody wrote: paths without their numbers. */
 const NOT_WRITTEN = [
   /^workspace\.(name|prefix|suspended_on_start)$/,
-  /^agents\[]\.(qualified_name|name|dir|binding|origin|source|source_dir|pack|prompt_file)$/,
+  /^agents\[]\.(qualified_name|name|dir|binding|origin|source|source_dir|pack|prompt_file|(overlay|setup_script)_(file|sha256))$/,
   /^named_sessions\[]\.(qualified_name|name|dir|binding|mode|template|pack)$/,
   /^rigs\[]\.(prefix|suspended_on_start)$/,
   /^(imports|default_rig_imports|rigs\[]\.imports)\.[^.]+\.(commit|resolved_version|pack)$/,
-  /^(formulas|order_files|commands|doctor_checks)\[]\.(name|rig|file|sha256|pack)$/,
+  /^(formulas|order_files|commands|doctor_checks|mcp_servers|overlays)\[]\.(name|rig|file|sha256|pack)$/,
   /^service\[]\.(kind|publish_mode|state_root|pack|source_dir)$/,
   /^webhook\[]\.rig$/,
   /^global\[]\.(rig|source_dir)$/,
@@ -38,7 +38,7 @@ const IMPLICIT = /^agents\[]\.(provider|default_sling_formula)$/;
 /** Tables and lists that hold nothing because nothing was written. */
 const EMPTY = [
   /^(providers|resolved_providers|upstreams|imports|default_rig_imports|rigs\[]\.imports|runtimes|contents)$/,
-  /^(agents|named_sessions|rigs|formulas|order_files|commands|doctor_checks|service|webhook|pricing|global|patches\.[a-z_]+)$/,
+  /^(agents|named_sessions|rigs|formulas|order_files|commands|doctor_checks|mcp_servers|overlays|service|webhook|pricing|global|patches\.[a-z_]+)$/,
 ];
 
 /** Answers whether a leaf's source holds its value. */
