@@ -33,6 +33,13 @@ export const AsyncAcceptedResponse = contract(
 );
 export type AsyncAcceptedResponse = z.infer<typeof AsyncAcceptedResponse>;
 
+/** The 202 body of a city's asynchronous operations. `event_cursor` is the city's position before the change, usable as `after_seq`. */
+export const AsyncAcceptedBody = contract(
+  'AsyncAcceptedBody',
+  z.strictObject({ status: z.string(), request_id: z.string(), event_cursor: z.string(), session_id: z.string().optional() }),
+);
+export type AsyncAcceptedBody = z.infer<typeof AsyncAcceptedBody>;
+
 export const ErrorDetail = contract(
   'ErrorDetail',
   z.strictObject({ message: z.string().optional(), location: z.string().optional(), value: z.unknown().optional() }),

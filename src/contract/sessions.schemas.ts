@@ -1,10 +1,16 @@
 import { z } from 'zod';
 import { contract } from './registry.js';
-import { int64 } from './scalars.js';
+import { int64, text } from './scalars.js';
 
 export const SubmissionCapabilities = contract(
   'SubmissionCapabilities',
   z.strictObject({ supports_follow_up: z.boolean(), supports_interrupt_now: z.boolean() }),
+);
+export const SessionCircuit = contract(
+  'SessionCircuit',
+  z.strictObject({ restarts: int64, open_until: z.string().optional() }),
+  'The circuit breaker of a named session: how often its process has ended without a finished turn since the last one, and until when ' +
+    'it is not started again for that.',
 );
 export const SessionResponse = contract(
   'SessionResponse',
@@ -38,8 +44,60 @@ export const SessionResponse = contract(
     rig: z.string().optional(),
     submission_capabilities: SubmissionCapabilities.optional(),
     work_dir: z.string().optional(),
+    applied: z.enum(['live', 'stored']).optional(),
+    circuit: SessionCircuit.optional(),
+  }),
+  'A session. `reason` says why it is not simply active; `last_active` is the end of its last turn. `applied` answers a change of the ' +
+    'permission mode only.',
+);
+
+/** Everything that has to be filled in is checked by hand: an empty `name` or `kind` is a 400, not a 422. */
+export const SessionCreateBody = contract(
+  'SessionCreateBody',
+  z.strictObject({
+    alias: text.max(256).optional(),
+    async: z.boolean().optional(),
+    kind: text.max(64).optional(),
+    message: text.max(1_000_000).optional(),
+    name: text.max(512).optional(),
+    options: z.record(text.max(128), text.max(1024)).optional(),
+    project_id: text.max(512).optional(),
+    session_name: text.max(256).optional(),
+    title: text.max(1024).optional(),
+  }),
+);
+const title = text.min(1).max(1024);
+export const SessionPatchBody = contract('SessionPatchBody', z.strictObject({ alias: text.max(256).optional(), title: title.optional() }));
+export const SessionRenameInputBody = contract('SessionRenameInputBody', z.strictObject({ title }));
+export const SessionPermissionModeBody = contract(
+  'SessionPermissionModeBody',
+  z.strictObject({ permission_mode: text.min(1).max(1024).regex(/\S/, 'must not be blank') }),
+);
+export const OKWithIDResponseBody = contract(
+  'OKWithIDResponseBody',
+  z.strictObject({
+    status: z.string(),
+    id: z.string().optional(),
+    decision: z.enum(['awake', 'starting', 'wanted', 'after_stop']).optional(),
+  }),
+  '`decision` answers a wake only: it is awake, is being started, waits for a runner, or is started again once its process has ended.',
+);
+export const ListBodySessionResponse = contract(
+  'ListBodySessionResponse',
+  z.strictObject({
+    items: z.array(SessionResponse).nullable(),
+    total: int64,
+    next_cursor: z.string().optional(),
+    partial: z.boolean().optional(),
+    partial_errors: z.array(z.string()).nullable().optional(),
   }),
 );
 
+export type SessionCreateBody = z.infer<typeof SessionCreateBody>;
+export type SessionPatchBody = z.infer<typeof SessionPatchBody>;
+export type SessionRenameInputBody = z.infer<typeof SessionRenameInputBody>;
+export type SessionPermissionModeBody = z.infer<typeof SessionPermissionModeBody>;
+export type OKWithIDResponseBody = z.infer<typeof OKWithIDResponseBody>;
+export type ListBodySessionResponse = z.infer<typeof ListBodySessionResponse>;
 export type SubmissionCapabilities = z.infer<typeof SubmissionCapabilities>;
 export type SessionResponse = z.infer<typeof SessionResponse>;

@@ -10,6 +10,7 @@ import './log.events.js';
 import './mail.events.js';
 import './molecules.events.js';
 import './orders.events.js';
+import './pools.events.js';
 import './providers.events.js';
 import './requests.events.js';
 import './rigs.events.js';

@@ -54,6 +54,41 @@ export const SessionResetStalledPayload = contract(
   z.strictObject({ elapsed_s: int64, reset_committed_at: z.string(), session_name: z.string(), template: z.string() }),
 );
 
+export const SessionTransitionPayload = contract(
+  'SessionTransitionPayload',
+  z.strictObject({ session_id: z.string(), from: z.string(), to: z.string(), generation: int64, reason: z.string().optional() }),
+  'A session went from one state to another. `generation` counts its processes.',
+);
+export const SessionInteractionPayload = contract(
+  'SessionInteractionPayload',
+  z.strictObject({
+    session_id: z.string(),
+    request_id: z.string(),
+    kind: z.string(),
+    status: z.string(),
+    action: z.string().optional(),
+    prompt: z.string().optional(),
+  }),
+  'A session asks a person something, or does no longer. `status` is open, answered, cancelled or expired.',
+);
+export const SessionMessagePayload = contract(
+  'SessionMessagePayload',
+  z.strictObject({ session_id: z.string(), message_id: z.string(), status: z.string(), intent: z.string(), reason: z.string().optional() }),
+  'What became of a message that was queued for a session.',
+);
+
+/** Where the contract has no kind for a change of state; the others say it under the contract's names. */
+export const SessionCreated = defineEvent('session.created', 1, SessionTransitionPayload);
+export const SessionStarting = defineEvent('session.starting', 1, SessionTransitionPayload);
+export const SessionStartFailed = defineEvent('session.start_failed', 1, SessionTransitionPayload);
+export const SessionWakeRequested = defineEvent('session.wake_requested', 1, SessionTransitionPayload);
+export const SessionArchived = defineEvent('session.archived', 1, SessionTransitionPayload);
+export const SessionClosed = defineEvent('session.closed', 1, SessionTransitionPayload);
+export const SessionInteractionOpened = defineEvent('session.interaction.opened', 1, SessionInteractionPayload);
+export const SessionInteractionResolved = defineEvent('session.interaction.resolved', 1, SessionInteractionPayload);
+/** A queued message was cancelled, expired, or its delivery could not be confirmed. */
+export const SessionMessageDropped = defineEvent('session.message.dropped', 1, SessionMessagePayload);
+
 export const SessionWoke = defineEvent('session.woke', 1, NoPayload);
 export const SessionDraining = defineEvent('session.draining', 1, NoPayload);
 export const SessionUndrained = defineEvent('session.undrained', 1, NoPayload);

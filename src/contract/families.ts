@@ -1,0 +1,23 @@
+/** What each family of operations is about, as the document tells it. */
+export const FAMILIES: Readonly<Record<string, string>> = {
+  agents: 'Who works in a city: configured agents, members of pools, and what they say.',
+  beads: 'Pieces of work, their dependencies, and which of them can be worked on now.',
+  cities: 'Workspaces: made, registered, started, stopped and let go of.',
+  config: 'What the files of a city mean, where each value comes from, and its revisions.',
+  convoys: 'Beads that belong together, and how far they have come.',
+  events: 'The log of everything that changes: lists, and streams that resume anywhere.',
+  hooks: 'How an agent gets its next piece of work, and keeps it.',
+  keys: 'Who may do what: keys and their scopes.',
+  mail: 'Messages between people and agents.',
+  packs: 'Shared configuration that cities import.',
+  patches: 'Changes that a city makes to what its packs bring.',
+  providers: 'The tools that agents are run with, and whether hosts are ready for them.',
+  rigs: 'Directories and repositories that a city works on.',
+  runners: 'The processes that run agents, and what they carry.',
+  schemas: 'JSON schemas for those who read without this document.',
+  sessions: 'Conversations with agents: started, spoken to, followed, answered, ended.',
+  sling: 'Work given to an agent in one step.',
+  system: 'Whether the service is well, and what version it is.',
+  usage: 'Tokens and cost, by session, agent and city.',
+  waits: 'Sessions that are told when something has happened.',
+};

@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { contract } from './registry.js';
+
+export const InteractionChoice = contract(
+  'InteractionChoice',
+  z.strictObject({
+    id: z.string().meta({ description: 'To be given as `action`.' }),
+    label: z.string(),
+    kind: z.string().optional().meta({ description: 'allow_once, allow_always, reject_once, reject_always, or what the agent calls it.' }),
+  }),
+  'One of the answers that an agent offers.',
+);
+export type InteractionChoice = z.infer<typeof InteractionChoice>;
+
+export const PendingInteraction = contract(
+  'PendingInteraction',
+  z.strictObject({
+    request_id: z.string(),
+    kind: z.string(),
+    prompt: z.string().optional(),
+    options: z.array(z.string()).nullable().optional().meta({ description: 'The labels of `choices`, as a person reads them.' }),
+    metadata: z.record(z.string(), z.string()).optional(),
+    choices: z.array(InteractionChoice).optional(),
+    opened_at: z.string().optional(),
+  }),
+);
+export type PendingInteraction = z.infer<typeof PendingInteraction>;

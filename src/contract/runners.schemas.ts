@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { contract } from './registry.js';
+import { dateTime, int64 } from './scalars.js';
+
+export const Runner = contract(
+  'Runner',
+  z.strictObject({
+    id: z.string(),
+    host: z.string(),
+    process_id: z.string(),
+    state: z.enum(['active', 'draining', 'stopped', 'lost']).meta({
+      description: '`draining` takes no more sessions; a `lost` one has not renewed its lease, and its sessions went on elsewhere.',
+    }),
+    capacity: int64.meta({ description: 'Sessions that it runs at once.' }),
+    sessions: int64.meta({ description: 'Sessions whose processes it holds, those that are being started or stopped included.' }),
+    live: int64.meta({ description: 'Those of them whose processes answer.' }),
+    lease_age_s: z.number().meta({ description: 'Seconds since it was heard of last.' }),
+    lease_until: dateTime,
+    registered_at: dateTime,
+    ended_at: dateTime.optional(),
+  }),
+  'A worker process that runs agents.',
+);
+export type Runner = z.infer<typeof Runner>;
+
+export const ListBodyRunner = contract(
+  'ListBodyRunner',
+  z.strictObject({ items: z.array(Runner).nullable(), total: int64, partial: z.boolean().optional() }),
+);
+export type ListBodyRunner = z.infer<typeof ListBodyRunner>;
