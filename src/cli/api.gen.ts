@@ -175,6 +175,46 @@ export interface paths {
         patch: operations["patch-v0-city-by-city-name-agent-by-base"];
         trace?: never;
     };
+    "/v0/city/{cityName}/agent/{base}/output": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what an agent has said
+         * @description Of the session that speaks for it: one with a process, or the newest. The last `tail` (1) segments of the transcript, 0 for all; `before` and the bounds are those of a transcript.
+         */
+        get: operations["get-v0-city-by-city-name-agent-by-base-output"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/agent/{base}/output/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow what an agent says
+         * @description Begins with the last segment and goes on live, across sessions: when the one that speaks for the agent has no process any more, the next one follows from its beginning. `session_id` says which it is. Ids are positions: any replica goes on from the last. Every entry is a turn of its own; one that has changed is sent again under its own id.
+         */
+        get: operations["stream-agent-output"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/city/{cityName}/agent/{base}/{action}": {
         parameters: {
             query?: never;
@@ -223,6 +263,46 @@ export interface paths {
         patch: operations["patch-v0-city-by-city-name-agent-by-dir-by-base"];
         trace?: never;
     };
+    "/v0/city/{cityName}/agent/{dir}/{base}/output": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what an agent of a rig has said
+         * @description Of the session that speaks for it: one with a process, or the newest. The last `tail` (1) segments of the transcript, 0 for all; `before` and the bounds are those of a transcript.
+         */
+        get: operations["get-v0-city-by-city-name-agent-by-dir-by-base-output"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/agent/{dir}/{base}/output/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow what an agent of a rig says
+         * @description Begins with the last segment and goes on live, across sessions: when the one that speaks for the agent has no process any more, the next one follows from its beginning. `session_id` says which it is. Ids are positions: any replica goes on from the last. Every entry is a turn of its own; one that has changed is sent again under its own id.
+         */
+        get: operations["stream-agent-output-qualified"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/city/{cityName}/agent/{dir}/{base}/{action}": {
         parameters: {
             query?: never;
@@ -261,6 +341,26 @@ export interface paths {
          * @description Written to `agents/<name>/`, with its prompt. Agents of rigs come from packs, not from here. It is there on every replica once this has been answered.
          */
         post: operations["create-agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/agents/{agent}/output/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow what an agent, named in full, says
+         * @description Begins with the last segment and goes on live, across sessions: when the one that speaks for the agent has no process any more, the next one follows from its beginning. `session_id` says which it is. Ids are positions: any replica goes on from the last. Every entry is a turn of its own; one that has changed is sent again under its own id.
+         */
+        get: operations["stream-agents-output"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1449,6 +1549,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/city/{cityName}/pending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what waits for a person
+         * @description The oldest first, at most 1000 at once. Beyond the contract an entry has the prompt, the choices, the names of the session and since when; `limit` and `cursor` page. Changes are on the event stream: `session.interaction.opened` and `.resolved`.
+         */
+        get: operations["get-v0-city-by-city-name-pending"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/city/{cityName}/provider-readiness": {
         parameters: {
             query?: never;
@@ -1588,7 +1708,7 @@ export interface paths {
         put?: never;
         /**
          * Suspend, resume or restart a rig
-         * @description `suspend` and `resume` count whatever the files say, until `reset` makes the files count again. `restart` ends the sessions of its agents: `killed` and `failed` name them.
+         * @description `suspend` and `resume` count whatever the files say, until `reset` makes the files count again. `restart` ends the processes of the sessions of its agents, which are started again: `killed` names those whose end is confirmed, `failed` those for which it is not yet.
          */
         post: operations["post-v0-city-by-city-name-rig-by-name-by-action"];
         delete?: never;
@@ -1615,6 +1735,499 @@ export interface paths {
          * @description Without `git_url` the rig is a directory, which is made when it is not there: 201. With `git_url` the repository is cloned: 202, then `rig.provision.progress` events and one `request.result.rig.create` or `request.failed` above `event_cursor` in the log of the city. The same `request_id` with the same body answers 202 again while it runs, and 200 once the rig is there. A new rig gets the imports of `defaults.rig.imports`.
          */
         post: operations["create-rig"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a session
+         * @description `id` is an id, a configured name, a session name or an alias, or the last segment of one where that is unique; closed sessions are found, too. `peek` adds the last `peek_lines` (5) lines that it has said.
+         */
+        get: operations["get-v0-city-by-city-name-session-by-id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change the title or the alias of a session
+         * @description An empty alias takes it away. What a session was called before reserves nothing.
+         */
+        patch: operations["patch-v0-city-by-city-name-session-by-id"];
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/accept-drift": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let a session go on with an older configuration
+         * @description Its process is not started again for what has changed until now; a further change counts again, and so does its next process. Twice is once. 409 without a process, and once it is being stopped.
+         */
+        post: operations["post-v0-city-by-city-name-session-by-id-accept-drift"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the sub-agents that a session has used
+         * @description A sub-agent is known by the tool call that started it. In the order of their first words.
+         */
+        get: operations["get-v0-city-by-city-name-session-by-id-agents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/agents/{agentId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what a sub-agent has said
+         * @description The newest 2000 entries as raw frames, oldest first. `status` is running, completed or failed.
+         */
+        get: operations["get-v0-city-by-city-name-session-by-id-agents-by-agent-id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/close": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a session
+         * @description Every state accepts it, also twice. Its names are free, its work is open again, its questions and messages are cancelled; its transcript can be read on. `delete` removes the record, too. When the process has not ended within 20 s the answer is 503; what was asked for stands.
+         */
+        post: operations["post-v0-city-by-city-name-session-by-id-close"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let a session finish its turn and sleep
+         * @description Answered at once. Past the drain time of its agent (5m) it is stopped. A wake takes it back. Without a process nothing happens.
+         */
+        post: operations["post-v0-city-by-city-name-session-by-id-drain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/kill": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Kill the process of a session
+         * @description The session stays; where its configuration or its queue wants it, it is started again. Without a process nothing happens. When the process has not ended within 20 s the answer is 503; what was asked for stands.
+         */
+        post: operations["post-v0-city-by-city-name-session-by-id-kill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the messages of a session
+         * @description Newest first: those that wait and what became of the others. An addition to the contract.
+         */
+        get: operations["list-session-messages"];
+        put?: never;
+        /**
+         * Send a message
+         * @description Delivered once, in the order of arrival, when the session is idle. A session that sleeps or is suspended is woken; one that cannot run now (its agent, rig or city is suspended, it is quarantined or on hold) is refused with the reason. While the agent waits for an answer it takes nothing: answer first. The request ends with `request.result.session.message` once the agent has taken it up, or fails; with `timeout` after four minutes, when the message still waits and can be cancelled, and with `delivery_unconfirmed` when the process was lost: then it is not sent again.
+         */
+        post: operations["send-session-message"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/messages/{messageId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a message of a session
+         * @description With its whole text. An addition to the contract.
+         */
+        get: operations["get-session-message"];
+        put?: never;
+        post?: never;
+        /**
+         * Cancel a queued message
+         * @description Its request fails with `cancelled`. One that has been given to the session is refused; cancelling twice changes nothing. An addition to the contract.
+         */
+        delete: operations["cancel-session-message"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/pending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what a session waits for
+         * @description `supported` is false while the session is being started, and for runtimes that cannot ask. Where several are open, `pending` is the oldest and `others`, an addition, the rest; `choices`, another, tells what may be answered.
+         */
+        get: operations["get-v0-city-by-city-name-session-by-id-pending"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/permission-mode": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set the permission mode of a session
+         * @description Where the live agent offers it, it is set at once (`applied` is `live`), and stays for later starts; otherwise it is stored for the next start (`stored`), and refused while a process goes on with the old one.
+         */
+        post: operations["post-v0-city-by-city-name-session-by-id-permission-mode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/rename": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Change the title of a session */
+        post: operations["post-v0-city-by-city-name-session-by-id-rename"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a session a fresh conversation
+         * @description Its process is stopped and started again without what was said before; the transcript stays. A parked session gets it with its next start. An open circuit is closed. When the process has not ended within 20 s the answer is 503; what was asked for stands.
+         */
+        post: operations["post-v0-city-by-city-name-session-by-id-reset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/respond": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer what a session waits for
+         * @description The first answer counts, others are refused with 409. It is stored with the 202 and passed on to the agent; the event `session.interaction.resolved` says what was chosen.
+         */
+        post: operations["respond-session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End the current turn of a session
+         * @description The process stays. Answered when the turn has ended; after 15 s with 503. Without a turn nothing happens.
+         */
+        post: operations["post-v0-city-by-city-name-session-by-id-stop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow a session
+         * @description Without a position it begins with the last segment of the transcript, the activity and the open questions, then goes on live. The id of a frame is a position; of those that a stream begins with only the last has one. With it as `Last-Event-ID` or `after_cursor` any replica goes on from there. An entry that has changed is sent again, whole, under its own id; one that is `superseded` or has come to show nothing is to be forgotten. A structured stream answers a position that it cannot go on from with a `reset`. The stream of a session that has ended ends. Here every entry is a turn of its own.
+         */
+        get: operations["stream-session"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/submit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a message with an intent
+         * @description `default` and `follow_up` wait for the end of a turn, `interrupt_now` ends it. A session that sleeps or is suspended is woken; one that cannot run now (its agent, rig or city is suspended, it is quarantined or on hold) is refused with the reason. While the agent waits for an answer it takes nothing: answer first. A follow-up during a turn, and a default one to a session that is still being made, succeed at once with `queued`; everything else when it is delivered, within 24 hours.
+         */
+        post: operations["submit-session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/suspend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Park a session
+         * @description Its process is stopped, and none is started until it is woken or sent a message. When the process has not ended within 20 s the answer is 503; what was asked for stands.
+         */
+        post: operations["post-v0-city-by-city-name-session-by-id-suspend"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/transcript": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a session's transcript
+         * @description The newest entries of the transcript, oldest first; with `after` those that follow an entry, with `before` those that precede one. `tail` keeps the last so many segments, which compactions divide. An answer has at most `limit` (2000) entries and some 4 MiB of stored text; `pagination` says what was left out: page back with `truncated_before_message` as `before`, on with `last_message` as `after`. `conversation` joins the parts of a long message; `raw` has the frames as the agent wrote them, or such as say the same, and in `entries` how many belong to each entry. Thoughts are left out unless `include_thinking`.
+         */
+        get: operations["get-v0-city-by-city-name-session-by-id-transcript"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Usage of a session
+         * @description An addition: all that a session has used, over all its processes, also after it was closed.
+         */
+        get: operations["get-v0-city-by-city-name-session-by-id-usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/session/{id}/wake": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Wake a session
+         * @description Ends a suspension, a hold, a quarantine and a pause after failures, and has it started; its waits are canceled. A configured named session that is not there is made. `decision` says what comes next. 409 names what would keep it from starting: a suspended agent, rig or city, a provider that no host can use, an end, an open circuit (`circuit-open`: a named session that was started again and again without finishing a turn), which `force`, an addition, closes.
+         */
+        post: operations["post-v0-city-by-city-name-session-by-id-wake"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the sessions of a city
+         * @description Newest first. `state` is a list of states, or of `open`, `closed` and `all`; without it closed ones are left out. It is compared with the stored state: an active session without a process is shown as asleep. `limit` 0 is 100. `peek` adds the last 5 lines that each has said. `rig`, `provider`, `kind`, `running` and `pending` (waits for an answer) filter further. With `index` the answer waits until the head is above it, at most `wait` (30s, up to 5m).
+         */
+        get: operations["get-v0-city-by-city-name-sessions"];
+        put?: never;
+        /**
+         * Make a session of an agent or a provider
+         * @description Answered once everything is checked and its names are taken; `session_id` names it already. It ends with `request.result.session.create` when the session is ready (with `message`: when that is delivered), or with `request.failed`. `event_cursor` is a position before it. The alias of an agent with many sessions is put into its rig. Without a title it is called by the first line of its message.
+         */
+        post: operations["create-session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/sessions/accept-drift": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let the sessions of an agent go on with an older configuration
+         * @description As for one session, for all that have a process. What is being stopped already is skipped.
+         */
+        post: operations["post-v0-city-by-city-name-sessions-accept-drift"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/sessions/drift": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the sessions that run with an older configuration
+         * @description Newest first. `differs` names what has changed since the process was started, `next` what happens to it and when: before it happens, or while it waits. Prompts and credentials count for nothing. `limit` 0 is 100.
+         */
+        get: operations["get-v0-city-by-city-name-sessions-drift"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1726,6 +2339,26 @@ export interface paths {
         put?: never;
         /** Take a city out of the registry; its directory is left alone */
         post: operations["post-v0-city-by-city-name-unregister"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Usage of a city
+         * @description Tokens and cost of turns that have ended. A cost is what the agent says, else an estimate by `[[pricing]]` of the city; a turn with neither counts as `unpriced`. `today` begins at midnight in `workspace.timezone`. `recent_by_session` has the 24 sessions and `by_agent` (an addition) the 100 agents that used most.
+         */
+        get: operations["get-v0-city-by-city-name-usage"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1959,6 +2592,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/runners": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List runners
+         * @description An addition: the worker processes that run agents, with what they hold. Not for keys that are limited to cities.
+         */
+        get: operations["list-runners"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1984,6 +2637,18 @@ export interface components {
         AgentCreatedOutputBody: {
             agent: string;
             status: string;
+        };
+        AgentMapping: {
+            agent_id: string;
+            parent_tool_use_id: string;
+        };
+        AgentOutputResponse: {
+            agent: string;
+            format: string;
+            pagination?: components["schemas"]["PaginationInfo"];
+            /** @description The session that says it; absent when the agent never had one. */
+            session_id?: string;
+            turns: components["schemas"]["OutputTurn"][] | null;
         };
         AgentPatch: {
             AppendFragments: string[] | null;
@@ -2169,6 +2834,12 @@ export interface components {
             name: string;
             /** @enum {string} */
             scope: "read" | "write";
+        };
+        AsyncAcceptedBody: {
+            event_cursor: string;
+            request_id: string;
+            session_id?: string;
+            status: string;
         };
         AsyncAcceptedResponse: {
             event_cursor: string;
@@ -2402,6 +3073,24 @@ export interface components {
         };
         CityPatchInputBody: {
             suspended?: boolean;
+        };
+        CityPendingEntry: {
+            /** @description The name under which the session works. */
+            agent?: string;
+            alias?: string;
+            choices?: components["schemas"]["InteractionChoice"][];
+            kind: string;
+            metadata?: {
+                [key: string]: string;
+            };
+            opened_at?: string;
+            /** @description The labels of `choices`. */
+            options?: string[];
+            prompt?: string;
+            request_id: string;
+            session_id: string;
+            template?: string;
+            title?: string;
         };
         CityRegisterRequest: {
             dir: string;
@@ -2696,6 +3385,20 @@ export interface components {
              */
             type: "blocks" | "waits-for" | "conditional-blocks" | "parent-child" | "related" | "relates-to" | "discovered-from";
         };
+        DriftAcceptInputBody: {
+            /** @description The qualified name, or a bare one that only one agent has. */
+            agent: string;
+        };
+        DriftAcceptedBody: {
+            /** @description Ids of the sessions that go on as they are. */
+            accepted: string[];
+            agent: string;
+            /** @description Those of which it is too late: they are being stopped. */
+            skipped: {
+                id: string;
+                reason: string;
+            }[];
+        };
         ErrorDetail: {
             location?: string;
             message?: string;
@@ -2726,7 +3429,7 @@ export interface components {
             subject?: string;
             type: string;
         };
-        EventPayload: components["schemas"]["AgentConfigPayload"] | components["schemas"]["AgentSwitchPayload"] | components["schemas"]["BackendCredentialResolvedPayload"] | components["schemas"]["BeadClaimRejectedPayload"] | components["schemas"]["BeadEventPayload"] | components["schemas"]["BeadDeadAssigneeReopenedPayload"] | components["schemas"]["BeadWorktreeReapSkippedPayload"] | components["schemas"]["BeadWorktreeReapedPayload"] | components["schemas"]["ConditionalWritesDegradedPayload"] | components["schemas"]["CityLifecyclePayload"] | components["schemas"]["NoPayload"] | components["schemas"]["ConfigRejectedPayload"] | components["schemas"]["ConfigReloadedPayload"] | components["schemas"]["ConvoyClosedPayload"] | components["schemas"]["Record"] | components["schemas"]["RotatedPayload"] | components["schemas"]["AdapterEventPayload"] | components["schemas"]["BoundEventPayload"] | components["schemas"]["GroupCreatedEventPayload"] | components["schemas"]["InboundEventPayload"] | components["schemas"]["OutboundEventPayload"] | components["schemas"]["OutboundChannelMismatchPayload"] | components["schemas"]["UnboundEventPayload"] | components["schemas"]["StoreDiskCriticalPayload"] | components["schemas"]["StoreDiskWarnPayload"] | components["schemas"]["StoreMaintenanceDonePayload"] | components["schemas"]["StoreMaintenanceFailedPayload"] | components["schemas"]["MailEventPayload"] | components["schemas"]["MoleculeResolvedPayload"] | components["schemas"]["PackConfigPayload"] | components["schemas"]["PatchConfigPayload"] | components["schemas"]["ProjectIdentityStampedPayload"] | components["schemas"]["ProviderConfigPayload"] | components["schemas"]["RequestFailedPayload"] | components["schemas"]["CityCreateSucceededPayload"] | components["schemas"]["CityRegisterSucceededPayload"] | components["schemas"]["CityStartSucceededPayload"] | components["schemas"]["CityStopSucceededPayload"] | components["schemas"]["CityUnregisterSucceededPayload"] | components["schemas"]["RigCreateSucceededPayload"] | components["schemas"]["SessionCreateSucceededPayload"] | components["schemas"]["SessionMessageSucceededPayload"] | components["schemas"]["SessionSubmitSucceededPayload"] | components["schemas"]["RigConfigPayload"] | components["schemas"]["RigProvisionProgressPayload"] | components["schemas"]["RigSwitchPayload"] | components["schemas"]["SessionLifecyclePayload"] | components["schemas"]["SessionDrainAckedWithAssignedWorkPayload"] | components["schemas"]["SessionResetStalledPayload"] | components["schemas"]["SessionStrandedPayload"] | components["schemas"]["SessionUnknownStatePayload"] | components["schemas"]["StorageBindingOutcomePayload"] | components["schemas"]["SupervisorFSPressureSkippedTickPayload"] | components["schemas"]["SupervisorRequestPayload"] | components["schemas"]["SupervisorShutdownPayload"] | components["schemas"]["SupervisorStartedPayload"] | components["schemas"]["WebhookReceivedPayload"] | components["schemas"]["WebhookRejectedPayload"] | components["schemas"]["WorkerOperationEventPayload"] | components["schemas"]["CustomEventPayload"];
+        EventPayload: components["schemas"]["AgentConfigPayload"] | components["schemas"]["AgentSwitchPayload"] | components["schemas"]["BackendCredentialResolvedPayload"] | components["schemas"]["BeadClaimRejectedPayload"] | components["schemas"]["BeadEventPayload"] | components["schemas"]["BeadDeadAssigneeReopenedPayload"] | components["schemas"]["BeadWorktreeReapSkippedPayload"] | components["schemas"]["BeadWorktreeReapedPayload"] | components["schemas"]["ConditionalWritesDegradedPayload"] | components["schemas"]["CityLifecyclePayload"] | components["schemas"]["NoPayload"] | components["schemas"]["ConfigRejectedPayload"] | components["schemas"]["ConfigReloadedPayload"] | components["schemas"]["ConvoyClosedPayload"] | components["schemas"]["Record"] | components["schemas"]["RotatedPayload"] | components["schemas"]["AdapterEventPayload"] | components["schemas"]["BoundEventPayload"] | components["schemas"]["GroupCreatedEventPayload"] | components["schemas"]["InboundEventPayload"] | components["schemas"]["OutboundEventPayload"] | components["schemas"]["OutboundChannelMismatchPayload"] | components["schemas"]["UnboundEventPayload"] | components["schemas"]["StoreDiskCriticalPayload"] | components["schemas"]["StoreDiskWarnPayload"] | components["schemas"]["StoreMaintenanceDonePayload"] | components["schemas"]["StoreMaintenanceFailedPayload"] | components["schemas"]["MailEventPayload"] | components["schemas"]["MoleculeResolvedPayload"] | components["schemas"]["PackConfigPayload"] | components["schemas"]["PatchConfigPayload"] | components["schemas"]["ProjectIdentityStampedPayload"] | components["schemas"]["ProviderConfigPayload"] | components["schemas"]["RequestFailedPayload"] | components["schemas"]["CityCreateSucceededPayload"] | components["schemas"]["CityRegisterSucceededPayload"] | components["schemas"]["CityStartSucceededPayload"] | components["schemas"]["CityStopSucceededPayload"] | components["schemas"]["CityUnregisterSucceededPayload"] | components["schemas"]["RigCreateSucceededPayload"] | components["schemas"]["SessionCreateSucceededPayload"] | components["schemas"]["SessionMessageSucceededPayload"] | components["schemas"]["SessionSubmitSucceededPayload"] | components["schemas"]["RigConfigPayload"] | components["schemas"]["RigProvisionProgressPayload"] | components["schemas"]["RigSwitchPayload"] | components["schemas"]["SessionTransitionPayload"] | components["schemas"]["SessionLifecyclePayload"] | components["schemas"]["SessionDrainAckedWithAssignedWorkPayload"] | components["schemas"]["SessionInteractionPayload"] | components["schemas"]["SessionMessagePayload"] | components["schemas"]["SessionResetStalledPayload"] | components["schemas"]["SessionStrandedPayload"] | components["schemas"]["SessionUnknownStatePayload"] | components["schemas"]["StorageBindingOutcomePayload"] | components["schemas"]["SupervisorFSPressureSkippedTickPayload"] | components["schemas"]["SupervisorRequestPayload"] | components["schemas"]["SupervisorShutdownPayload"] | components["schemas"]["SupervisorStartedPayload"] | components["schemas"]["WebhookReceivedPayload"] | components["schemas"]["WebhookRejectedPayload"] | components["schemas"]["WorkerOperationEventPayload"] | components["schemas"]["CustomEventPayload"];
         EventRotateAnchor: {
             /** Format: int64 */
             seq: number;
@@ -2851,6 +3554,13 @@ export interface components {
             target_agent?: string;
             target_session: string;
         };
+        InteractionChoice: {
+            /** @description To be given as `action`. */
+            id: string;
+            /** @description allow_once, allow_always, reject_once, reject_always, or what the agent calls it. */
+            kind?: string;
+            label: string;
+        };
         ListBodyAgentPatch: {
             items: components["schemas"]["AgentPatch"][];
             next_cursor?: string;
@@ -2874,6 +3584,14 @@ export interface components {
         };
         ListBodyBead: {
             items: components["schemas"]["Bead"][] | null;
+            next_cursor?: string;
+            partial?: boolean;
+            partial_errors?: string[] | null;
+            /** Format: int64 */
+            total: number;
+        };
+        ListBodyCityPendingEntry: {
+            items: components["schemas"]["CityPendingEntry"][] | null;
             next_cursor?: string;
             partial?: boolean;
             partial_errors?: string[] | null;
@@ -2912,6 +3630,30 @@ export interface components {
         };
         ListBodyRigResponse: {
             items: components["schemas"]["RigResponse"][];
+            next_cursor?: string;
+            partial?: boolean;
+            partial_errors?: string[] | null;
+            /** Format: int64 */
+            total: number;
+        };
+        ListBodyRunner: {
+            items: components["schemas"]["Runner"][] | null;
+            partial?: boolean;
+            /** Format: int64 */
+            total: number;
+        };
+        ListBodySessionDrift: {
+            items: components["schemas"]["SessionDrift"][];
+            next_cursor?: string;
+            /** Format: int64 */
+            total: number;
+        };
+        ListBodySessionMessage: {
+            items: components["schemas"]["SessionMessageRecord"][];
+            next_cursor?: string;
+        };
+        ListBodySessionResponse: {
+            items: components["schemas"]["SessionResponse"][] | null;
             next_cursor?: string;
             partial?: boolean;
             partial_errors?: string[] | null;
@@ -3006,6 +3748,12 @@ export interface components {
         OKResponseBody: {
             status: string;
         };
+        OKWithIDResponseBody: {
+            /** @enum {string} */
+            decision?: "awake" | "starting" | "wanted" | "after_stop";
+            id?: string;
+            status: string;
+        };
         OptionChoiceDTO: {
             label: string;
             value: string;
@@ -3021,6 +3769,15 @@ export interface components {
             message_id: string;
             provider: string;
             session: string;
+        };
+        OutputTurn: {
+            /** @description The entry it is made of, or the first of those. The same id again replaces it. */
+            id?: string;
+            role: string;
+            /** @description `partial` while it grows; `superseded` when it is to be forgotten. */
+            status?: string;
+            text: string;
+            timestamp?: string;
         };
         PackAddInputBody: {
             name?: string;
@@ -3065,6 +3822,20 @@ export interface components {
             source?: string;
             version?: string;
         };
+        PaginationInfo: {
+            has_newer_messages?: boolean;
+            has_older_messages: boolean;
+            /** @description The last entry of the answer: the next `after`. */
+            last_message?: string;
+            /** Format: int64 */
+            returned_message_count: number;
+            /** Format: int64 */
+            total_compactions: number;
+            /** Format: int64 */
+            total_message_count: number;
+            /** @description The first entry of an answer that was cut: the next `before`. */
+            truncated_before_message?: string;
+        };
         PatchConfigPayload: {
             changed: string[];
             /** @enum {string} */
@@ -3084,6 +3855,18 @@ export interface components {
             provider_patch?: string;
             rig_patch?: string;
             status: string;
+        };
+        PendingInteraction: {
+            choices?: components["schemas"]["InteractionChoice"][];
+            kind: string;
+            metadata?: {
+                [key: string]: string;
+            };
+            opened_at?: string;
+            /** @description The labels of `choices`, as a person reads them. */
+            options?: string[] | null;
+            prompt?: string;
+            request_id: string;
         };
         PoolOverride: {
             Check: string | null;
@@ -3397,6 +4180,67 @@ export interface components {
             /** Format: int64 */
             prior_last_seq: number;
         };
+        Runner: {
+            /**
+             * Format: int64
+             * @description Sessions that it runs at once.
+             */
+            capacity: number;
+            /** Format: date-time */
+            ended_at?: string;
+            host: string;
+            id: string;
+            /** @description Seconds since it was heard of last. */
+            lease_age_s: number;
+            /** Format: date-time */
+            lease_until: string;
+            /**
+             * Format: int64
+             * @description Those of them whose processes answer.
+             */
+            live: number;
+            process_id: string;
+            /** Format: date-time */
+            registered_at: string;
+            /**
+             * Format: int64
+             * @description Sessions whose processes it holds, those that are being started or stopped included.
+             */
+            sessions: number;
+            /**
+             * @description `draining` takes no more sessions; a `lost` one has not renewed its lease, and its sessions went on elsewhere.
+             * @enum {string}
+             */
+            state: "active" | "draining" | "stopped" | "lost";
+        };
+        SessionActivityEvent: {
+            activity: string;
+        };
+        SessionAgentGetResponse: {
+            messages: unknown[] | null;
+            status?: string;
+        };
+        SessionAgentListResponse: {
+            agents: components["schemas"]["AgentMapping"][] | null;
+        };
+        SessionCircuit: {
+            open_until?: string;
+            /** Format: int64 */
+            restarts: number;
+        };
+        SessionCreateBody: {
+            alias?: string;
+            async?: boolean;
+            kind?: string;
+            message?: string;
+            name?: string;
+            options?: {
+                [key: string]: string;
+            };
+            project_id?: string;
+            session_name?: string;
+            title?: string;
+        };
         SessionCreateSucceededPayload: {
             request_id: string;
             session: components["schemas"]["SessionResponse"];
@@ -3408,20 +4252,117 @@ export interface components {
             session_id: string;
             template?: string;
         };
+        SessionDrift: {
+            /** @enum {string} */
+            activity: "idle" | "in-turn";
+            alias?: string;
+            /** @description Names of the parts that are another by now: `command`, `args`, `work_dir`, `env.NAME`, `options.KEY` …; never values. Empty where the start has noted the whole only. */
+            differs: string[];
+            /**
+             * @description What comes of it: `restart_now` at the next look, `restart_after_turn`, `restart_after_answer` (it asks a person something), `restart_after_resume` (suspended), `restarting`, `stopping` for another reason, `accepted`, or `kept` (`auto_restart_on_drift` is off).
+             * @enum {string}
+             */
+            next: "restart_now" | "restart_after_turn" | "restart_after_answer" | "restart_after_resume" | "restarting" | "stopping" | "accepted" | "kept";
+            session_id: string;
+            /** @description Since when its process is ready. */
+            started_at?: string;
+            state: string;
+            template: string;
+            title: string;
+        };
+        SessionDriftAcceptedBody: {
+            accepted: boolean;
+            differs: string[];
+            id: string;
+            status: string;
+        };
         SessionInfo: {
             attached: boolean;
             /** Format: date-time */
             last_activity?: string;
             name: string;
         };
+        SessionInteractionPayload: {
+            action?: string;
+            kind: string;
+            prompt?: string;
+            request_id: string;
+            session_id: string;
+            status: string;
+        };
         SessionLifecyclePayload: {
             reason?: string;
             session_id: string;
             template?: string;
         };
+        SessionMessageInputBody: {
+            message: string;
+        };
+        SessionMessagePayload: {
+            intent: string;
+            message_id: string;
+            reason?: string;
+            session_id: string;
+            status: string;
+        };
+        SessionMessageRecord: {
+            created_at: string;
+            deliver_after?: string;
+            ended_at?: string;
+            error_code?: string;
+            error_message?: string;
+            /** @description Undelivered until then it is dropped. */
+            expires_at: string;
+            /**
+             * Format: int64
+             * @description The process that it was given to.
+             */
+            generation?: number;
+            id: string;
+            intent: components["schemas"]["SubmitIntent"];
+            /** @description In lists cut to its first 4096 characters. */
+            message: string;
+            /** @description What it is about, such as the id of a wait. */
+            reference?: string;
+            /** @description The operation that ends with it. */
+            request_id?: string;
+            sender: string;
+            /** @description create, message, submit, wait or nudge. */
+            source: string;
+            /** @enum {string} */
+            status: "queued" | "in_flight" | "delivered" | "unconfirmed" | "failed" | "cancelled" | "expired";
+            truncated?: boolean;
+        };
         SessionMessageSucceededPayload: {
             request_id: string;
             session_id: string;
+        };
+        SessionPatchBody: {
+            alias?: string;
+            title?: string;
+        };
+        SessionPendingClearedEvent: {
+            request_id: string;
+        };
+        SessionPendingResponse: {
+            /** @description The rest, where several are open at once. */
+            others?: components["schemas"]["PendingInteraction"][];
+            /** @description The oldest one that is open. */
+            pending?: components["schemas"]["PendingInteraction"];
+            supported: boolean;
+        };
+        SessionPermissionModeBody: {
+            permission_mode: string;
+        };
+        SessionRawEntry: {
+            /** Format: int64 */
+            frames: number;
+            id: string;
+            status: string;
+        };
+        SessionRawMessageFrame: unknown;
+        SessionRenameInputBody: {
+            title: string;
         };
         SessionResetStalledPayload: {
             /** Format: int64 */
@@ -3430,12 +4371,29 @@ export interface components {
             session_name: string;
             template: string;
         };
+        SessionRespondInputBody: {
+            /** @description The id or the label of a choice, or approve (allow it once), approve_always or approve_accept_edits (from now on), deny. Where nothing is offered, any word. */
+            action: string;
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Which one is answered; may be left out while only one is open. */
+            request_id?: string;
+            text?: string;
+        };
+        SessionRespondOutputBody: {
+            id: string;
+            status: string;
+        };
         SessionResponse: {
             active_bead?: string;
             activity?: string;
             agent_kind?: string;
             alias?: string;
+            /** @enum {string} */
+            applied?: "live" | "stored";
             attached: boolean;
+            circuit?: components["schemas"]["SessionCircuit"];
             configured_named_session?: boolean;
             /** Format: int64 */
             context_pct?: number;
@@ -3473,11 +4431,923 @@ export interface components {
             template?: string;
             work_bead_ids?: string[] | null;
         };
+        SessionStreamCommonEvent: components["schemas"]["SessionActivityEvent"] | components["schemas"]["PendingInteraction"] | components["schemas"]["SessionPendingClearedEvent"] | components["schemas"]["HeartbeatEvent"];
+        SessionStreamMessageEvent: {
+            format: string;
+            id: string;
+            pagination?: components["schemas"]["PaginationInfo"];
+            provider: string;
+            template: string;
+            turns: components["schemas"]["OutputTurn"][] | null;
+        };
+        SessionStreamRawMessageEvent: {
+            entries?: components["schemas"]["SessionRawEntry"][];
+            format: string;
+            id: string;
+            messages: components["schemas"]["SessionRawMessageFrame"][] | null;
+            pagination?: components["schemas"]["PaginationInfo"];
+            provider: string;
+            template: string;
+        };
+        SessionStreamStructuredMessageEvent: {
+            /** @constant */
+            format: "structured";
+            history: components["schemas"]["SessionStructuredHistory"];
+            id: string;
+            /** @enum {string} */
+            operation: "snapshot" | "upsert" | "reset";
+            pagination?: components["schemas"]["PaginationInfo"];
+            provider: string;
+            /** @enum {string} */
+            reset_reason?: "resume_invalid" | "stream_changed" | "cursor_invalidated" | "history_rewritten";
+            /** @constant */
+            schema_version: "session.structured.v1";
+            structured_messages: components["schemas"]["SessionStructuredMessage"][];
+            template: string;
+        };
+        SessionStructuredArgument: {
+            name: string;
+            value: string;
+        };
+        SessionStructuredBlock: components["schemas"]["SessionStructuredBlockText"] | components["schemas"]["SessionStructuredBlockThinking"] | components["schemas"]["SessionStructuredBlockToolUse"] | components["schemas"]["SessionStructuredBlockToolResult"] | components["schemas"]["SessionStructuredBlockInteraction"] | components["schemas"]["SessionStructuredBlockImage"] | components["schemas"]["SessionStructuredBlockUnknown"];
+        SessionStructuredBlockImage: {
+            file_path?: string;
+            image_url?: string;
+            mime_type?: string;
+            text?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "image";
+        };
+        SessionStructuredBlockInteraction: {
+            interaction?: components["schemas"]["SessionStructuredInteraction"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "interaction";
+        };
+        SessionStructuredBlockText: {
+            text?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "text";
+        };
+        SessionStructuredBlockThinking: {
+            signature?: string;
+            thinking?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "thinking";
+        };
+        SessionStructuredBlockToolResult: {
+            content?: string;
+            file_path?: string;
+            is_error?: boolean;
+            name?: string;
+            structured?: components["schemas"]["SessionStructuredToolResult"];
+            tool_call_id?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "tool_result";
+        };
+        SessionStructuredBlockToolUse: {
+            file_path?: string;
+            id?: string;
+            input?: components["schemas"]["SessionStructuredToolInput"];
+            name?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "tool_use";
+        };
+        SessionStructuredBlockUnknown: {
+            content?: string;
+            file_path?: string;
+            id?: string;
+            image_url?: string;
+            input?: components["schemas"]["SessionStructuredToolInput"];
+            interaction?: components["schemas"]["SessionStructuredInteraction"];
+            is_error?: boolean;
+            mime_type?: string;
+            name?: string;
+            signature?: string;
+            structured?: components["schemas"]["SessionStructuredToolResult"];
+            text?: string;
+            thinking?: string;
+            tool_call_id?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "unknown";
+        };
+        SessionStructuredContinuity: {
+            /** Format: int64 */
+            compaction_count?: number;
+            has_branches?: boolean;
+            note?: string;
+            status: string;
+        };
+        SessionStructuredCursor: {
+            after_entry_id?: string;
+            resume_token: string;
+        };
+        SessionStructuredDiagnostic: {
+            code: string;
+            /** Format: int64 */
+            count?: number;
+            message?: string;
+        };
+        SessionStructuredGeneration: {
+            id: string;
+            observed_at?: string;
+        };
+        SessionStructuredHistory: {
+            continuity: components["schemas"]["SessionStructuredContinuity"];
+            cursor: components["schemas"]["SessionStructuredCursor"];
+            diagnostics?: components["schemas"]["SessionStructuredDiagnostic"][] | null;
+            gc_session_id?: string;
+            generation: components["schemas"]["SessionStructuredGeneration"];
+            logical_conversation_id?: string;
+            provider_session_id?: string;
+            tail_state: components["schemas"]["SessionStructuredTailState"];
+            transcript_stream_id: string;
+        };
+        SessionStructuredIDESelection: {
+            text?: string;
+        };
+        SessionStructuredInteraction: {
+            action?: string;
+            kind?: string;
+            options?: string[] | null;
+            prompt?: string;
+            request_id?: string;
+            state: string;
+        };
+        SessionStructuredMessage: components["schemas"]["SessionStructuredMessageUnknown"] | components["schemas"]["SessionStructuredMessageUser"] | components["schemas"]["SessionStructuredMessageAssistant"] | components["schemas"]["SessionStructuredMessageSystem"] | components["schemas"]["SessionStructuredMessageTool"];
+        SessionStructuredMessageAssistant: {
+            blocks: components["schemas"]["SessionStructuredBlock"][];
+            id: string;
+            model?: string;
+            provider?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            role: "assistant";
+            /** @enum {string} */
+            status: "unknown" | "final" | "partial" | "superseded";
+            stop_reason?: string;
+            timestamp?: string;
+            usage?: components["schemas"]["SessionStructuredUsage"];
+        };
+        SessionStructuredMessageSystem: {
+            blocks: components["schemas"]["SessionStructuredBlock"][];
+            id: string;
+            provider?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            role: "system";
+            /** @enum {string} */
+            status: "unknown" | "final" | "partial" | "superseded";
+            system_event?: components["schemas"]["SessionStructuredSystemEvent"];
+            timestamp?: string;
+        };
+        SessionStructuredMessageTool: {
+            blocks: components["schemas"]["SessionStructuredBlock"][];
+            id: string;
+            provider?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            role: "tool";
+            /** @enum {string} */
+            status: "unknown" | "final" | "partial" | "superseded";
+            timestamp?: string;
+        };
+        SessionStructuredMessageUnknown: {
+            blocks: components["schemas"]["SessionStructuredBlock"][];
+            id: string;
+            model?: string;
+            provider?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            role: "unknown";
+            /** @enum {string} */
+            status: "unknown" | "final" | "partial" | "superseded";
+            stop_reason?: string;
+            system_event?: components["schemas"]["SessionStructuredSystemEvent"];
+            timestamp?: string;
+            usage?: components["schemas"]["SessionStructuredUsage"];
+            user_prompt?: components["schemas"]["SessionStructuredUserPrompt"];
+        };
+        SessionStructuredMessageUser: {
+            blocks: components["schemas"]["SessionStructuredBlock"][];
+            id: string;
+            provider?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            role: "user";
+            /** @enum {string} */
+            status: "unknown" | "final" | "partial" | "superseded";
+            timestamp?: string;
+            user_prompt?: components["schemas"]["SessionStructuredUserPrompt"];
+        };
+        SessionStructuredPatchHunk: {
+            file_path?: string;
+            lines?: string[] | null;
+            /** Format: int64 */
+            new_lines?: number;
+            /** Format: int64 */
+            new_start?: number;
+            /** Format: int64 */
+            old_lines?: number;
+            /** Format: int64 */
+            old_start?: number;
+        };
+        SessionStructuredPlanStep: {
+            status?: string;
+            step?: string;
+        };
+        SessionStructuredQuestion: {
+            header?: string;
+            multi_select?: boolean;
+            options?: components["schemas"]["SessionStructuredQuestionOption"][] | null;
+            question?: string;
+        };
+        SessionStructuredQuestionOption: {
+            description?: string;
+            label?: string;
+        };
+        SessionStructuredSearchResultItem: {
+            snippet?: string;
+            title?: string;
+            url?: string;
+        };
+        SessionStructuredSystemEvent: {
+            category?: string;
+            code?: string;
+            kind?: string;
+            message?: string;
+        };
+        SessionStructuredTailState: {
+            activity: string;
+            degraded?: boolean;
+            degraded_reason?: string;
+            last_entry_id?: string;
+            open_tool_call_ids?: string[] | null;
+            pending_interaction_ids?: string[] | null;
+        };
+        SessionStructuredTodoItem: {
+            active_form?: string;
+            content?: string;
+            id?: string;
+            priority?: string;
+            status?: string;
+        };
+        SessionStructuredToolError: {
+            /** @enum {string} */
+            category: "user_rejection" | "user_rejection_with_reason" | "command_failure" | "file_error" | "validation_error" | "timeout" | "network_error" | "unknown";
+            message?: string;
+            user_reason?: string;
+        };
+        SessionStructuredToolInput: components["schemas"]["SessionStructuredToolInputUnknown"] | components["schemas"]["SessionStructuredToolInputCommand"] | components["schemas"]["SessionStructuredToolInputStdin"] | components["schemas"]["SessionStructuredToolInputCode"] | components["schemas"]["SessionStructuredToolInputPatch"] | components["schemas"]["SessionStructuredToolInputWrite"] | components["schemas"]["SessionStructuredToolInputGlob"] | components["schemas"]["SessionStructuredToolInputFetch"] | components["schemas"]["SessionStructuredToolInputSearch"] | components["schemas"]["SessionStructuredToolInputFile"] | components["schemas"]["SessionStructuredToolInputTodo"] | components["schemas"]["SessionStructuredToolInputPlan"] | components["schemas"]["SessionStructuredToolInputQuestion"] | components["schemas"]["SessionStructuredToolInputTask"] | components["schemas"]["SessionStructuredToolInputText"] | components["schemas"]["SessionStructuredToolInputArguments"];
+        SessionStructuredToolInputArguments: {
+            arguments: components["schemas"]["SessionStructuredArgument"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "arguments";
+        };
+        SessionStructuredToolInputCode: {
+            code: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "code";
+            language?: string;
+        };
+        SessionStructuredToolInputCommand: {
+            arguments?: components["schemas"]["SessionStructuredArgument"][] | null;
+            command: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "command";
+        };
+        SessionStructuredToolInputFetch: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "fetch";
+            prompt?: string;
+            url?: string;
+        };
+        SessionStructuredToolInputFile: {
+            command?: string;
+            file_path: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "file";
+            language?: string;
+        };
+        SessionStructuredToolInputGlob: {
+            arguments?: components["schemas"]["SessionStructuredArgument"][] | null;
+            file_path?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "glob";
+            pattern?: string;
+            query?: string;
+        };
+        SessionStructuredToolInputPatch: {
+            file_path?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "patch";
+            language?: string;
+            patch: string;
+        };
+        SessionStructuredToolInputPlan: {
+            explanation?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "plan";
+            plan?: string;
+            steps?: components["schemas"]["SessionStructuredPlanStep"][] | null;
+        };
+        SessionStructuredToolInputQuestion: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "question";
+            options?: string[] | null;
+            question?: string;
+        };
+        SessionStructuredToolInputSearch: {
+            arguments?: components["schemas"]["SessionStructuredArgument"][] | null;
+            command?: string;
+            file_path?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "search";
+            pattern?: string;
+            query?: string;
+        };
+        SessionStructuredToolInputStdin: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "stdin";
+            linked_command?: string;
+            task_id?: string;
+            text?: string;
+        };
+        SessionStructuredToolInputTask: {
+            description?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "task";
+            prompt?: string;
+            task_id?: string;
+            task_status?: string;
+            task_type?: string;
+        };
+        SessionStructuredToolInputText: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "text";
+            text: string;
+        };
+        SessionStructuredToolInputTodo: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "todo";
+            todos?: components["schemas"]["SessionStructuredTodoItem"][] | null;
+        };
+        SessionStructuredToolInputUnknown: {
+            arguments?: components["schemas"]["SessionStructuredArgument"][] | null;
+            code?: string;
+            command?: string;
+            description?: string;
+            explanation?: string;
+            file_path?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "unknown";
+            language?: string;
+            linked_command?: string;
+            options?: string[] | null;
+            patch?: string;
+            pattern?: string;
+            plan?: string;
+            prompt?: string;
+            query?: string;
+            question?: string;
+            steps?: components["schemas"]["SessionStructuredPlanStep"][] | null;
+            task_id?: string;
+            task_status?: string;
+            task_type?: string;
+            text?: string;
+            todos?: components["schemas"]["SessionStructuredTodoItem"][] | null;
+            url?: string;
+        };
+        SessionStructuredToolInputWrite: {
+            file_path?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "write";
+            language?: string;
+            text?: string;
+        };
+        SessionStructuredToolResult: components["schemas"]["SessionStructuredToolResultUnknown"] | components["schemas"]["SessionStructuredToolResultBash"] | components["schemas"]["SessionStructuredToolResultPython"] | components["schemas"]["SessionStructuredToolResultRead"] | components["schemas"]["SessionStructuredToolResultGlob"] | components["schemas"]["SessionStructuredToolResultGrep"] | components["schemas"]["SessionStructuredToolResultSearch"] | components["schemas"]["SessionStructuredToolResultFetch"] | components["schemas"]["SessionStructuredToolResultTodo"] | components["schemas"]["SessionStructuredToolResultPlan"] | components["schemas"]["SessionStructuredToolResultQuestion"] | components["schemas"]["SessionStructuredToolResultStdin"] | components["schemas"]["SessionStructuredToolResultTask"] | components["schemas"]["SessionStructuredToolResultWrite"] | components["schemas"]["SessionStructuredToolResultEdit"] | components["schemas"]["SessionStructuredToolResultText"];
+        SessionStructuredToolResultBash: {
+            command?: string;
+            content?: string;
+            error?: components["schemas"]["SessionStructuredToolError"];
+            /** Format: int64 */
+            exit_code?: number;
+            interrupted?: boolean;
+            is_image?: boolean;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "bash";
+            /** Format: int64 */
+            num_lines?: number;
+            stderr?: string;
+            /** Format: int64 */
+            stderr_lines?: number;
+            stdout?: string;
+            /** Format: int64 */
+            stdout_lines?: number;
+            task_id?: string;
+            task_status?: string;
+            text?: string;
+            timestamp?: string;
+            truncated?: boolean;
+        };
+        SessionStructuredToolResultEdit: {
+            content?: string;
+            error?: components["schemas"]["SessionStructuredToolError"];
+            file_path?: string;
+            file_paths?: string[] | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "edit";
+            new_string?: string;
+            old_string?: string;
+            original_file?: string;
+            patch?: string;
+            patch_hunks?: components["schemas"]["SessionStructuredPatchHunk"][] | null;
+            replace_all?: boolean;
+            user_modified?: boolean;
+        };
+        SessionStructuredToolResultFetch: {
+            /** Format: int64 */
+            bytes?: number;
+            content?: string;
+            /** Format: int64 */
+            duration_ms?: number;
+            error?: components["schemas"]["SessionStructuredToolError"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "fetch";
+            /** Format: int64 */
+            num_lines?: number;
+            /** Format: int64 */
+            status_code?: number;
+            status_text?: string;
+            text?: string;
+            url?: string;
+        };
+        SessionStructuredToolResultGlob: {
+            content?: string;
+            /** Format: int64 */
+            duration_ms?: number;
+            error?: components["schemas"]["SessionStructuredToolError"];
+            filenames?: string[] | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "glob";
+            /** Format: int64 */
+            num_files?: number;
+            /** Format: int64 */
+            num_lines?: number;
+            truncated?: boolean;
+        };
+        SessionStructuredToolResultGrep: {
+            /** Format: int64 */
+            applied_limit?: number;
+            content?: string;
+            counts?: components["schemas"]["SessionStructuredArgument"][] | null;
+            /** Format: int64 */
+            duration_ms?: number;
+            error?: components["schemas"]["SessionStructuredToolError"];
+            filenames?: string[] | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "grep";
+            mode?: string;
+            /** Format: int64 */
+            num_files?: number;
+            /** Format: int64 */
+            num_lines?: number;
+            /** Format: int64 */
+            num_results?: number;
+            query?: string;
+            result_items?: components["schemas"]["SessionStructuredSearchResultItem"][] | null;
+        };
+        SessionStructuredToolResultPlan: {
+            content?: string;
+            error?: components["schemas"]["SessionStructuredToolError"];
+            explanation?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "plan";
+            plan?: string;
+            steps?: components["schemas"]["SessionStructuredPlanStep"][] | null;
+            text?: string;
+        };
+        SessionStructuredToolResultPython: {
+            code?: string;
+            error?: components["schemas"]["SessionStructuredToolError"];
+            /** Format: int64 */
+            exit_code?: number;
+            interrupted?: boolean;
+            is_image?: boolean;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "python";
+            stderr?: string;
+            stdout?: string;
+            text?: string;
+            truncated?: boolean;
+        };
+        SessionStructuredToolResultQuestion: {
+            answer?: string;
+            answers?: components["schemas"]["SessionStructuredArgument"][] | null;
+            content?: string;
+            error?: components["schemas"]["SessionStructuredToolError"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "question";
+            options?: string[] | null;
+            question?: string;
+            questions?: components["schemas"]["SessionStructuredQuestion"][] | null;
+            text?: string;
+        };
+        SessionStructuredToolResultRead: {
+            content?: string;
+            error?: components["schemas"]["SessionStructuredToolError"];
+            file_path?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "read";
+            language?: string;
+            /** Format: int64 */
+            num_lines?: number;
+            /** Format: int64 */
+            start_line?: number;
+            /** Format: int64 */
+            total_lines?: number;
+        };
+        SessionStructuredToolResultSearch: {
+            /** Format: int64 */
+            applied_limit?: number;
+            content?: string;
+            counts?: components["schemas"]["SessionStructuredArgument"][] | null;
+            /** Format: int64 */
+            duration_ms?: number;
+            error?: components["schemas"]["SessionStructuredToolError"];
+            filenames?: string[] | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "search";
+            mode?: string;
+            /** Format: int64 */
+            num_files?: number;
+            /** Format: int64 */
+            num_lines?: number;
+            /** Format: int64 */
+            num_results?: number;
+            query?: string;
+            result_items?: components["schemas"]["SessionStructuredSearchResultItem"][] | null;
+        };
+        SessionStructuredToolResultStdin: {
+            content?: string;
+            error?: components["schemas"]["SessionStructuredToolError"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "stdin";
+            /** Format: int64 */
+            num_lines?: number;
+            task_id?: string;
+            text?: string;
+        };
+        SessionStructuredToolResultTask: {
+            content?: string;
+            description?: string;
+            error?: components["schemas"]["SessionStructuredToolError"];
+            /** Format: int64 */
+            exit_code?: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "task";
+            output?: string;
+            stderr?: string;
+            stdout?: string;
+            task_id?: string;
+            task_status?: string;
+            task_type?: string;
+            text?: string;
+            /** Format: int64 */
+            total_duration_ms?: number;
+            /** Format: int64 */
+            total_tokens?: number;
+            /** Format: int64 */
+            total_tool_use_count?: number;
+        };
+        SessionStructuredToolResultText: {
+            content?: string;
+            error?: components["schemas"]["SessionStructuredToolError"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "text";
+            text?: string;
+        };
+        SessionStructuredToolResultTodo: {
+            content?: string;
+            error?: components["schemas"]["SessionStructuredToolError"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "todo";
+            new_todos?: components["schemas"]["SessionStructuredTodoItem"][] | null;
+            old_todos?: components["schemas"]["SessionStructuredTodoItem"][] | null;
+            text?: string;
+        };
+        SessionStructuredToolResultUnknown: {
+            answer?: string;
+            answers?: components["schemas"]["SessionStructuredArgument"][] | null;
+            /** Format: int64 */
+            applied_limit?: number;
+            /** Format: int64 */
+            bytes?: number;
+            code?: string;
+            command?: string;
+            content?: string;
+            counts?: components["schemas"]["SessionStructuredArgument"][] | null;
+            description?: string;
+            /** Format: int64 */
+            duration_ms?: number;
+            error?: components["schemas"]["SessionStructuredToolError"];
+            /** Format: int64 */
+            exit_code?: number;
+            explanation?: string;
+            file_path?: string;
+            file_paths?: string[] | null;
+            filenames?: string[] | null;
+            interrupted?: boolean;
+            is_image?: boolean;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "unknown";
+            language?: string;
+            mode?: string;
+            new_string?: string;
+            new_todos?: components["schemas"]["SessionStructuredTodoItem"][] | null;
+            /** Format: int64 */
+            num_files?: number;
+            /** Format: int64 */
+            num_lines?: number;
+            /** Format: int64 */
+            num_results?: number;
+            old_string?: string;
+            old_todos?: components["schemas"]["SessionStructuredTodoItem"][] | null;
+            options?: string[] | null;
+            original_file?: string;
+            output?: string;
+            patch?: string;
+            patch_hunks?: components["schemas"]["SessionStructuredPatchHunk"][] | null;
+            plan?: string;
+            query?: string;
+            question?: string;
+            questions?: components["schemas"]["SessionStructuredQuestion"][] | null;
+            replace_all?: boolean;
+            result_items?: components["schemas"]["SessionStructuredSearchResultItem"][] | null;
+            /** Format: int64 */
+            start_line?: number;
+            /** Format: int64 */
+            status_code?: number;
+            status_text?: string;
+            stderr?: string;
+            /** Format: int64 */
+            stderr_lines?: number;
+            stdout?: string;
+            /** Format: int64 */
+            stdout_lines?: number;
+            steps?: components["schemas"]["SessionStructuredPlanStep"][] | null;
+            task_id?: string;
+            task_status?: string;
+            task_type?: string;
+            text?: string;
+            timestamp?: string;
+            /** Format: int64 */
+            total_duration_ms?: number;
+            /** Format: int64 */
+            total_lines?: number;
+            /** Format: int64 */
+            total_tokens?: number;
+            /** Format: int64 */
+            total_tool_use_count?: number;
+            truncated?: boolean;
+            url?: string;
+            user_modified?: boolean;
+        };
+        SessionStructuredToolResultWrite: {
+            content?: string;
+            error?: components["schemas"]["SessionStructuredToolError"];
+            file_path?: string;
+            file_paths?: string[] | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "write";
+            language?: string;
+            /** Format: int64 */
+            num_lines?: number;
+            patch?: string;
+            patch_hunks?: components["schemas"]["SessionStructuredPatchHunk"][] | null;
+            /** Format: int64 */
+            start_line?: number;
+            text?: string;
+            /** Format: int64 */
+            total_lines?: number;
+        };
+        SessionStructuredUploadedFile: {
+            file_path?: string;
+            mime_type?: string;
+            original_name?: string;
+            preview_url?: string;
+            size?: string;
+        };
+        SessionStructuredUsage: {
+            /** Format: int64 */
+            cache_creation_tokens?: number;
+            /** Format: int64 */
+            cache_read_tokens?: number;
+            /** Format: int64 */
+            context_percent?: number;
+            /** Format: int64 */
+            context_used_tokens?: number;
+            /** Format: int64 */
+            context_window_tokens?: number;
+            /** Format: int64 */
+            input_tokens?: number;
+            /** Format: int64 */
+            output_tokens?: number;
+            /** Format: int64 */
+            reasoning_tokens?: number;
+        };
+        SessionStructuredUserPrompt: {
+            opened_files?: string[] | null;
+            selections?: components["schemas"]["SessionStructuredIDESelection"][] | null;
+            text?: string;
+            uploaded_files?: components["schemas"]["SessionStructuredUploadedFile"][] | null;
+        };
+        SessionSubmitInputBody: {
+            intent?: components["schemas"]["SubmitIntent"];
+            message: string;
+        };
         SessionSubmitSucceededPayload: {
             intent: string;
             queued: boolean;
             request_id: string;
             session_id: string;
+        };
+        SessionTranscriptConversationResponse: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            format: "conversation" | "text";
+            id: string;
+            pagination?: components["schemas"]["PaginationInfo"];
+            provider: string;
+            template: string;
+            turns?: components["schemas"]["OutputTurn"][] | null;
+        };
+        SessionTranscriptGetResponse: components["schemas"]["SessionTranscriptConversationResponse"] | components["schemas"]["SessionTranscriptRawResponse"] | components["schemas"]["SessionTranscriptStructuredResponse"];
+        SessionTranscriptRawResponse: {
+            entries?: components["schemas"]["SessionRawEntry"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            format: "raw";
+            id: string;
+            messages: components["schemas"]["SessionRawMessageFrame"][] | null;
+            pagination?: components["schemas"]["PaginationInfo"];
+            provider: string;
+            template: string;
+        };
+        SessionTranscriptStructuredResponse: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            format: "structured";
+            history: components["schemas"]["SessionStructuredHistory"];
+            id: string;
+            /** @constant */
+            operation: "snapshot";
+            pagination?: components["schemas"]["PaginationInfo"];
+            provider: string;
+            /** @constant */
+            schema_version: "session.structured.v1";
+            structured_messages: components["schemas"]["SessionStructuredMessage"][];
+            template: string;
+        };
+        SessionTransitionPayload: {
+            from: string;
+            /** Format: int64 */
+            generation: number;
+            reason?: string;
+            session_id: string;
+            to: string;
         };
         SessionUnknownStatePayload: {
             escalated: boolean;
@@ -3485,6 +5355,21 @@ export interface components {
             session_id: string;
             session_name?: string;
             state: string;
+        };
+        SessionUsageBody: {
+            /** Format: int64 */
+            context_used_tokens?: number;
+            /** Format: int64 */
+            context_window_tokens?: number;
+            last_24h: components["schemas"]["UsageTotals"];
+            model?: string;
+            /** Format: date-time */
+            observed_from?: string;
+            session: string;
+            session_id: string;
+            total: components["schemas"]["UsageTotals"];
+            /** Format: date-time */
+            updated_at: string;
         };
         SlingBatchInputBody: {
             atomic?: boolean;
@@ -3650,6 +5535,8 @@ export interface components {
             supports_follow_up: boolean;
             supports_interrupt_now: boolean;
         };
+        /** @enum {string} */
+        SubmitIntent: "default" | "follow_up" | "interrupt_now";
         SupervisorCitiesOutputBody: {
             items: components["schemas"]["CityInfo"][] | null;
             /** Format: int64 */
@@ -3740,7 +5627,7 @@ export interface components {
             type: string;
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        TypedEventStreamEnvelope: components["schemas"]["TypedEventStreamEnvelopeAgentCreated"] | components["schemas"]["TypedEventStreamEnvelopeAgentDeleted"] | components["schemas"]["TypedEventStreamEnvelopeAgentResumed"] | components["schemas"]["TypedEventStreamEnvelopeAgentSuspended"] | components["schemas"]["TypedEventStreamEnvelopeAgentUpdated"] | components["schemas"]["TypedEventStreamEnvelopeBackendCredentialResolved"] | components["schemas"]["TypedEventStreamEnvelopeBeadClaimRejected"] | components["schemas"]["TypedEventStreamEnvelopeBeadClosed"] | components["schemas"]["TypedEventStreamEnvelopeBeadCreated"] | components["schemas"]["TypedEventStreamEnvelopeBeadDeadAssigneeReopened"] | components["schemas"]["TypedEventStreamEnvelopeBeadDeleted"] | components["schemas"]["TypedEventStreamEnvelopeBeadUpdated"] | components["schemas"]["TypedEventStreamEnvelopeBeadWorktreeReapSkipped"] | components["schemas"]["TypedEventStreamEnvelopeBeadWorktreeReaped"] | components["schemas"]["TypedEventStreamEnvelopeBeadsConditionalWritesDegraded"] | components["schemas"]["TypedEventStreamEnvelopeCityCreated"] | components["schemas"]["TypedEventStreamEnvelopeCityResumed"] | components["schemas"]["TypedEventStreamEnvelopeCitySuspended"] | components["schemas"]["TypedEventStreamEnvelopeCityUnregisterRequested"] | components["schemas"]["TypedEventStreamEnvelopeConfigRejected"] | components["schemas"]["TypedEventStreamEnvelopeConfigReloaded"] | components["schemas"]["TypedEventStreamEnvelopeControllerStarted"] | components["schemas"]["TypedEventStreamEnvelopeControllerStopped"] | components["schemas"]["TypedEventStreamEnvelopeConvoyClosed"] | components["schemas"]["TypedEventStreamEnvelopeConvoyCreated"] | components["schemas"]["TypedEventStreamEnvelopeEmergencyAcked"] | components["schemas"]["TypedEventStreamEnvelopeEmergencySignaled"] | components["schemas"]["TypedEventStreamEnvelopeEventsRotated"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepCompleted"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepDefined"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepStarted"] | components["schemas"]["TypedEventStreamEnvelopeExecutionWorkAssociated"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgAdapterAdded"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgAdapterRemoved"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgBound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgGroupCreated"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgInbound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgOutbound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgOutboundChannelMismatch"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgUnbound"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreDiskCritical"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreDiskWarn"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreMaintenanceDone"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreMaintenanceFailed"] | components["schemas"]["TypedEventStreamEnvelopeMailArchived"] | components["schemas"]["TypedEventStreamEnvelopeMailDeleted"] | components["schemas"]["TypedEventStreamEnvelopeMailMarkedRead"] | components["schemas"]["TypedEventStreamEnvelopeMailMarkedUnread"] | components["schemas"]["TypedEventStreamEnvelopeMailRead"] | components["schemas"]["TypedEventStreamEnvelopeMailReplied"] | components["schemas"]["TypedEventStreamEnvelopeMailSent"] | components["schemas"]["TypedEventStreamEnvelopeMoleculeResolved"] | components["schemas"]["TypedEventStreamEnvelopeOrderCompleted"] | components["schemas"]["TypedEventStreamEnvelopeOrderFailed"] | components["schemas"]["TypedEventStreamEnvelopeOrderFired"] | components["schemas"]["TypedEventStreamEnvelopePackAdded"] | components["schemas"]["TypedEventStreamEnvelopePackRemoved"] | components["schemas"]["TypedEventStreamEnvelopePackUpdated"] | components["schemas"]["TypedEventStreamEnvelopePatchDeleted"] | components["schemas"]["TypedEventStreamEnvelopePatchSet"] | components["schemas"]["TypedEventStreamEnvelopeProjectIdentityStamped"] | components["schemas"]["TypedEventStreamEnvelopeProviderCreated"] | components["schemas"]["TypedEventStreamEnvelopeProviderDeleted"] | components["schemas"]["TypedEventStreamEnvelopeProviderSwapped"] | components["schemas"]["TypedEventStreamEnvelopeProviderUpdated"] | components["schemas"]["TypedEventStreamEnvelopeRequestFailed"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityRegister"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityStart"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityStop"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityUnregister"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultRigCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionMessage"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionSubmit"] | components["schemas"]["TypedEventStreamEnvelopeRigCreated"] | components["schemas"]["TypedEventStreamEnvelopeRigDeleted"] | components["schemas"]["TypedEventStreamEnvelopeRigProvisionProgress"] | components["schemas"]["TypedEventStreamEnvelopeRigResumed"] | components["schemas"]["TypedEventStreamEnvelopeRigSuspended"] | components["schemas"]["TypedEventStreamEnvelopeRigUpdated"] | components["schemas"]["TypedEventStreamEnvelopeSessionColdStartTimeout"] | components["schemas"]["TypedEventStreamEnvelopeSessionCrashed"] | components["schemas"]["TypedEventStreamEnvelopeSessionDrainAckedWithAssignedWork"] | components["schemas"]["TypedEventStreamEnvelopeSessionDraining"] | components["schemas"]["TypedEventStreamEnvelopeSessionIdleKilled"] | components["schemas"]["TypedEventStreamEnvelopeSessionMaxAgeKilled"] | components["schemas"]["TypedEventStreamEnvelopeSessionQuarantined"] | components["schemas"]["TypedEventStreamEnvelopeSessionResetStalled"] | components["schemas"]["TypedEventStreamEnvelopeSessionStopped"] | components["schemas"]["TypedEventStreamEnvelopeSessionStranded"] | components["schemas"]["TypedEventStreamEnvelopeSessionSuspended"] | components["schemas"]["TypedEventStreamEnvelopeSessionUndrained"] | components["schemas"]["TypedEventStreamEnvelopeSessionUnknownState"] | components["schemas"]["TypedEventStreamEnvelopeSessionUpdated"] | components["schemas"]["TypedEventStreamEnvelopeSessionWoke"] | components["schemas"]["TypedEventStreamEnvelopeSessionWorkQueryFailed"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingConverged"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingGenesis"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingUncheckable"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingUnconverged"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorFsPressureSkippedTick"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorRequest"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorShutdownRequested"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorStarted"] | components["schemas"]["TypedEventStreamEnvelopeWebhookReceived"] | components["schemas"]["TypedEventStreamEnvelopeWebhookRejected"] | components["schemas"]["TypedEventStreamEnvelopeWorkerOperation"] | components["schemas"]["TypedEventStreamEnvelopeCustom"];
+        TypedEventStreamEnvelope: components["schemas"]["TypedEventStreamEnvelopeAgentCreated"] | components["schemas"]["TypedEventStreamEnvelopeAgentDeleted"] | components["schemas"]["TypedEventStreamEnvelopeAgentResumed"] | components["schemas"]["TypedEventStreamEnvelopeAgentSuspended"] | components["schemas"]["TypedEventStreamEnvelopeAgentUpdated"] | components["schemas"]["TypedEventStreamEnvelopeBackendCredentialResolved"] | components["schemas"]["TypedEventStreamEnvelopeBeadClaimRejected"] | components["schemas"]["TypedEventStreamEnvelopeBeadClosed"] | components["schemas"]["TypedEventStreamEnvelopeBeadCreated"] | components["schemas"]["TypedEventStreamEnvelopeBeadDeadAssigneeReopened"] | components["schemas"]["TypedEventStreamEnvelopeBeadDeleted"] | components["schemas"]["TypedEventStreamEnvelopeBeadUpdated"] | components["schemas"]["TypedEventStreamEnvelopeBeadWorktreeReapSkipped"] | components["schemas"]["TypedEventStreamEnvelopeBeadWorktreeReaped"] | components["schemas"]["TypedEventStreamEnvelopeBeadsConditionalWritesDegraded"] | components["schemas"]["TypedEventStreamEnvelopeCityCreated"] | components["schemas"]["TypedEventStreamEnvelopeCityResumed"] | components["schemas"]["TypedEventStreamEnvelopeCitySuspended"] | components["schemas"]["TypedEventStreamEnvelopeCityUnregisterRequested"] | components["schemas"]["TypedEventStreamEnvelopeConfigRejected"] | components["schemas"]["TypedEventStreamEnvelopeConfigReloaded"] | components["schemas"]["TypedEventStreamEnvelopeControllerStarted"] | components["schemas"]["TypedEventStreamEnvelopeControllerStopped"] | components["schemas"]["TypedEventStreamEnvelopeConvoyClosed"] | components["schemas"]["TypedEventStreamEnvelopeConvoyCreated"] | components["schemas"]["TypedEventStreamEnvelopeEmergencyAcked"] | components["schemas"]["TypedEventStreamEnvelopeEmergencySignaled"] | components["schemas"]["TypedEventStreamEnvelopeEventsRotated"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepCompleted"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepDefined"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepStarted"] | components["schemas"]["TypedEventStreamEnvelopeExecutionWorkAssociated"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgAdapterAdded"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgAdapterRemoved"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgBound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgGroupCreated"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgInbound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgOutbound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgOutboundChannelMismatch"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgUnbound"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreDiskCritical"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreDiskWarn"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreMaintenanceDone"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreMaintenanceFailed"] | components["schemas"]["TypedEventStreamEnvelopeMailArchived"] | components["schemas"]["TypedEventStreamEnvelopeMailDeleted"] | components["schemas"]["TypedEventStreamEnvelopeMailMarkedRead"] | components["schemas"]["TypedEventStreamEnvelopeMailMarkedUnread"] | components["schemas"]["TypedEventStreamEnvelopeMailRead"] | components["schemas"]["TypedEventStreamEnvelopeMailReplied"] | components["schemas"]["TypedEventStreamEnvelopeMailSent"] | components["schemas"]["TypedEventStreamEnvelopeMoleculeResolved"] | components["schemas"]["TypedEventStreamEnvelopeOrderCompleted"] | components["schemas"]["TypedEventStreamEnvelopeOrderFailed"] | components["schemas"]["TypedEventStreamEnvelopeOrderFired"] | components["schemas"]["TypedEventStreamEnvelopePackAdded"] | components["schemas"]["TypedEventStreamEnvelopePackRemoved"] | components["schemas"]["TypedEventStreamEnvelopePackUpdated"] | components["schemas"]["TypedEventStreamEnvelopePatchDeleted"] | components["schemas"]["TypedEventStreamEnvelopePatchSet"] | components["schemas"]["TypedEventStreamEnvelopeProjectIdentityStamped"] | components["schemas"]["TypedEventStreamEnvelopeProviderCreated"] | components["schemas"]["TypedEventStreamEnvelopeProviderDeleted"] | components["schemas"]["TypedEventStreamEnvelopeProviderSwapped"] | components["schemas"]["TypedEventStreamEnvelopeProviderUpdated"] | components["schemas"]["TypedEventStreamEnvelopeRequestFailed"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityRegister"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityStart"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityStop"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityUnregister"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultRigCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionMessage"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionSubmit"] | components["schemas"]["TypedEventStreamEnvelopeRigCreated"] | components["schemas"]["TypedEventStreamEnvelopeRigDeleted"] | components["schemas"]["TypedEventStreamEnvelopeRigProvisionProgress"] | components["schemas"]["TypedEventStreamEnvelopeRigResumed"] | components["schemas"]["TypedEventStreamEnvelopeRigSuspended"] | components["schemas"]["TypedEventStreamEnvelopeRigUpdated"] | components["schemas"]["TypedEventStreamEnvelopeSessionArchived"] | components["schemas"]["TypedEventStreamEnvelopeSessionClosed"] | components["schemas"]["TypedEventStreamEnvelopeSessionColdStartTimeout"] | components["schemas"]["TypedEventStreamEnvelopeSessionCrashed"] | components["schemas"]["TypedEventStreamEnvelopeSessionCreated"] | components["schemas"]["TypedEventStreamEnvelopeSessionDrainAckedWithAssignedWork"] | components["schemas"]["TypedEventStreamEnvelopeSessionDraining"] | components["schemas"]["TypedEventStreamEnvelopeSessionIdleKilled"] | components["schemas"]["TypedEventStreamEnvelopeSessionInteractionOpened"] | components["schemas"]["TypedEventStreamEnvelopeSessionInteractionResolved"] | components["schemas"]["TypedEventStreamEnvelopeSessionMaxAgeKilled"] | components["schemas"]["TypedEventStreamEnvelopeSessionMessageDropped"] | components["schemas"]["TypedEventStreamEnvelopeSessionQuarantined"] | components["schemas"]["TypedEventStreamEnvelopeSessionResetStalled"] | components["schemas"]["TypedEventStreamEnvelopeSessionStalled"] | components["schemas"]["TypedEventStreamEnvelopeSessionStartFailed"] | components["schemas"]["TypedEventStreamEnvelopeSessionStarting"] | components["schemas"]["TypedEventStreamEnvelopeSessionStopped"] | components["schemas"]["TypedEventStreamEnvelopeSessionStranded"] | components["schemas"]["TypedEventStreamEnvelopeSessionSuspended"] | components["schemas"]["TypedEventStreamEnvelopeSessionUndrained"] | components["schemas"]["TypedEventStreamEnvelopeSessionUnknownState"] | components["schemas"]["TypedEventStreamEnvelopeSessionUpdated"] | components["schemas"]["TypedEventStreamEnvelopeSessionWakeRequested"] | components["schemas"]["TypedEventStreamEnvelopeSessionWoke"] | components["schemas"]["TypedEventStreamEnvelopeSessionWorkQueryFailed"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingConverged"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingGenesis"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingUncheckable"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingUnconverged"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorFsPressureSkippedTick"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorRequest"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorShutdownRequested"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorStarted"] | components["schemas"]["TypedEventStreamEnvelopeWebhookReceived"] | components["schemas"]["TypedEventStreamEnvelopeWebhookRejected"] | components["schemas"]["TypedEventStreamEnvelopeWorkerOperation"] | components["schemas"]["TypedEventStreamEnvelopeCustom"];
         TypedEventStreamEnvelopeAgentCreated: {
             actor: string;
             depends_on_step_ids?: string[];
@@ -5381,6 +7268,46 @@ export interface components {
             type: "rig.updated";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
+        TypedEventStreamEnvelopeSessionArchived: {
+            actor: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionTransitionPayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.archived";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        TypedEventStreamEnvelopeSessionClosed: {
+            actor: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionTransitionPayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.closed";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
         TypedEventStreamEnvelopeSessionColdStartTimeout: {
             actor: string;
             depends_on_step_ids?: string[];
@@ -5419,6 +7346,26 @@ export interface components {
              * @enum {string}
              */
             type: "session.crashed";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        TypedEventStreamEnvelopeSessionCreated: {
+            actor: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionTransitionPayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.created";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
         TypedEventStreamEnvelopeSessionDrainAckedWithAssignedWork: {
@@ -5481,6 +7428,46 @@ export interface components {
             type: "session.idle_killed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
+        TypedEventStreamEnvelopeSessionInteractionOpened: {
+            actor: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionInteractionPayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.interaction.opened";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        TypedEventStreamEnvelopeSessionInteractionResolved: {
+            actor: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionInteractionPayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.interaction.resolved";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
         TypedEventStreamEnvelopeSessionMaxAgeKilled: {
             actor: string;
             depends_on_step_ids?: string[];
@@ -5499,6 +7486,26 @@ export interface components {
              * @enum {string}
              */
             type: "session.max_age_killed";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        TypedEventStreamEnvelopeSessionMessageDropped: {
+            actor: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionMessagePayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.message.dropped";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
         TypedEventStreamEnvelopeSessionQuarantined: {
@@ -5539,6 +7546,66 @@ export interface components {
              * @enum {string}
              */
             type: "session.reset_stalled";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        TypedEventStreamEnvelopeSessionStalled: {
+            actor: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionLifecyclePayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.stalled";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        TypedEventStreamEnvelopeSessionStartFailed: {
+            actor: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionTransitionPayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.start_failed";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        TypedEventStreamEnvelopeSessionStarting: {
+            actor: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionTransitionPayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.starting";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
         TypedEventStreamEnvelopeSessionStopped: {
@@ -5659,6 +7726,26 @@ export interface components {
              * @enum {string}
              */
             type: "session.updated";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        TypedEventStreamEnvelopeSessionWakeRequested: {
+            actor: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionTransitionPayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.wake_requested";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
         TypedEventStreamEnvelopeSessionWoke: {
@@ -5921,7 +8008,7 @@ export interface components {
             type: "worker.operation";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        TypedTaggedEventStreamEnvelope: components["schemas"]["TypedTaggedEventStreamEnvelopeAgentCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBackendCredentialResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadClaimRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadDeadAssigneeReopened"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadWorktreeReapSkipped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadWorktreeReaped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadsConditionalWritesDegraded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCitySuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityUnregisterRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConfigRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConfigReloaded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeControllerStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeControllerStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConvoyClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConvoyCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEmergencyAcked"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEmergencySignaled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEventsRotated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepCompleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepDefined"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionWorkAssociated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgAdapterAdded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgAdapterRemoved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgBound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgGroupCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgInbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgOutbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgOutboundChannelMismatch"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgUnbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreDiskCritical"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreDiskWarn"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreMaintenanceDone"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreMaintenanceFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailArchived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailMarkedRead"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailMarkedUnread"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailRead"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailReplied"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailSent"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMoleculeResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderCompleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderFired"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackAdded"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackRemoved"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopePatchDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopePatchSet"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProjectIdentityStamped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderSwapped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityRegister"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityStart"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityStop"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityUnregister"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultRigCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionMessage"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionSubmit"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigProvisionProgress"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionColdStartTimeout"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionCrashed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionDrainAckedWithAssignedWork"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionDraining"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionIdleKilled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionMaxAgeKilled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionQuarantined"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionResetStalled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStranded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUndrained"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUnknownState"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWoke"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWorkQueryFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingConverged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingGenesis"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingUncheckable"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingUnconverged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorFsPressureSkippedTick"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorRequest"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorShutdownRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWebhookReceived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWebhookRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWorkerOperation"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCustom"];
+        TypedTaggedEventStreamEnvelope: components["schemas"]["TypedTaggedEventStreamEnvelopeAgentCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBackendCredentialResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadClaimRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadDeadAssigneeReopened"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadWorktreeReapSkipped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadWorktreeReaped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadsConditionalWritesDegraded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCitySuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityUnregisterRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConfigRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConfigReloaded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeControllerStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeControllerStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConvoyClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConvoyCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEmergencyAcked"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEmergencySignaled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEventsRotated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepCompleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepDefined"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionWorkAssociated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgAdapterAdded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgAdapterRemoved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgBound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgGroupCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgInbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgOutbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgOutboundChannelMismatch"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgUnbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreDiskCritical"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreDiskWarn"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreMaintenanceDone"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreMaintenanceFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailArchived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailMarkedRead"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailMarkedUnread"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailRead"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailReplied"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailSent"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMoleculeResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderCompleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderFired"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackAdded"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackRemoved"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopePatchDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopePatchSet"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProjectIdentityStamped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderSwapped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityRegister"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityStart"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityStop"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityUnregister"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultRigCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionMessage"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionSubmit"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigProvisionProgress"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionArchived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionColdStartTimeout"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionCrashed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionDrainAckedWithAssignedWork"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionDraining"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionIdleKilled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionInteractionOpened"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionInteractionResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionMaxAgeKilled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionMessageDropped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionQuarantined"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionResetStalled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStalled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStartFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStarting"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStranded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUndrained"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUnknownState"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWakeRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWoke"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWorkQueryFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingConverged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingGenesis"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingUncheckable"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingUnconverged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorFsPressureSkippedTick"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorRequest"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorShutdownRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWebhookReceived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWebhookRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWorkerOperation"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCustom"];
         TypedTaggedEventStreamEnvelopeAgentCreated: {
             actor: string;
             city: string;
@@ -7644,6 +9731,48 @@ export interface components {
             type: "rig.updated";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
+        TypedTaggedEventStreamEnvelopeSessionArchived: {
+            actor: string;
+            city: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionTransitionPayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.archived";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        TypedTaggedEventStreamEnvelopeSessionClosed: {
+            actor: string;
+            city: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionTransitionPayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.closed";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
         TypedTaggedEventStreamEnvelopeSessionColdStartTimeout: {
             actor: string;
             city: string;
@@ -7684,6 +9813,27 @@ export interface components {
              * @enum {string}
              */
             type: "session.crashed";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        TypedTaggedEventStreamEnvelopeSessionCreated: {
+            actor: string;
+            city: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionTransitionPayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.created";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
         TypedTaggedEventStreamEnvelopeSessionDrainAckedWithAssignedWork: {
@@ -7749,6 +9899,48 @@ export interface components {
             type: "session.idle_killed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
+        TypedTaggedEventStreamEnvelopeSessionInteractionOpened: {
+            actor: string;
+            city: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionInteractionPayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.interaction.opened";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        TypedTaggedEventStreamEnvelopeSessionInteractionResolved: {
+            actor: string;
+            city: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionInteractionPayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.interaction.resolved";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
         TypedTaggedEventStreamEnvelopeSessionMaxAgeKilled: {
             actor: string;
             city: string;
@@ -7768,6 +9960,27 @@ export interface components {
              * @enum {string}
              */
             type: "session.max_age_killed";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        TypedTaggedEventStreamEnvelopeSessionMessageDropped: {
+            actor: string;
+            city: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionMessagePayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.message.dropped";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
         TypedTaggedEventStreamEnvelopeSessionQuarantined: {
@@ -7810,6 +10023,69 @@ export interface components {
              * @enum {string}
              */
             type: "session.reset_stalled";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        TypedTaggedEventStreamEnvelopeSessionStalled: {
+            actor: string;
+            city: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionLifecyclePayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.stalled";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        TypedTaggedEventStreamEnvelopeSessionStartFailed: {
+            actor: string;
+            city: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionTransitionPayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.start_failed";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        TypedTaggedEventStreamEnvelopeSessionStarting: {
+            actor: string;
+            city: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionTransitionPayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.starting";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
         TypedTaggedEventStreamEnvelopeSessionStopped: {
@@ -7936,6 +10212,27 @@ export interface components {
              * @enum {string}
              */
             type: "session.updated";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        TypedTaggedEventStreamEnvelopeSessionWakeRequested: {
+            actor: string;
+            city: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["SessionTransitionPayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.wake_requested";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
         TypedTaggedEventStreamEnvelopeSessionWoke: {
@@ -8215,6 +10512,92 @@ export interface components {
             /** Format: int64 */
             count: number;
             session_id: string;
+        };
+        UsageAgent: {
+            agent: string;
+            /** Format: int64 */
+            cache_creation_tokens: number;
+            /** Format: int64 */
+            cache_read_tokens: number;
+            /** @description What agents say it cost, else by the prices of the city. */
+            cost_usd_estimate: number;
+            /** Format: int64 */
+            input_tokens: number;
+            /** Format: int64 */
+            invocations: number;
+            /** Format: int64 */
+            output_tokens: number;
+            /**
+             * Format: int64
+             * @description Turns whose tokens are counted here, and whose cost nobody knows.
+             */
+            unpriced: number;
+        };
+        UsageBody: {
+            available: boolean;
+            /** @description Of the last 24 hours. */
+            by_agent?: components["schemas"]["UsageAgent"][];
+            last_24h?: components["schemas"]["UsageTotals"];
+            observed_from?: string;
+            partial?: boolean;
+            partial_reasons?: string[] | null;
+            recent: components["schemas"]["UsageTotals"];
+            recent_by_session?: components["schemas"]["UsageSessionRecent"][] | null;
+            /** Format: int64 */
+            recent_window_secs: number;
+            recording: boolean;
+            /** @enum {string} */
+            source: "local_estimate" | "unavailable";
+            /** @description Since midnight in the time zone of the workspace, UTC without one. */
+            today: components["schemas"]["UsageTotals"];
+            updated_at: string;
+        };
+        UsageSessionRecent: {
+            /** Format: int64 */
+            cache_creation_tokens: number;
+            /** Format: int64 */
+            cache_read_tokens: number;
+            /** @description What agents say it cost, else by the prices of the city. */
+            cost_usd_estimate: number;
+            /** Format: int64 */
+            input_tokens: number;
+            /** Format: int64 */
+            output_tokens: number;
+            session: string;
+            session_id?: string;
+            /**
+             * Format: int64
+             * @description Turns whose tokens are counted here, and whose cost nobody knows.
+             */
+            unpriced: number;
+        };
+        UsageTotals: {
+            /** Format: int64 */
+            cache_creation_tokens: number;
+            /** Format: int64 */
+            cache_read_tokens: number;
+            /**
+             * Format: int64
+             * @description Turns that have ended; `wall_seconds` is how long they took together.
+             */
+            compute_facts: number;
+            /** @description What agents say it cost, else by the prices of the city. */
+            cost_usd_estimate: number;
+            /** Format: int64 */
+            input_tokens: number;
+            /**
+             * Format: int64
+             * @description Turns of which the agent has said what they used.
+             */
+            invocations: number;
+            /** Format: int64 */
+            output_tokens: number;
+            /**
+             * Format: int64
+             * @description Turns whose tokens are counted here, and whose cost nobody knows.
+             */
+            unpriced: number;
+            wall_seconds: number;
         };
         WaitAcceptInputBody: {
             nudge_id: string;
@@ -9631,6 +12014,228 @@ export interface operations {
             };
         };
     };
+    "get-v0-city-by-city-name-agent-by-base-output": {
+        parameters: {
+            query?: {
+                tail?: string;
+                before?: string;
+            };
+            header?: never;
+            path: {
+                base: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentOutputResponse"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "stream-agent-output": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the last frame received; wins over the position in the query. */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                base: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description `stopped` when the agent had no process; absent otherwise. */
+                    "SVC-Agent-Status"?: string;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": ({
+                        data: components["schemas"]["HeartbeatEvent"];
+                        /** @constant */
+                        event: "heartbeat";
+                        id?: number;
+                        retry?: number;
+                    } | {
+                        data: components["schemas"]["AgentOutputResponse"];
+                        /** @constant */
+                        event: "turn";
+                        id?: number;
+                        retry?: number;
+                    })[];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Gone */
+            410: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
     "post-v0-city-by-city-name-agent-by-base-by-action": {
         parameters: {
             query?: never;
@@ -10191,6 +12796,230 @@ export interface operations {
             };
         };
     };
+    "get-v0-city-by-city-name-agent-by-dir-by-base-output": {
+        parameters: {
+            query?: {
+                tail?: string;
+                before?: string;
+            };
+            header?: never;
+            path: {
+                dir: string;
+                base: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentOutputResponse"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "stream-agent-output-qualified": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the last frame received; wins over the position in the query. */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                dir: string;
+                base: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description `stopped` when the agent had no process; absent otherwise. */
+                    "SVC-Agent-Status"?: string;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": ({
+                        data: components["schemas"]["HeartbeatEvent"];
+                        /** @constant */
+                        event: "heartbeat";
+                        id?: number;
+                        retry?: number;
+                    } | {
+                        data: components["schemas"]["AgentOutputResponse"];
+                        /** @constant */
+                        event: "turn";
+                        id?: number;
+                        retry?: number;
+                    })[];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Gone */
+            410: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
     "post-v0-city-by-city-name-agent-by-dir-by-base-by-action": {
         parameters: {
             query?: never;
@@ -10528,6 +13357,129 @@ export interface operations {
             };
             /** @description Unsupported Media Type */
             415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "stream-agents-output": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the last frame received; wins over the position in the query. */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                agent: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description `stopped` when the agent had no process; absent otherwise. */
+                    "SVC-Agent-Status"?: string;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": ({
+                        data: components["schemas"]["HeartbeatEvent"];
+                        /** @constant */
+                        event: "heartbeat";
+                        id?: number;
+                        retry?: number;
+                    } | {
+                        data: components["schemas"]["AgentOutputResponse"];
+                        /** @constant */
+                        event: "turn";
+                        id?: number;
+                        retry?: number;
+                    })[];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Gone */
+            410: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -20522,6 +23474,108 @@ export interface operations {
             };
         };
     };
+    "get-v0-city-by-city-name-pending": {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListBodyCityPendingEntry"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
     "get-v0-city-by-city-name-provider-readiness": {
         parameters: {
             query?: {
@@ -22295,6 +25349,3670 @@ export interface operations {
             };
         };
     };
+    "get-v0-city-by-city-name-session-by-id": {
+        parameters: {
+            query?: {
+                peek?: boolean;
+                peek_lines?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionResponse"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "patch-v0-city-by-city-name-session-by-id": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionPatchBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-session-by-id-accept-drift": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionDriftAcceptedBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-session-by-id-agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionAgentListResponse"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-session-by-id-agents-by-agent-id": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                agentId: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionAgentGetResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-session-by-id-close": {
+        parameters: {
+            query?: {
+                delete?: boolean;
+            };
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OKResponseBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-session-by-id-drain": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OKWithIDResponseBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-session-by-id-kill": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OKWithIDResponseBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "list-session-messages": {
+        parameters: {
+            query?: {
+                /** @description Only these statuses, by commas. */
+                status?: string[];
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListBodySessionMessage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "send-session-message": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+                /** @description Repeating the request with the same key and body gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionMessageInputBody"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AsyncAcceptedBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-session-message": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                messageId: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionMessageRecord"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "cancel-session-message": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                id: string;
+                messageId: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OKResponseBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-session-by-id-pending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionPendingResponse"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-session-by-id-permission-mode": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionPermissionModeBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Implemented */
+            501: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-session-by-id-rename": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionRenameInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-session-by-id-reset": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OKWithIDResponseBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "respond-session": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+                /** @description Repeating the request with the same key and body gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionRespondInputBody"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionRespondOutputBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Implemented */
+            501: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-session-by-id-stop": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OKWithIDResponseBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "stream-session": {
+        parameters: {
+            query?: {
+                format?: "conversation" | "raw" | "structured";
+                include_thinking?: boolean;
+                after_cursor?: string;
+            };
+            header?: {
+                /** @description The id of the last frame received; wins over the position in the query. */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The state of the session when the stream began. */
+                    "SVC-Session-State"?: string;
+                    /** @description `stopped` when the session had no process; absent otherwise. */
+                    "SVC-Session-Status"?: string;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": ({
+                        data: components["schemas"]["SessionActivityEvent"];
+                        /** @constant */
+                        event: "activity";
+                        id?: string;
+                        retry?: number;
+                    } | {
+                        data: components["schemas"]["HeartbeatEvent"];
+                        /** @constant */
+                        event: "heartbeat";
+                        id?: string;
+                        retry?: number;
+                    } | {
+                        data: components["schemas"]["SessionStreamRawMessageEvent"];
+                        /** @constant */
+                        event: "message";
+                        id?: string;
+                        retry?: number;
+                    } | {
+                        data: components["schemas"]["PendingInteraction"];
+                        /** @constant */
+                        event: "pending";
+                        id?: string;
+                        retry?: number;
+                    } | {
+                        data: components["schemas"]["SessionPendingClearedEvent"];
+                        /** @constant */
+                        event: "pending_cleared";
+                        id?: string;
+                        retry?: number;
+                    } | {
+                        data: components["schemas"]["SessionStreamStructuredMessageEvent"];
+                        /** @constant */
+                        event: "structured";
+                        id?: string;
+                        retry?: number;
+                    } | {
+                        data: components["schemas"]["SessionStreamMessageEvent"];
+                        /** @constant */
+                        event: "turn";
+                        id?: string;
+                        retry?: number;
+                    })[];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "submit-session": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+                /** @description Repeating the request with the same key and body gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionSubmitInputBody"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AsyncAcceptedBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Implemented */
+            501: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-session-by-id-suspend": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OKResponseBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-session-by-id-transcript": {
+        parameters: {
+            query?: {
+                format?: "conversation" | "raw" | "structured";
+                tail?: string;
+                before?: string;
+                after?: string;
+                limit?: number;
+                include_thinking?: boolean;
+            };
+            header?: never;
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionTranscriptGetResponse"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-session-by-id-usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionUsageBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-session-by-id-wake": {
+        parameters: {
+            query?: {
+                force?: boolean;
+            };
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OKWithIDResponseBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-sessions": {
+        parameters: {
+            query?: {
+                cursor?: string;
+                limit?: number;
+                state?: string[];
+                template?: string;
+                peek?: boolean;
+                rig?: string;
+                provider?: string;
+                kind?: "agent" | "provider";
+                running?: boolean;
+                pending?: boolean;
+                index?: string;
+                wait?: string;
+            };
+            header?: never;
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListBodySessionResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "create-session": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+                /** @description Repeating the request with the same key and body gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionCreateBody"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AsyncAcceptedBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-sessions-accept-drift": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DriftAcceptInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DriftAcceptedBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-sessions-drift": {
+        parameters: {
+            query?: {
+                template?: string;
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListBodySessionDrift"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
     "post-v0-city-by-city-name-sling": {
         parameters: {
             query?: never;
@@ -23065,6 +29783,94 @@ export interface operations {
             };
             /** @description Unsupported Media Type */
             415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-usage": {
+        parameters: {
+            query?: {
+                /** @description Leaves out `recent_by_session` and `by_agent`. */
+                aggregate_only?: boolean;
+            };
+            header?: never;
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -24735,6 +31541,92 @@ export interface operations {
             };
             /** @description Unauthorized */
             401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "list-runners": {
+        parameters: {
+            query?: {
+                /** @description Those that have ended, too. */
+                all?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListBodyRunner"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;

@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 
 /** What a command may touch of the process: nothing else of the outside world is reached for, so tests hand in their own. */
@@ -16,6 +17,8 @@ export interface Io {
   readonly width: number | undefined;
   /** All of stdin as text. */
   input(): Promise<string>;
+  /** What a person types, line by line, until the signal aborts; undefined where nobody sits at a terminal. */
+  readonly lines: ((signal: AbortSignal) => AsyncIterable<string>) | undefined;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
 }
@@ -38,6 +41,12 @@ export function processIo(signal: AbortSignal): Io {
     columns: (interactive ? stderr.columns : stdout.columns) || 80,
     width: stdout.isTTY === true ? stdout.columns || 80 : undefined,
     input: () => text(process.stdin),
+    lines: process.stdin.isTTY === true && stdout.isTTY === true ? typedLines : undefined,
     signal,
   };
+}
+
+/** The terminal itself lets people correct a line and press Ctrl-C. */
+function typedLines(signal: AbortSignal): AsyncIterable<string> {
+  return createInterface({ input: process.stdin, terminal: false, signal });
 }

@@ -105,6 +105,14 @@ describe('wrong command lines', () => {
     [['patch', 'show', 'city', 'x', '--city', 'a'], "svc patch show: command-argument value 'city' is invalid for argument 'kind'."],
     [['patch', 'set', 'rig', 'web', '--city', 'a'], 'svc patch set rig: nothing to change: name at least one option\n'],
     [['pack', 'add', '--city', 'a'], "svc pack add: missing required argument 'source'\n"],
+    [['session', 'create', '--city', 'a'], 'svc session create: give either an agent or --provider\n'],
+    [['session', 'create', 'm', '--wait', '--city', 'a'], 'svc session create: --wait waits for the answer to a message'],
+    [['session', 'send', 's', 'x', '--follow-up', '--interrupt', '--city', 'a'], '--follow-up and --interrupt are mutually exclusive\n'],
+    [['session', 'list', '--running', '--stopped', '--city', 'a'], 'svc session list: --running and --stopped are mutually exclusive\n'],
+    [['session', 'accept-drift', '--city', 'a'], 'svc session accept-drift: give either sessions or --agent\n'],
+    [['session', 'rename', 's', '--city', 'a'], 'svc session rename: nothing to change: name at least one option\n'],
+    [['session', 'watch', '..', '--city', 'a'], 'svc session watch: not the name of a session: ..\n'],
+    [['session', 'watch', 's', '--tail', 'x', '--city', 'a'], 'svc session watch: --tail: not a whole number: x\n'],
     [['evnts'], "svc: unknown command 'evnts'"],
   ])('%j', async (args, message) => {
     const { code, io } = await svc(args);
@@ -194,6 +202,15 @@ describe('the API that a command talks to', () => {
     await svc(['city', 'list', '--api', server.url], { cwd: dir });
     await svc(['city', 'list', '--api', server.url], { cwd: dir, env: { SVC_API_KEY: 'svc_own' } });
     expect(server.requests.map((r) => r.headers.authorization)).toEqual(['Bearer svc_admin', 'Bearer svc_own']);
+  });
+
+  it("shows a session's own token to its own supervisor only", async () => {
+    const server = await serve({ '/v0/cities': (_request, response) => json(response, { items: [], total: 0 }) });
+    const env = { SVC_SESSION_TOKEN: 'svs_own', SVC_API_URL: server.url };
+    await svc(['city', 'list'], { env });
+    await svc(['city', 'list', '--api', server.url], { env });
+    await svc(['city', 'list'], { env: { ...env, SVC_API_KEY: 'svc_own' } });
+    expect(server.requests.map((r) => r.headers.authorization)).toEqual(['Bearer svs_own', undefined, 'Bearer svc_own']);
   });
 });
 

@@ -20,6 +20,9 @@ import { addPatch } from './patches/patch.command.js';
 import { addProvider } from './providers/provider.command.js';
 import { addRig } from './rigs/rig.command.js';
 import { addServe } from './serve.command.js';
+import { addRunner } from './sessions/runner.command.js';
+import { addSession } from './sessions/session.command.js';
+import { addUsage } from './sessions/usage.command.js';
 import { addSling } from './sling/sling.command.js';
 import { plain } from './table.js';
 import { addWait } from './waits/wait.command.js';
@@ -38,6 +41,7 @@ export function buildProgram(io: Io): Command {
     program,
     'svc serve',
     'svc city create alpha --provider loopback',
+    'svc session create mayor --message "What is left to do?" --wait --city alpha',
     'svc bead create "Fix the login page" --city alpha',
     'svc config explain workspace --city alpha',
     'svc events --city alpha --follow',
@@ -46,6 +50,7 @@ export function buildProgram(io: Io): Command {
   addCity(program, io);
   addEvents(program, io);
   addEvent(program, io);
+  addSession(program, io);
   addBead(program, io);
   addSling(program, io);
   addConvoy(program, io);
@@ -58,6 +63,8 @@ export function buildProgram(io: Io): Command {
   addRig(program, io);
   addPack(program, io);
   addPatch(program, io);
+  addUsage(program, io);
+  addRunner(program, io);
   addKey(program, io);
   addHealth(program, io);
   addServe(program, io);

@@ -44,6 +44,8 @@ function apiKey(options: TargetOptions, io: Io, url: URL): string | undefined {
     return checked(key, '--key-file');
   }
   if (io.env.SVC_API_KEY) return checked(io.env.SVC_API_KEY.trim(), 'SVC_API_KEY');
+  // An agent's own token is for the supervisor that runs it, and shown to no other one.
+  if (io.env.SVC_SESSION_TOKEN && options.api === undefined) return checked(io.env.SVC_SESSION_TOKEN.trim(), 'SVC_SESSION_TOKEN');
   // The key of the supervisor of this machine is never shown to another one.
   if (!isLoopback(url)) return undefined;
   return readKey(absolute(join(io.env.SVC_DATA_DIR || '.svc', 'admin.key'), io)) || undefined;

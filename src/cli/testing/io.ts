@@ -9,7 +9,9 @@ export interface FakeIo extends Io {
 }
 
 /** A process with nothing around it: no environment, no terminal, an empty directory. */
-export function fakeIo(given: Partial<Pick<Io, 'env' | 'cwd' | 'interactive' | 'columns' | 'width'>> & { stdin?: string } = {}): FakeIo {
+export function fakeIo(
+  given: Partial<Pick<Io, 'env' | 'cwd' | 'interactive' | 'columns' | 'width' | 'lines'>> & { stdin?: string } = {},
+): FakeIo {
   const abort = new AbortController();
   const watchers = new Set<() => void>();
   const io = {
@@ -19,6 +21,7 @@ export function fakeIo(given: Partial<Pick<Io, 'env' | 'cwd' | 'interactive' | '
     colour: false,
     columns: 80,
     width: undefined,
+    lines: undefined,
     input: () => Promise.resolve(given.stdin ?? ''),
     ...given,
     signal: abort.signal,

@@ -1,0 +1,79 @@
+import { Option, type Command } from 'commander';
+import { ask } from '../api.js';
+import { cityCommand, cityContextOf, collect, printJson, withExamples } from '../command.js';
+import { each } from '../each.js';
+import { nameOf } from '../edits.js';
+import { CliError } from '../errors.js';
+import type { Io } from '../io.js';
+import { list, withLimit, type ListFlags } from '../listing.js';
+import { defined, numberOf } from '../values.js';
+import { lastFailure } from './last-failure.js';
+import { sessionDetails, sessionTable, type Session } from './view.js';
+
+interface Flags extends ListFlags {
+  readonly state?: string[];
+  readonly template?: string;
+  readonly provider?: string;
+  readonly rig?: string;
+  readonly kind?: 'agent' | 'provider';
+  readonly running?: boolean;
+  readonly stopped?: boolean;
+  readonly asking?: boolean;
+}
+
+export function addReads(session: Command, io: Io): void {
+  addList(session, io);
+  addShow(session, io);
+}
+
+function addList(session: Command, io: Io): void {
+  const command = cityCommand(session, 'list', 'list the sessions of a city, the newest first')
+    .option('--state <state>', 'only in this state, or `open` (the default), `closed`, `all`; repeatable', collect)
+    .option('--template <name>', 'only of this agent or provider')
+    .option('--provider <name>', 'only those that run with this provider')
+    .option('--rig <rig>', 'only of this rig')
+    .addOption(new Option('--kind <kind>', 'only of agents, or of bare providers').choices(['agent', 'provider']))
+    .option('--running', 'only those with a process')
+    .option('--stopped', 'only those without one')
+    .option('--asking', 'only those that wait for an answer');
+  withLimit(command);
+  withExamples(command, 'svc session list', 'svc session list --state all --template mayor', 'svc session list --asking --json');
+  command.action(async (_options, action: Command) => {
+    const context = await cityContextOf<Flags>(action, io);
+    const { api, city, flags } = context;
+    if (flags.running === true && flags.stopped === true) throw new CliError('--running and --stopped are mutually exclusive');
+    const running = flags.running === true ? true : flags.stopped === true ? false : undefined;
+    const { state, template, provider, rig, kind } = flags;
+    const filter = defined({ state, template, provider, rig, kind, running, pending: flags.asking });
+    await list<Session>(context, {
+      plural: 'sessions',
+      empty: 'no sessions match; make one with `svc session create`',
+      show: (sessions) => sessionTable(sessions, io),
+      page: async (page) => {
+        const params = { path: { cityName: city }, query: { ...filter, ...page } };
+        return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/sessions', { params, signal }))).data;
+      },
+    });
+  });
+}
+
+function addShow(session: Command, io: Io): void {
+  const show = cityCommand(session, 'show', 'show sessions and the last lines that they have said')
+    .argument('<session...>', 'the sessions: ids, names or aliases')
+    .option('--lines <n>', 'so many lines of its output', '5')
+    .option('--json', 'print one JSON line for each');
+  withExamples(show, 'svc session show al-7', 'svc session show mayor --lines 40');
+  show.action(async (sessions: string[], _options, action: Command) => {
+    const context = await cityContextOf<{ json?: boolean; lines: string }>(action, io);
+    const { api, city, flags } = context;
+    const query = { peek: true, peek_lines: numberOf('--lines', flags.lines) };
+    let first = true;
+    await each(context, sessions, async (name) => {
+      const params = { path: { cityName: city, id: nameOf('a session', name) }, query };
+      const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/session/{id}', { params, signal }));
+      if (flags.json === true) await printJson(io, data);
+      else await io.out(`${first ? '' : '\n'}${sessionDetails(data, await lastFailure(api, city, data))}`);
+      first = false;
+    });
+  });
+}

@@ -1,0 +1,104 @@
+import type { Command } from 'commander';
+import { ask, type Api } from '../api.js';
+import { cityCommand, cityContextOf, keyHeader, withExamples, withKey } from '../command.js';
+import { nameOf, told } from '../edits.js';
+import { CliError } from '../errors.js';
+import type { Io } from '../io.js';
+import { list, withLimit, type ListFlags } from '../listing.js';
+import { table } from '../table.js';
+import { age } from '../duration.js';
+import { defined } from '../values.js';
+import { answerOf } from './answers.js';
+import type { Question } from './frames.js';
+
+interface Flags {
+  readonly request?: string;
+  readonly text?: string;
+  readonly idempotencyKey?: string;
+  readonly json?: boolean;
+}
+
+export function addRespond(session: Command, io: Io): void {
+  addPending(session, io);
+  const respond = cityCommand(session, 'respond', 'answer what a session asks; the first answer counts')
+    .argument('<session>', 'the session: an id, a name or an alias')
+    .argument('<answer>', 'the number or the word of a choice, or approve, approve_always, deny')
+    .option('--request <id>', 'the question that is answered (default: the only one)')
+    .option('--text <text>', 'what to say with it')
+    .option('--json', 'print the answer as one JSON line');
+  withKey(respond);
+  withExamples(
+    respond,
+    'svc session respond al-7 approve',
+    'svc session respond al-7 2',
+    'svc session respond al-7 deny --text "Use the other file."',
+  );
+  respond.action(async (name: string, answer: string, _options, action: Command) => {
+    const context = await cityContextOf<Flags>(action, io);
+    const { api, city, flags } = context;
+    const path = { cityName: city, id: nameOf('a session', name) };
+    const chosen = /^\d+$/.test(answer) ? await numbered(api, path, answer, flags.request) : { action: answer };
+    const body = { ...chosen, ...defined({ request_id: flags.request, text: flags.text }) };
+    const params = { path, header: keyHeader(flags) };
+    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/session/{id}/respond', { params, body, signal }));
+    await told(context, name, data, `is answered: ${body.action}`);
+  });
+}
+
+interface Path {
+  readonly cityName: string;
+  readonly id: string;
+}
+
+export async function questionsOf(api: Api, path: Path): Promise<readonly Question[]> {
+  const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/session/{id}/pending', { params: { path }, signal }));
+  return data.pending === undefined ? [] : [data.pending, ...(data.others ?? [])];
+}
+
+/** The choice with this number; it is for the question that was looked at. @throws CliError */
+async function numbered(
+  api: Api,
+  path: Path,
+  answer: string,
+  request: string | undefined,
+): Promise<{ action: string; request_id: string }> {
+  const open = await questionsOf(api, path);
+  const question = request === undefined ? open[0] : open.find(({ request_id: id }) => id === request);
+  if (question === undefined) throw new CliError(`${path.id} asks nothing${request === undefined ? '' : ` under ${request}`} now`);
+  if (request === undefined && open.length > 1) throw new CliError(`${path.id} asks ${open.length} things: say which with --request`);
+  const body = answerOf(question, answer)!;
+  return { action: body.action, request_id: question.request_id };
+}
+
+type Asked = Question & { readonly session_id?: string; readonly alias?: string };
+
+function addPending(session: Command, io: Io): void {
+  const pending = withLimit(
+    cityCommand(session, 'pending', 'list what sessions ask people, the oldest first').argument('[session]', 'only of this session'),
+  );
+  withExamples(pending, 'svc session pending', 'svc session pending al-7 --json');
+  pending.action(async (name: string | undefined, _options, action: Command) => {
+    const context = await cityContextOf<ListFlags>(action, io);
+    const { api, city } = context;
+    const path = { cityName: city };
+    await list<Asked>(context, {
+      plural: 'questions',
+      empty: 'nobody waits for an answer',
+      show: (questions) => {
+        const rows = questions.map((q) => [
+          q.session_id ?? name ?? '',
+          q.request_id,
+          (q.choices ?? []).map(({ id }, i) => `${i + 1} ${id}`).join(', '),
+          q.opened_at === undefined ? '' : age(q.opened_at),
+          q.prompt ?? q.kind,
+        ]);
+        return table(['SESSION', 'REQUEST', 'CHOICES', 'AGE', 'QUESTION'], rows, io.width);
+      },
+      page: async (page) => {
+        if (name !== undefined) return { items: await questionsOf(api, { ...path, id: nameOf('a session', name) }) };
+        const params = { path, query: page };
+        return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/pending', { params, signal }))).data;
+      },
+    });
+  });
+}

@@ -1,0 +1,115 @@
+import type { Schemas } from '../api.js';
+import { age, moment } from '../duration.js';
+import type { Io } from '../io.js';
+import { block, facts, table } from '../table.js';
+
+export type Session = Schemas['SessionResponse'];
+
+/** Why a session is down. */
+export interface Failure {
+  readonly at: string;
+  /** What its process said last, or why there was none. */
+  readonly message: string;
+}
+
+/** `active, in-turn` or `asleep (crashed)`: what it is doing, or why it is not. */
+export function stateOf({ state, activity, reason }: Session): string {
+  return `${state}${activity === undefined ? '' : `, ${activity}`}${reason === undefined ? '' : ` (${reason})`}`;
+}
+
+export function sessionTable(sessions: readonly Session[], io: Io): string {
+  const rows = sessions.map((session) => [
+    session.id,
+    stateOf(session),
+    session.template,
+    session.alias ?? '',
+    session.active_bead ?? '',
+    age(session.last_active ?? session.created_at),
+    session.title,
+  ]);
+  return table(['ID', 'STATE', 'OF', 'ALIAS', 'BEAD', 'ACTIVE', 'TITLE'], rows, io.width);
+}
+
+export function sessionDetails(session: Session, failure?: Failure): string {
+  const { options = {}, submission_capabilities: can } = session;
+  const context = session.context_pct === undefined ? undefined : `${session.context_pct} % of ${session.context_window ?? 0} used`;
+  const about = facts([
+    ['id', session.id],
+    ['title', session.title],
+    ['state', stateOf(session)],
+    ['of', `${session.kind ?? 'agent'} ${session.template}`],
+    ['circuit', circuitOf(session)],
+    ['alias', session.alias],
+    ['name', session.session_name],
+    ['provider', session.provider],
+    ['model', session.model],
+    ['context', context],
+    [
+      'options',
+      Object.entries(options)
+        .map(([key, value]) => `${key}=${value}`)
+        .join(' '),
+    ],
+    ['rig', session.rig],
+    ['pool', session.pool],
+    ['bead', session.active_bead],
+    ['directory', session.work_dir],
+    ['created', moment(session.created_at)],
+    ['active', session.last_active === undefined ? undefined : moment(session.last_active)],
+    ['interrupts', can?.supports_interrupt_now === false ? 'no: a message waits for the end of a turn' : undefined],
+  ]);
+  const failed = failure === undefined ? '' : `failed ${age(failure.at)} ago:\n${block(failure.message)}`;
+  return about + failed + (session.last_output === undefined ? '' : `last output:\n${block(session.last_output)}`);
+}
+
+/** `open until …` or how near it is to that. */
+function circuitOf({ circuit }: Session): string | undefined {
+  if (circuit === undefined) return undefined;
+  const ends = `${circuit.restarts} ends without a finished turn`;
+  return circuit.open_until === undefined ? `closed; ${ends}` : `open until ${moment(circuit.open_until)}; ${ends}`;
+}
+
+export function messageTable(messages: readonly Schemas['SessionMessageRecord'][], io: Io): string {
+  const rows = messages.map((m) => [
+    m.id,
+    m.error_code === undefined ? m.status : `${m.status} (${m.error_code})`,
+    m.intent,
+    m.sender,
+    age(m.created_at),
+    m.message,
+  ]);
+  return table(['ID', 'STATUS', 'INTENT', 'FROM', 'AGE', 'MESSAGE'], rows, io.width);
+}
+
+type Totals = Schemas['UsageTotals'];
+
+const costOf = ({ cost_usd_estimate: cost, unpriced }: Pick<Totals, 'cost_usd_estimate' | 'unpriced'>): string =>
+  `$${cost.toFixed(cost < 1 ? 4 : 2)}${unpriced === 0 ? '' : ` + ${unpriced} unpriced`}`;
+
+type Tokens = Pick<
+  Totals,
+  'input_tokens' | 'output_tokens' | 'cache_read_tokens' | 'cache_creation_tokens' | 'cost_usd_estimate' | 'unpriced'
+>;
+
+const tokens = (of: Tokens): string[] => [
+  String(of.input_tokens),
+  String(of.output_tokens),
+  String(of.cache_read_tokens),
+  String(of.cache_creation_tokens),
+  costOf(of),
+];
+const TOKENS = ['IN', 'OUT', 'CACHE READ', 'CACHE WRITTEN', 'COST'];
+
+/** What was used in several spans of time, one a line. */
+export function totalsTable(spans: readonly (readonly [string, Totals | undefined])[], io: Io): string {
+  const rows = spans.flatMap(([name, of]) => (of === undefined ? [] : [[name, String(of.compute_facts), ...tokens(of)]]));
+  return table(['', 'TURNS', ...TOKENS], rows, io.width);
+}
+
+export function usersTable(what: string, users: readonly (readonly [string, Tokens])[], io: Io): string {
+  return table(
+    [what, ...TOKENS],
+    users.map(([name, of]) => [name, ...tokens(of)]),
+    io.width,
+  );
+}
