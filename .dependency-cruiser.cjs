@@ -15,7 +15,7 @@ const rooms = {
   database: base,
   'event-log': [...base, 'database'],
   idempotency: [...base, 'database'],
-  queue: base,
+  queue: [...base, 'database'],
   operations: [...base, 'database', 'event-log', 'queue', 'idempotency'],
   streams: [...base, 'database', 'event-log'],
   processes: [...base, 'database', 'event-log'],
@@ -24,6 +24,7 @@ const rooms = {
   embedded: ['time', 'logging'],
   outgoing: ['config'],
   git: ['outgoing'],
+  runtime: ['config', 'logging', 'time'],
 };
 
 const only = (name, from, allowed, comment) => ({

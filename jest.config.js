@@ -19,5 +19,8 @@ export default {
     { ...base, ...servers, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.e2e-spec.ts'] },
   ],
   maxWorkers: 2,
-  testTimeout: 30000,
+  // A worker keeps what its files loaded: beyond this size collecting garbage and starting processes take longer than a new worker.
+  workerIdleMemoryLimit: '600MB',
+  // Only what hangs is to meet it, on however slow a machine.
+  testTimeout: 120000,
 };

@@ -61,10 +61,50 @@ const NUISANCES = {
   worker: ['notify.before=drop', 'notify.before=delay:300:0.5', 'tx.after_commit=delay:200:0.1', 'operation.before_finish=delay:500:0.3'],
 } as const;
 
+/** Where runners of sessions, and those who talk to sessions, may end. */
+const SESSIONS_KILLS = {
+  api: [...EVERYWHERE, 'stream.after_headers=kill:0.05', 'stream.before_first_frame=kill:0.05'],
+  worker: [
+    ...EVERYWHERE,
+    'runner.after_claim=kill:0.2',
+    'runner.before_spawn=kill:0.2',
+    'runner.after_ready=kill:0.2',
+    'message.after_in_flight=kill:0.1',
+    'message.after_prompt=kill:0.1',
+    'message.after_delivered=kill:0.1',
+    'interaction.after_open=kill:0.2',
+    'runner.before_exit_recorded=kill:0.2',
+  ],
+} as const;
+const SESSIONS_NUISANCES = {
+  api: ['notify.before=drop', 'notify.before=delay:300:0.5', 'tx.before_commit=delay:100:0.1', 'tx.after_commit=delay:200:0.1'],
+  worker: [
+    'notify.before=drop',
+    'tx.before_commit=delay:100:0.1',
+    'runner.after_claim=delay:500:0.5',
+    'runner.before_spawn=delay:500:0.5',
+    'runner.after_ready=delay:500:0.5',
+    'message.after_in_flight=delay:400:0.5',
+    'message.after_prompt=delay:400:0.5',
+    'message.after_delivered=delay:400:0.5',
+    'interaction.after_open=delay:400:0.5',
+    'runner.before_exit_recorded=delay:500:0.5',
+  ],
+} as const;
+
 /** What a process that starts is armed with; '' for nothing. */
 export function drawFailpoints(role: 'api' | 'worker', random: Random): string {
+  return draw(KILLS[role], NUISANCES[role], random);
+}
+
+/** The same for a process that starts in a round with sessions. */
+export function drawSessionsFailpoints(role: 'api' | 'worker', random: Random): string {
+  return draw(SESSIONS_KILLS[role], SESSIONS_NUISANCES[role], random);
+}
+
+function draw(kills: readonly string[], nuisances: readonly string[], random: Random): string {
   if (random.chance(0.15)) return '';
-  const chosen = [random.pick<string>(KILLS[role]), ...(random.chance(0.5) ? [random.pick<string>(NUISANCES[role])] : [])];
+  const chosen = [random.pick(kills), ...(random.chance(0.5) ? [random.pick(nuisances)] : [])];
   const byPlace = new Map(chosen.map((entry) => [entry.split('=')[0], entry]));
   return [...byPlace.values()].join(',');
 }

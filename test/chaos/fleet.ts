@@ -7,7 +7,7 @@ import { Proxy } from './proxy.js';
 
 /** Built for the run alone, so that nobody's next build disturbs it. */
 const ENTRY = fileURLToPath(new URL('../../.chaos/src/entry/serve.js', import.meta.url));
-const READY_WITHIN_MS = 90_000;
+const READY_WITHIN_MS = 180_000;
 const RESTART_MS = 250;
 
 export interface FleetOptions {
@@ -17,6 +17,8 @@ export interface FleetOptions {
   readonly redisUrl: string | undefined;
   readonly directory: string;
   readonly heartbeatMs: number;
+  /** Whether its workers run agents. */
+  readonly agents: boolean;
   /** The failpoints of a process that is about to start; '' arms none. */
   readonly failpoints: (member: Member) => string;
   readonly onTerminate: (member: Member) => void;
@@ -167,6 +169,7 @@ export class Member {
       SVC_CITIES_ROOT: `${directory}/cities`,
       SVC_HEARTBEAT_MS: String(heartbeatMs),
       SVC_PROVIDER_CHECK: 'off',
+      ...(this.options.agents ? {} : { SVC_RUNNER_CAPACITY: '0' }),
       SVC_LOG_LEVEL: process.env.CHAOS_LOG_LEVEL ?? 'warn',
       ...(this.armed === '' ? {} : { SVC_TEST_FAILPOINTS: this.armed }),
     };

@@ -5,11 +5,12 @@ import { letGo, readConfigs } from './config-final.js';
 import { ConfigWriters } from './config-writers.js';
 import { drawFailpoints } from './failpoints.js';
 import { Faults } from './faults.js';
-import { Member, type Exit, type FleetOptions } from './fleet.js';
+import { Member, type FleetOptions } from './fleet.js';
 import { readFinal } from './final.js';
 import { saveHistory, type History, type Resume, type Subscriber } from './history.js';
 import { Random } from './random.js';
 import { Recorder } from './recorder.js';
+import { heal, judge } from './rounds.js';
 import type { ChaosPostgres, ChaosRedis } from './servers.js';
 import { Client } from './subscribers.js';
 import type { Violation } from './violations.js';
@@ -41,8 +42,6 @@ export interface Round {
 
 const HEARTBEAT_MS = 1_000;
 const HEAL_MS = 30_000;
-/** The bar is five seconds; the rest is for a machine that does everything at once. */
-const STOP_MS = 6_000;
 const APIS = 3;
 const WORKERS = 2;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -69,6 +68,7 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
     redisUrl: options.queue === 'redis' ? redis?.url : undefined,
     directory,
     heartbeatMs: HEARTBEAT_MS,
+    agents: false,
     failpoints: (member) => (failpoints.armed ? drawFailpoints(member.role, random) : ''),
     onTerminate: (member) => recorder.fault('terminate', member.name),
     onExit: (member, exit) => {
@@ -134,6 +134,8 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
     const { ends, views } = await readConfigs(postgres, database, apis, random, recorder, { root: `${directory}/cities`, edited });
     recorder.history.ends.push(...ends);
     recorder.history.configs.push(...views);
+    // Their sessions go on talking: from here on the log is what it is.
+    await Promise.all(workers.map((worker) => worker.stop()));
     problems.push(...(await catchUp(recorder.history, postgres, database, clients, apis, random, recorder)));
     await Promise.all(clients.map((c) => c.close()));
     recorder.history.final = await readFinal(postgres, database);
@@ -184,29 +186,6 @@ function subscribe(recorder: Recorder, apis: readonly Member[], random: Random, 
   for (let i = 0; i < 15; i++) add({ name: `city-stream-${i}`, city: cities[i % cities.length]! });
   for (let i = 0; i < 3; i++) add({ name: `city-typed-${i}`, city: cities[i]!, types: ['chaos.two'] });
   return clients;
-}
-
-/** What a process's end says against it. A process that was paused could not hurry. */
-function judge(member: Member, { how, ready, stopMs, lastLines }: Exit, recorder: Recorder): Violation[] {
-  const at = recorder.now();
-  const paused = recorder.history.faults.some((f) => f.pause === true && (f.replica ?? member.name) === member.name && f.to > at - STOP_MS);
-  if (stopMs !== undefined && stopMs > STOP_MS && !paused) {
-    return [
-      { property: 'orderly stop', message: `${member.name} took ${Math.round(stopMs)} ms from SIGTERM to its end`, entries: [lastLines] },
-    ];
-  }
-  if (!ready || how === 'SIGKILL' || how === '0' || stopMs !== undefined) return [];
-  return [{ property: 'stays up', message: `${member.name} ended with ${how} at ${at}`, entries: [lastLines] }];
-}
-
-/** Every process is there, alive and without armed failpoints. */
-async function heal(members: readonly Member[]): Promise<void> {
-  for (const member of members) {
-    await member.ready().catch(() => undefined);
-    if (member.armed !== '') await member.stop();
-    member.start();
-  }
-  await Promise.all(members.map((m) => m.ready()));
 }
 
 /** The operations that are still open after as long as healing may take. */

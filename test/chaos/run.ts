@@ -4,11 +4,17 @@ import { check } from './checker.js';
 import { loadHistory } from './history.js';
 import { runRound, type Round } from './round.js';
 import { ChaosPostgres, ChaosRedis } from './servers.js';
+import { checkSessions } from './sessions-checker.js';
+import { loadSessions } from './sessions-history.js';
+import { runSessionsRound, type SessionsRound } from './sessions-round.js';
+import type { Violation } from './violations.js';
 
 const HELP = `npm run chaos -- [options]
   --seeds N        how many seeds to run (1)
+  --sessions N     how many of them also get a round with sessions (a fifth of the seeds, at least one)
+  --only KIND      nothing but rounds of a kind: log or sessions
   --seed S         the first seed (1)
-  --seconds T      how long harm is done in each (12)
+  --seconds T      how long harm is done in each (12; 20 with sessions)
   --every MS       how often harm is done, on average (900)
   --queue KIND     redis or postgres (redis; every fifth seed uses postgres)
   --keep           save every history, not only those with violations
@@ -19,7 +25,9 @@ const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1' },
     seed: { type: 'string', default: '1' },
-    seconds: { type: 'string', default: '12' },
+    sessions: { type: 'string' },
+    only: { type: 'string' },
+    seconds: { type: 'string' },
     every: { type: 'string', default: '900' },
     queue: { type: 'string' },
     keep: { type: 'boolean', default: false },
@@ -35,14 +43,35 @@ function tell(round: Round): void {
     `seed ${seed}: ${verdict}; ${deliveries} deliveries, ${writes} writes, ${changes} changes of work, ${edits} of configuration, ${operations} operations, ${faults} faults; ` +
       `write to frame p50 ${lateness.p50} ms, p99 ${lateness.p99} ms, max ${lateness.max} ms`,
   );
+  tellViolations(violations, seed, 'log');
+}
+
+function tellSessions(round: SessionsRound): void {
+  const { seed, violations, sessions, processes, delivered, answered, frames, faults } = round;
+  const verdict = violations.length === 0 ? 'ok' : `${violations.length} VIOLATIONS`;
+  console.log(
+    `sessions of seed ${seed}: ${verdict}; ${sessions} sessions, ${processes} processes, ${delivered} messages delivered, ${answered} questions answered, ` +
+      `${frames} frames, ${faults} faults`,
+  );
+  tellViolations(violations, seed, 'sessions');
+}
+
+function tellViolations(violations: readonly Violation[], seed: number, kind: 'log' | 'sessions'): void {
   for (const { property, message, entries } of violations.slice(0, 10)) {
     console.log(`  ${property}: ${message}`);
-    for (const entry of entries.slice(0, 3)) console.log(`    ${JSON.stringify(entry).slice(0, 400)}`);
+    for (const entry of entries.slice(0, 3)) console.log(`    ${JSON.stringify(entry)?.slice(0, 400)}`);
   }
-  if (violations.length > 0) {
-    console.log(`  history: ${DIRECTORY}/${seed}.jsonl, logs: ${DIRECTORY}/${seed}/`);
-    console.log(`  again:   npm run chaos -- --seed ${seed}    judge again: npm run chaos -- --check ${DIRECTORY}/${seed}.jsonl`);
-  }
+  if (violations.length === 0) return;
+  const files = `${DIRECTORY}/${kind === 'sessions' ? 'sessions-' : ''}${seed}`;
+  console.log(`  history: ${files}.jsonl, logs: ${files}/`);
+  console.log(`  again:   npm run chaos -- --only ${kind} --seed ${seed}    judge again: npm run chaos -- --check ${files}.jsonl`);
+}
+
+/** Which rounds a seed gets. */
+function kinds(nth: number, seeds: number): readonly ('log' | 'sessions')[] {
+  if (values.only === 'log' || values.only === 'sessions') return [values.only];
+  if (values.only !== undefined) throw new Error('--only is log or sessions');
+  return nth < Number(values.sessions ?? Math.ceil(seeds / 5)) ? ['log', 'sessions'] : ['log'];
 }
 
 async function main(): Promise<number> {
@@ -51,7 +80,8 @@ async function main(): Promise<number> {
     return 0;
   }
   if (values.check !== undefined) {
-    const violations = check(await loadHistory(values.check));
+    const ofSessions = values.check.includes('sessions-');
+    const violations = ofSessions ? checkSessions(await loadSessions(values.check)) : check(await loadHistory(values.check));
     for (const v of violations) console.log(`${v.property}: ${v.message}\n    ${JSON.stringify(v.entries).slice(0, 800)}`);
     console.log(`${violations.length} violations`);
     return violations.length === 0 ? 0 : 1;
@@ -60,6 +90,7 @@ async function main(): Promise<number> {
   const postgres = await ChaosPostgres.start();
   const redis = await ChaosRedis.start();
   const rounds: Round[] = [];
+  const sessions: SessionsRound[] = [];
   let failed = 0;
   try {
     const first = Number(values.seed);
@@ -68,25 +99,34 @@ async function main(): Promise<number> {
       if (queue !== 'redis' && queue !== 'postgres') throw new Error('--queue is redis or postgres');
       const options = {
         seed,
-        seconds: Number(values.seconds),
         faultEveryMs: Number(values.every),
         queue,
         directory: DIRECTORY,
         keep: values.keep,
       } as const;
-      const round = await runRound(postgres, redis, options);
-      rounds.push(round);
-      tell(round);
-      if (round.violations.length > 0) failed++;
+      for (const kind of kinds(seed - first, Number(values.seeds))) {
+        const seconds = Number(values.seconds ?? (kind === 'log' ? 12 : 20));
+        if (kind === 'log') {
+          const round = await runRound(postgres, redis, { ...options, seconds });
+          rounds.push(round);
+          tell(round);
+          if (round.violations.length > 0) failed++;
+        } else {
+          const round = await runSessionsRound(postgres, redis, { ...options, seconds });
+          sessions.push(round);
+          tellSessions(round);
+          if (round.violations.length > 0) failed++;
+        }
+      }
     }
   } finally {
     await redis.stop();
     await postgres.stop();
   }
   const sum = (of: (round: Round) => number): number => rounds.reduce((total, round) => total + of(round), 0);
-  await writeFile(`${DIRECTORY}/summary.json`, JSON.stringify(rounds, null, 2));
+  await writeFile(`${DIRECTORY}/summary.json`, JSON.stringify([...rounds, ...sessions], null, 2));
   const ends = new Map<string, number>();
-  for (const how of rounds.flatMap((r) => r.exits)) ends.set(how, (ends.get(how) ?? 0) + 1);
+  for (const how of [...rounds, ...sessions].flatMap((r) => r.exits)) ends.set(how, (ends.get(how) ?? 0) + 1);
   console.log(
     `ends of processes: ${[...ends]
       .sort()
@@ -94,7 +134,7 @@ async function main(): Promise<number> {
       .join(', ')}`,
   );
   console.log(
-    `${rounds.length} seeds, ${failed} with violations; ${sum((r) => r.deliveries)} deliveries, ${sum((r) => r.operations)} operations`,
+    `${rounds.length + sessions.length} rounds, ${failed} with violations; ${sum((r) => r.deliveries)} deliveries, ${sum((r) => r.operations)} operations`,
   );
   return failed === 0 ? 0 : 1;
 }

@@ -41,7 +41,7 @@ export class ChaosPostgres {
   }
 
   async query<R extends pg.QueryResultRow>(sql: string, values: unknown[] = [], database = 'postgres'): Promise<R[]> {
-    const client = new pg.Client({ connectionString: this.url(database), connectionTimeoutMillis: 3_000 });
+    const client = new pg.Client({ connectionString: this.url(database), connectionTimeoutMillis: 20_000 });
     client.on('error', () => undefined);
     try {
       await client.connect();

@@ -30,6 +30,17 @@ export const PROPERTIES = [
   'config once',
   'config kept',
   'config clean',
+  'one process',
+  'no orphan',
+  'stopped means stopped',
+  'delivered once',
+  'message settled',
+  'in order',
+  'transcript true',
+  'stream true',
+  'states legal',
+  'answered once',
+  'accepts commands',
 ] as const;
 export type Property = (typeof PROPERTIES)[number];
 

@@ -19,7 +19,7 @@ export async function insist(url: string, key: string, path: string, body?: unkn
     const reply = await client.post(path, body).catch(() => undefined);
     const again = reply === undefined || reply.status >= 502 || (reply.status === 409 && PENDING.has(reply.body?.title));
     return again ? undefined : reply;
-  }, 90_000);
+  }, 300_000);
 }
 
 /** A reader of the supervisor's feed that reconnects with the last id it has, like a browser's EventSource. */
@@ -67,7 +67,7 @@ export class Feed {
   }
 
   /** The terminal events of a request; waits for the first. */
-  async ends(requestId: string, ms = 60_000): Promise<SeenEvent[]> {
+  async ends(requestId: string, ms = 300_000): Promise<SeenEvent[]> {
     const find = (): SeenEvent[] =>
       this.events.filter(
         (e) => e.payload.request_id === requestId && (e.type === 'request.failed' || e.type.startsWith('request.result.')),

@@ -23,7 +23,7 @@ export class Cluster {
     try {
       await cluster.compose('build');
       await cluster.compose('up', '-d');
-      await eventually(async () => (await cluster.status('/ready')) === 200, 60_000);
+      await eventually(async () => (await cluster.status('/ready')) === 200, 300_000);
     } catch (error) {
       const logs = await cluster.compose('logs', '--tail=40').catch(() => '');
       await cluster.down();
@@ -54,7 +54,10 @@ export class Cluster {
   /** Starts a killed container and waits until its health check is content. */
   async revive(container: string): Promise<void> {
     await docker('start', container);
-    await eventually(async () => (await docker('inspect', '--format', '{{.State.Health.Status}}', container)).trim() === 'healthy', 60_000);
+    await eventually(
+      async () => (await docker('inspect', '--format', '{{.State.Health.Status}}', container)).trim() === 'healthy',
+      300_000,
+    );
   }
 
   /** The first key, which the migrate step leaves in the shared volume. */

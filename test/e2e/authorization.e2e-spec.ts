@@ -6,6 +6,7 @@ import { contract, type DocumentedOperation } from '../support/contract.js';
 import { adminAt } from '../support/database.js';
 import { api, type Api } from '../support/http.js';
 import { expectRefusal } from '../support/refusal.js';
+import { quiet } from '../support/session-examples.js';
 import { eventually, openStream } from '../support/sse.js';
 import { watchState, type Witness } from '../support/unchanged.js';
 import { makeWork, workBodies, workPath, type WorkExamples } from '../support/work-examples.js';
@@ -65,10 +66,11 @@ beforeAll(async () => {
   for (const dir of ['mine', SECRET]) await done(await as('root').post('/v0/city', { dir, provider: 'loopback' }));
   for (const step of ['stop', 'start']) await done(await as('root').post(`/v0/city/${SECRET}/${step}`));
   await as('root').post(`/v0/city/${SECRET}/events`, { type: 'note.taken', actor: 'x', payload: { text: 'classified' } });
-  examples = await makeWork(as('root'), SECRET);
+  examples = await makeWork(as('root'), SECRET, stack.databaseUrl);
   await makeAgents(as('root'), SECRET, stack.citiesRoot);
+  for (const city of ['mine', SECRET]) await quiet(as('root'), city);
   witness = await watchState(stack);
-}, 60_000);
+}, 90_000);
 afterAll(async () => {
   await witness.close();
   await stack.stop();

@@ -222,7 +222,9 @@ describe('the life of a city', () => {
     expect((await terminal(await a.post('/v0/city/cycle/start'))).type).toBe('request.result.city.start');
     expect((await terminal(await a.post('/v0/city/cycle/start'))).type).toBe('request.result.city.start');
     const { body } = await a.get('/v0/city/cycle/events?after_seq=0');
-    expect(body.items.map((e: { type: string }) => e.type)).toEqual([
+    const types: string[] = body.items.map((e: { type: string }) => e.type);
+    // What its sessions do is told in between.
+    expect(types.filter((type) => /^(city|config|controller)\./.test(type))).toEqual([
       'city.created',
       'config.reloaded',
       'controller.started',
@@ -380,7 +382,7 @@ describe('an abandoned create', () => {
     stack.failpoints[0]!.disarm();
     await adminAt(stack.databaseUrl, "update city_reservations set expires_at = now() - interval '1 s'");
     await eventually(() => !existsSync(join(stack.citiesRoot, 'orphan')), 15_000);
-    await eventually(async () => (await adminAt(stack.databaseUrl, 'select 1 from city_reservations')).length === 0, 5_000);
+    await eventually(async () => (await adminAt(stack.databaseUrl, 'select 1 from city_reservations')).length === 0);
     expect((await terminal(await b.post('/v0/city', loopback('orphan/city')))).type).toBe('request.result.city.create');
   });
 });

@@ -277,10 +277,11 @@ describe('svc mail', () => {
 });
 
 describe('svc wait', () => {
+  // Of somebody who is no session here and takes it up by himself: those of sessions are delivered.
   it('is ready when its beads are closed, and taken up once', async () => {
     const [a, b] = await Promise.all([id('bead', 'create', 'Wait a'), id('bead', 'create', 'Wait b')]);
-    const wait = await id('wait', 'create', '--session', 'mayor', '--for', a, '--for', b, '--note', 'both done', '--timeout', '2h');
-    expect(await ok('wait', 'list')).toMatch(new RegExp(`^ID .*\n${wait} +pending +mayor +deps +${a}, ${b} +\\S+ +both done\n$`));
+    const wait = await id('wait', 'create', '--session', 'script', '--for', a, '--for', b, '--note', 'both done', '--timeout', '2h');
+    expect(await ok('wait', 'list')).toMatch(new RegExp(`^ID .*\n${wait} +pending +script +deps +${a}, ${b} +\\S+ +both done\n$`));
     await ok('bead', 'close', a, b);
     const [ready] = rows(await ok('wait', 'show', wait, '--json'));
     expect(ready).toMatchObject({ state: 'ready', nudge_id: expect.stringContaining(wait) });
@@ -288,7 +289,7 @@ describe('svc wait', () => {
     expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringMatching(/^svc wait accept: conflict: /)]);
     expect(await ok('wait', 'accept', wait, '--nudge-id', ready.nudge_id)).toBe(`${wait} is closed\n`);
     expect(await run(['wait', 'list'])).toEqual({ code: 0, stdout: '', stderr: 'nobody waits\n' });
-    const manual = await id('wait', 'create', '--session', 'mayor', '--manual');
+    const manual = await id('wait', 'create', '--session', 'script', '--manual');
     expect(await ok('wait', 'cancel', manual, '--reason', 'done otherwise')).toBe(`${manual} is canceled\n`);
     expect(await ok('wait', 'ready', manual)).toMatch(new RegExp(`^al-\\d+ is ready, a new wait in place of ${manual}\n$`));
   }, 120_000);

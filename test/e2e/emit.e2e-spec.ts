@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { startStack, type Stack } from '../support/app.js';
+import { LOCK_TIMEOUT_MS } from '../support/database.js';
 import { HoldingGate } from '../support/gate.js';
 import { api, type Api, type Reply } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
@@ -12,7 +13,7 @@ let a: Api;
 let b: Api;
 
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await startStack({ lockTimeoutMs: LOCK_TIMEOUT_MS });
   [a, b] = stack.urls.map((url) => api(url)) as [Api, Api];
   const ledger = await Ledger.open(stack);
   const replies = await Promise.all(['mixed', 'hot', 'calm', 'quiet'].map((dir) => a.post('/v0/city', { dir, provider: 'loopback' })));

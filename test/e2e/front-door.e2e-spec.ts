@@ -6,6 +6,7 @@ import { api, type Api } from '../support/http.js';
 import { leaks, problemFaults } from '../support/problem-rules.js';
 import { sendRaw } from '../support/raw.js';
 import { expectRefusal } from '../support/refusal.js';
+import { NO_SESSION, quiet } from '../support/session-examples.js';
 import { eventually } from '../support/sse.js';
 import { watchState, type Witness } from '../support/unchanged.js';
 import { makeWork, workBodies, workPath, type WorkExamples } from '../support/work-examples.js';
@@ -14,7 +15,8 @@ import { makeWork, workBodies, workPath, type WorkExamples } from '../support/wo
 const { operations } = contract();
 const MUTATIONS = operations.filter((o) => o.method !== 'GET');
 const WITH_BODY = operations.filter((o) => o.definition.requestBody !== undefined);
-const NOWHERE: WorkExamples = { bead: '0123456789ab', convoy: '0123456789ab', message: '0123456789ab', wait: '0123456789ab' };
+const NOTHING = '0123456789ab';
+const NOWHERE: WorkExamples = { bead: NOTHING, convoy: NOTHING, message: NOTHING, wait: NOTHING, ...NO_SESSION };
 const target = (o: DocumentedOperation, city = 'alpha'): string => workPath(o.path, city, NOWHERE);
 /** An empty body fits where none is demanded. */
 const bodyOf = (o: DocumentedOperation): object | undefined =>
@@ -123,6 +125,7 @@ beforeAll(async () => {
   expect((await client.post('/v0/city', { dir: 'alpha', provider: 'loopback' })).status).toBe(202);
   await eventually(async () => (await client.get('/v0/city/alpha')).status === 200);
   await eventually(async () => (await client.get('/v0/events?type=request.result.city.create')).body.total === 1);
+  await quiet(client, 'alpha');
   witness = await watchState(stack);
 }, 60_000);
 afterAll(async () => {
@@ -186,7 +189,7 @@ describe('anti-CSRF', () => {
   });
 
   it('is not asked of reads', async () => {
-    const work = await makeWork(client, 'alpha');
+    const work = await makeWork(client, 'alpha', stack.databaseUrl);
     await makeAgents(client, 'alpha', stack.citiesRoot);
     for (const operation of operations.filter((o) => o.method === 'GET' && !o.path.endsWith('/stream'))) {
       expect((await client.get(workPath(operation.path, 'alpha', work), { 'X-SVC-Request': undefined })).status).toBe(200);

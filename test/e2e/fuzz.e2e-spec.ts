@@ -13,7 +13,7 @@ import { eventually } from '../support/sse.js';
  * test/support refuses every answer that is not documented, leaks something, or is not a problem; here come the rules
  * beside: no 5xx, and the service is as well afterwards as before. SVC_FUZZ_RUNS and SVC_FUZZ_SEED go deeper by hand.
  */
-const RUNS = Number(process.env.SVC_FUZZ_RUNS ?? 100);
+const RUNS = Number(process.env.SVC_FUZZ_RUNS ?? 40);
 const SEED = Number(process.env.SVC_FUZZ_SEED ?? 20261121);
 const { document, operations } = contract();
 const { schemas } = document.components;

@@ -10,7 +10,7 @@ let a: Api;
 let b: Api;
 
 beforeAll(async () => {
-  stack = await startStack({ workers: 2 });
+  stack = await startStack({ workers: 2, config: { runnerCapacity: 0 } });
   [a, b] = stack.urls.map((url) => api(url)) as [Api, Api];
   const ledger = await Ledger.open(stack);
   const replies = await Promise.all(['busy', 'calm', 'rough'].map((dir) => a.post('/v0/city', { dir, provider: 'loopback' })));

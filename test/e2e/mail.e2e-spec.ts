@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
-import { adminAt } from '../support/database.js';
+import { adminAt, LOCK_TIMEOUT_MS } from '../support/database.js';
 import { api, type Api, type Reply } from '../support/http.js';
 import { expectRefusal, type Refusal } from '../support/refusal.js';
 import { eventually, openStream } from '../support/sse.js';
@@ -27,7 +27,7 @@ async function aCity(name: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  stack = await startStack({ workers: 0 });
+  stack = await startStack({ workers: 0, lockTimeoutMs: LOCK_TIMEOUT_MS });
   [a, b] = stack.urls.map((url) => api(url)) as [Api, Api];
   for (const city of ['alpha', 'quiet', 'bad', 'waiting']) await aCity(city);
 }, 60_000);

@@ -150,9 +150,12 @@ describe.each(QUEUES)('accepted operations over a queue on %s', (queue) => {
     await sql('update operations set deadline_at = clock_timestamp() where id = $1', [id]);
     const failed = await ledger.ended(id);
     expect(failed).toMatchObject({ type: 'request.failed', subject: 'late', payload: { operation: 'city.create', error_code: 'timeout' } });
+    // The keeper has looked at it, and leaves it alone until its back-off is over.
+    await eventually(async () => (await sql("select from cities where name = 'late' and config_hash is not null")).length === 1);
     const { body } = await b.get('/v0/cities');
     const late = body.items.find((city: { name: string }) => city.name === 'late');
     expect(late).toMatchObject({ running: false, status: 'init_failed', error_code: 'timeout', failure_class: 'transient' });
+    expect(gate.held).toBe(1);
     for (const worker of stack.failpoints.slice(2)) worker.disarm();
     gate.release();
     await ledger.succeeded(await a.post('/v0/city/late/start'), 'request.result.city.start');

@@ -15,6 +15,8 @@ export interface StackOptions {
   readonly apis?: number;
   readonly workers?: number;
   readonly queue?: QueueKind;
+  /** In milliseconds; more than in production when it is not said. */
+  readonly lockTimeoutMs?: number;
   readonly config?: Partial<Config>;
 }
 
@@ -48,7 +50,7 @@ export const QUEUES: QueueKind[] = testRedisUrl === undefined ? ['postgres'] : [
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const handles = handleCount();
   const dir = await mkdtemp(join(tmpdir(), 'svc-test-'));
-  const database = await cloneDatabase();
+  const database = await cloneDatabase(options.lockTimeoutMs);
   const queue = options.queue ?? QUEUES[0]!;
   if (queue === 'redis' && testRedisUrl === undefined) throw new Error('no Redis here: use QUEUES');
   const config = new AppConfig({
@@ -64,7 +66,9 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const workerUrls: string[] = [];
   const add: Stack['add'] = async (role, overrides = {}) => {
     const processId = `${role}-${apps.length + 1}-${database.url.slice(-8)}`;
-    const own = config.with({ role, processId, ...overrides });
+    // The ports of api processes are known once they listen.
+    const apiUrl = role === 'worker' ? urls[0] : undefined;
+    const own = config.with({ role, processId, apiUrl, ...overrides });
     const app = await startApplication(own, { logger: new AppLogger(createLogger(own.logLevel, { process: processId })) });
     apps.push(app);
     speaksContract(app.url);
@@ -104,11 +108,11 @@ async function stopStack(apps: readonly Application[], database: TestDatabase, d
     left = await admin('select application_name, state, query from pg_stat_activity where datname = $1', [name]);
     return left.length === 0;
   };
-  const clean = await eventually(gone, 3_000).catch(() => false);
+  const clean = await eventually(gone, 15_000).catch(() => false);
   await database.drop();
   await rm(dir, { recursive: true, force: true });
   if (!clean) throw new Error(`connections were left open: ${JSON.stringify(left)}`);
-  const closed = await eventually(() => handleCount() <= handlesBefore, 3_000).catch(() => false);
+  const closed = await eventually(() => handleCount() <= handlesBefore, 15_000).catch(() => false);
   if (!closed) throw new Error(`handles were left open: ${JSON.stringify(handles())}, ${handlesBefore} before`);
 }
 

@@ -46,7 +46,7 @@ export function spawnSvc(args: readonly string[], options: CliOptions = {}): Cli
   const exited = new Promise<CliRun>((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })));
   let ended = false;
   void exited.then(() => (ended = true));
-  const until = async (channel: () => string, fits: RegExp, ms = 15_000): Promise<void> => {
+  const until = async (channel: () => string, fits: RegExp, ms = 60_000): Promise<void> => {
     const limit = Date.now() + ms;
     while (!fits.test(channel())) {
       if (ended || Date.now() > limit)

@@ -68,6 +68,8 @@ const FRONT_DOOR = new Set([
   'headers_too_large',
   'request_timeout',
 ]);
+/** Documented headers that say something by being there. */
+const SOMETIMES = new Set(['Retry-After', 'SVC-Session-Status', 'SVC-Agent-Status']);
 /** Served beside the typed contract. */
 const UNTYPED = /^\/(openapi\.json|docs(\/.*)?)$/;
 
@@ -132,8 +134,8 @@ export class Contract {
     ];
   }
 
-  /** Everything about a frame of a stream that the document does not allow. */
-  frameFaults(target: string, frame: FrameText): string[] {
+  /** Everything about a frame of a stream that the document does not allow. `begun`: an earlier one had an id. */
+  frameFaults(target: string, frame: FrameText, begun = false): string[] {
     const operation = this.find('GET', target);
     const schema = operation?.definition.responses[200]?.content?.['text/event-stream']?.schema as { items?: object } | undefined;
     if (operation === undefined || schema?.items === undefined) return ['a frame of something that is not a documented stream'];
@@ -143,7 +145,9 @@ export class Contract {
     const id = frame.id !== undefined && integerId && /^\d+$/.test(frame.id) ? Number(frame.id) : frame.id;
     const given = Object.fromEntries(Object.entries({ ...frame, id }).filter(([, value]) => value !== undefined));
     const fault = this.#fault(`${operation.id} frame`, schema.items, given);
-    if (fault === undefined) return frame.id === undefined ? ['a frame without an id'] : [];
+    // What a stream of a session begins with is several frames, of which the last has the position.
+    const without = frame.id === undefined && (begun || operation.id !== 'stream-session');
+    if (fault === undefined) return without ? ['a frame without an id'] : [];
     return [`frame ${frame.event}: ${this.#frameDetail(schema.items, given) ?? fault}`];
   }
 
@@ -170,7 +174,7 @@ export class Contract {
     const found: string[] = [];
     for (const [name, { $ref, schema }] of Object.entries(response.headers ?? {})) {
       const value = headers.get(name);
-      if (value === null && name !== 'Retry-After') found.push(`the documented header ${name} is missing`);
+      if (value === null && !SOMETIMES.has(name)) found.push(`the documented header ${name} is missing`);
       if (value === null || $ref !== undefined || schema === undefined) continue;
       const numeric = /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
       const fault = this.#fault(`${operation.id} ${status} ${name}`, schema, numeric);
@@ -259,10 +263,10 @@ export function checkAnswer(url: string, answer: Answer): void {
 }
 
 /** The violations of one frame, as text; empty when its server is not checked. */
-export function frameViolation(url: string, frame: FrameText): ContractViolation | undefined {
+export function frameViolation(url: string, frame: FrameText, begun: boolean): ContractViolation | undefined {
   if (!isChecked(url)) return undefined;
   const { pathname, search } = new URL(url);
-  const found = contract().frameFaults(pathname + search, frame);
+  const found = contract().frameFaults(pathname + search, frame, begun);
   return found.length === 0 ? undefined : violation(`frame of ${pathname}`, found, JSON.stringify(frame));
 }
 

@@ -34,9 +34,18 @@ export async function adminAt<R extends pg.QueryResultRow>(url: string, sql: str
   }
 }
 
-/** A database of its own, cloned from the template that the global set-up has migrated. */
-export async function cloneDatabase(): Promise<TestDatabase> {
-  return create(`template ${required('SVC_TEST_TEMPLATE')}`);
+/** The time limit of a lock in production. */
+export const LOCK_TIMEOUT_MS = 2_000;
+/** A machine that has lost its processors to others for two seconds is not what tests are about. */
+const PATIENT_LOCK_MS = 10_000;
+
+/** A database of its own, cloned from the template that the global set-up has migrated. Its locks are waited for patiently. */
+export async function cloneDatabase(lockTimeoutMs = PATIENT_LOCK_MS): Promise<TestDatabase> {
+  const { url, drop } = await create(`template ${required('SVC_TEST_TEMPLATE')}`);
+  const address = new URL(url);
+  address.searchParams.set('options', `-c lock_timeout=${lockTimeoutMs}`);
+  address.searchParams.set('connect_timeout', '60');
+  return { url: address.href.replaceAll('+', '%20'), drop };
 }
 
 /** An empty database, for tests of the migrations themselves. */

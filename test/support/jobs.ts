@@ -1,5 +1,6 @@
 import { createPostgresBackend, Queue, withBackend } from 'bullmq';
 import { Redis } from 'ioredis';
+import { withSettings } from '../../src/platform/database/database.js';
 import { adminAt } from './database.js';
 
 const NAME = 'operations';
@@ -17,7 +18,7 @@ export function jobsOf(databaseUrl: string, redisUrl: string | undefined): Jobs 
     const queue =
       redisUrl === undefined
         ? (new (withBackend(createPostgresBackend).Queue)(NAME, {
-            connection: { connectionString: databaseUrl, max: 1 },
+            connection: { ...withSettings(databaseUrl, ''), max: 1 },
           }) as unknown as Queue)
         : new Queue(NAME, { connection: { url: redisUrl }, prefix: `svc-${new URL(databaseUrl).pathname.slice(1)}` });
     queue.on('error', () => undefined);

@@ -16,7 +16,7 @@ export interface Terminal {
   };
 }
 
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 60_000;
 const isTerminal = (f: Frame): boolean =>
   f.event === 'tagged_event' && (f.data.type === 'request.failed' || String(f.data.type).startsWith('request.result.'));
 

@@ -33,6 +33,13 @@ export class SlowClient {
     this.socket.destroy();
   }
 
+  /** Ids of all turns in the frames of a session's stream. */
+  turnIds(): string[] {
+    const frames = Buffer.concat(this.#chunks).toString('latin1').split('\n\n').slice(0, -1);
+    const data = frames.filter((frame) => frame.includes('\nevent: turn\n')).map((frame) => frame.slice(frame.indexOf('\ndata: ') + 7));
+    return data.flatMap((text) => (JSON.parse(text) as { turns: { id: string }[] }).turns.map(({ id }) => id));
+  }
+
   /** Ids of all complete frames, heartbeats included, and seqs of the events, of a city's stream. */
   read(): { ids: number[]; seqs: number[] } {
     const frames = Buffer.concat(this.#chunks).toString('latin1').split('\n\n').slice(0, -1);

@@ -3,9 +3,10 @@ import { AGENT_BODIES, agentPath, useAgents } from './config-examples-agents.js'
 import { PATCH_BODIES, patchPath, usePatches } from './config-examples-patches.js';
 import { RIG_BODIES, rigPath, useRigs } from './config-examples-rigs.js';
 import type { Api } from './http.js';
+import { makeSessions, SESSION_BODIES, sessionPath, useSessions, type SessionExamples } from './session-examples.js';
 
-/** One of everything that paths of the work families name. */
-export interface WorkExamples {
+/** One of everything that paths of the families of work and of sessions name. */
+export interface WorkExamples extends SessionExamples {
   readonly bead: string;
   readonly convoy: string;
   readonly message: string;
@@ -13,7 +14,7 @@ export interface WorkExamples {
 }
 
 /** Makes them in a running city that has the agent `mayor`. */
-export async function makeWork(client: Api, city: string): Promise<WorkExamples> {
+export async function makeWork(client: Api, city: string, databaseUrl: string): Promise<WorkExamples> {
   const made = async (path: string, body: object): Promise<string> => {
     const reply = await client.post(`/v0/city/${city}/${path}`, body);
     if (reply.status !== 201) throw new Error(`${path}: ${reply.status} ${reply.text}`);
@@ -25,6 +26,7 @@ export async function makeWork(client: Api, city: string): Promise<WorkExamples>
     convoy: await made('convoys', { title: 'examples', items: [bead] }),
     message: await made('mail', { to: 'mayor', subject: 'hello', from: 'human' }),
     wait: await made('waits', { session: 'mayor', dep_ids: [bead] }),
+    ...(await makeSessions(databaseUrl, city)),
   };
 }
 
@@ -32,7 +34,7 @@ export async function makeWork(client: Api, city: string): Promise<WorkExamples>
 export function workPath(path: string, city: string, examples: WorkExamples): string {
   const kind = /\/(bead|convoy|mail|wait)\//.exec(path)?.[1];
   const id = { bead: examples.bead, convoy: examples.convoy, mail: examples.message, wait: examples.wait }[kind ?? ''] ?? '0123456789ab';
-  const filled = configPath(patchPath(rigPath(agentPath(path))))
+  const filled = configPath(patchPath(rigPath(agentPath(sessionPath(path, examples)))))
     .replace('{cityName}', city)
     .replace('{id}', id)
     .replace('{rootID}', examples.bead)
@@ -49,6 +51,7 @@ export function workBodies({ bead, wait }: WorkExamples): Readonly<Record<string
     ...AGENT_BODIES,
     ...RIG_BODIES,
     ...PATCH_BODIES,
+    ...SESSION_BODIES,
     'create-bead': { title: 'made' },
     'create-convoy': { title: 'made' },
     'create-wait': { session: 'mayor', dep_ids: [bead] },
@@ -125,5 +128,6 @@ export async function workEverything(client: Api, city: string): Promise<string[
   await usePatches(ask);
   await useAgents(ask);
   await useRigs(ask);
+  await useSessions(ask);
   return failed;
 }

@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { startStack, type Stack } from '../support/app.js';
+import { killSvc, spawnSvc, svc, type CliOptions, type CliProcess, type CliRun } from '../support/cli.js';
+import { api, type Api } from '../support/http.js';
+import { eventually } from '../support/sse.js';
+
+/** Conversations through the client as a process, with real agents; what it does at one replica is read at the other. */
+let stack: Stack;
+let other: Api;
+const CITY = '/v0/city/alpha';
+
+const environment = (): Record<string, string> => ({ SVC_API_URL: stack.urls[0]!, SVC_CITY: 'alpha' });
+const run = (args: readonly string[], options: CliOptions = {}): Promise<CliRun> => svc(args, { env: environment(), ...options });
+const start = (...args: string[]): CliProcess => spawnSvc(args, { env: environment() });
+
+async function ok(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(args);
+  expect([args, code, stderr]).toEqual([args, 0, expect.any(String)]);
+  return stdout;
+}
+const make = async (): Promise<string> => {
+  const stdout = await ok('session', 'create', '--provider', 'loopback');
+  expect(stdout).toMatch(/^al-\d+\n$/);
+  return stdout.trim();
+};
+const session = async (id: string): Promise<any> => (await other.get(`${CITY}/session/${id}`)).body;
+const lines = (stdout: string): any[] =>
+  stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+
+beforeAll(async () => {
+  stack = await startStack();
+  other = api(stack.urls[1]!);
+  expect((await run(['city', 'create', 'alpha', '--provider', 'loopback'])).code).toBe(0);
+}, 120_000);
+afterAll(async () => {
+  killSvc();
+  await stack?.stop();
+}, 60_000);
+
+describe('svc session', () => {
+  it('makes one with a message and prints the answer; lists, shows, renames and ends it', async () => {
+    const made = lines(
+      await ok('session', 'create', '--provider', 'loopback', '--alias', 'login', '--message', 'hello', '--wait', '--json'),
+    )[0];
+    expect(made).toEqual({ session_id: expect.stringMatching(/^al-\d+$/), message_id: expect.any(String), answer: 'echo: hello' });
+    const id = made.session_id as string;
+    expect(await ok('session', 'list', '--template', 'loopback')).toMatch(new RegExp(`^ID .*\\n(.*\\n)*${id} +active`, 'm'));
+    expect(lines(await ok('session', 'list', '--json')).map((one) => one.id)).toContain(id);
+    const shown = await ok('session', 'show', 'login', '--lines', '1');
+    expect(shown).toContain(`id:`);
+    expect(shown).toContain('last output:\n  echo: hello\n');
+    expect(await ok('session', 'rename', 'login', 'The login page', '--no-alias')).toBe('login is called The login page\n');
+    expect(await session(id)).toMatchObject({ title: 'The login page' });
+    expect((await run(['session', 'drift'])).stderr).toBe('every session runs with what the configuration says\n');
+    expect(await ok('session', 'accept-drift', id)).toBe(`${id} runs with what the configuration says\n`);
+    expect(await ok('session', 'suspend', id)).toBe(`${id} is suspended\n`);
+    expect(await ok('session', 'wake', id)).toMatch(new RegExp(`^${id} is (woken|being started)`));
+    expect(await ok('session', 'messages', id)).toMatch(/^ID .*\n\S+ +delivered/);
+    expect(lines(await ok('usage', id, '--json'))[0]).toMatchObject({ session_id: id });
+    expect(await ok('usage')).toMatch(/TURNS +IN/);
+    expect(await ok('runner', 'list')).toMatch(/^ID +STATE +HOST/);
+    expect(await ok('session', 'close', id)).toBe(`${id} is closed\n`);
+    expect(await session(id)).toMatchObject({ state: 'closed' });
+    const gone = await run(['session', 'send', id, 'hello']);
+    expect([gone.code, gone.stderr]).toEqual([1, expect.stringMatching(/^svc session send: /m)]);
+    expect((await run(['session', 'show', 'nobody'])).stderr).toBe('svc session show: not_found: session nobody not found\n');
+  }, 240_000);
+
+  it('says why one is down', async () => {
+    const id = await make();
+    await run(['session', 'send', id, 'crash']);
+    await eventually(async () => (await session(id)).state === 'asleep', 60_000);
+    expect(await ok('session', 'show', id)).toMatch(/^state: +asleep \(crashed\)\n(.*\n)*failed \d+s ago:\n {2}exited with /m);
+    await ok('session', 'close', id);
+  }, 120_000);
+
+  it('sends from stdin, in turns, and between them', async () => {
+    const id = await make();
+    const piped = await run(['session', 'send', id, '-', '--wait'], { input: 'stream 3\n' });
+    expect([piped.code, piped.stdout]).toEqual([0, '1 2 3\n']);
+    expect(await ok('session', 'send', id, 'wait 60000')).toBe(`delivered to ${id}\n`);
+    expect(await ok('session', 'send', id, 'later', '--follow-up')).toBe(`queued for ${id}\n`);
+    expect(await ok('session', 'send', id, 'now', '--interrupt', '--wait')).toBe('echo: now\n');
+    const after = await run(['session', 'send', id, '   ']);
+    expect([after.code, after.stderr]).toEqual([1, 'svc session send: the message is empty\n']);
+  }, 120_000);
+
+  it('tells who waits for an answer that its message was taken back', async () => {
+    const id = await make();
+    await ok('session', 'send', id, 'wait 60000');
+    const waiting = start('session', 'send', id, 'never', '--follow-up', '--wait');
+    const queued = await eventually(
+      async () => (await other.get(`${CITY}/session/${id}/messages?status=queued`)).body.items[0] as { id: string } | undefined,
+      30_000,
+    );
+    expect(await ok('session', 'messages', id, '--cancel', queued.id)).toBe(`${queued.id} is cancelled\n`);
+    const { code, stderr } = await waiting.exited;
+    expect([code, stderr]).toEqual([1, expect.stringContaining('svc session send: the message was cancelled')]);
+    expect(await ok('session', 'kill', id)).toBe(`${id} has no process\n`);
+  }, 120_000);
+
+  it('is watched to the end of its turn, and to its own', async () => {
+    const id = await make();
+    const watching = start('session', 'watch', id);
+    await watching.untilOut(/-- idle\n/, 30_000);
+    await ok('session', 'send', id, 'tool', '--wait');
+    await watching.untilOut(/> tool\n\[execute\] echo hello: (running\n.*)?done, hello\nThe tool said hello\.\n-- idle\n/s, 30_000);
+    const again = await ok('session', 'watch', id, '--until-idle', '--tail', '1');
+    expect(again).toBe('The tool said hello.\n-- idle\n');
+    const frames = lines(await ok('session', 'watch', id, '--until-idle', '--json'));
+    expect(frames.map(({ event }) => event)).toEqual(['structured', 'activity']);
+    expect(frames[0]).toMatchObject({ data: { operation: 'snapshot' } });
+    expect(frames[1]).toMatchObject({ id: expect.any(String) });
+    await ok('session', 'close', id);
+    expect((await watching.exited).code).toBe(0);
+  }, 120_000);
+
+  it('goes on behind a watch that is interrupted', async () => {
+    const id = await make();
+    const watching = start('session', 'watch', id);
+    await watching.untilOut(/-- idle\n/, 30_000);
+    watching.child.kill('SIGINT');
+    expect((await watching.exited).code).toBe(130);
+    expect(await session(id)).toMatchObject({ running: true });
+  }, 60_000);
+
+  it('asks, and is answered by the command that it prints', async () => {
+    const id = await make();
+    const watching = start('session', 'watch', id);
+    await ok('session', 'send', id, 'ask');
+    await watching.untilOut(/\? May I\?\n {2}1\) Allow\n {2}2\) Always allow\n {2}3\) Deny\n {2}answer with: svc (.*)\n/, 30_000);
+    const [, command] = /answer with: svc (.*)\n/.exec(watching.stdout())!;
+    expect(command).toMatch(new RegExp(`^session respond ${id} allow\\|always\\|deny --request `));
+    expect(await ok('session', 'pending')).toContain('1 allow, 2 always, 3 deny');
+    const wrong = await run(['session', 'respond', id, 'perhaps']);
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('allow, always, deny')]);
+    expect(await ok('session', 'respond', id, '3')).toBe(`${id} is answered: deny\n`);
+    await watching.untilOut(/-- the question is closed\n/, 30_000);
+    await watching.untilOut(/chosen: deny\n/, 30_000);
+    const late = await run(['session', 'respond', id, 'allow']);
+    expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('no_pending')]);
+  }, 120_000);
+
+  it('is answered by a person at a terminal', async () => {
+    const pty = await import('node-pty').catch(() => undefined);
+    if (pty === undefined) return;
+    const id = await make();
+    const root = fileURLToPath(new URL('../../', import.meta.url));
+    const inherited = Object.fromEntries(
+      Object.entries(process.env).flatMap(([name, value]) =>
+        value === undefined || name.startsWith('SVC_') || name === 'NODE_OPTIONS' ? [] : [[name, value]],
+      ),
+    );
+    const args = ['--import', `${root}scripts/typescript.mjs`, `${root}src/cli/main.ts`, 'session', 'watch', id];
+    const env = { ...inherited, ...environment(), TERM: 'xterm', NO_COLOR: '1' };
+    const terminal = pty.spawn(process.execPath, args, { cwd: tmpdir(), cols: 60, rows: 20, env });
+    let seen = '';
+    terminal.onData((data) => (seen += data));
+    const code = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode)));
+    const until = (what: RegExp): Promise<unknown> => eventually(() => Promise.resolve(what.test(seen)), 30_000);
+    try {
+      await until(/-- idle/);
+      await ok('session', 'send', id, 'ask');
+      await until(/answer \(1-3, or a word\): $/);
+      terminal.write('perhaps\r');
+      await until(/allow, always, deny.*\r\nanswer \(1-3, or a word\): $/);
+      terminal.write('2\r');
+      await until(/chosen: always\r\n(.*\r\n)*-- idle/);
+      terminal.write('\u0003');
+      expect(await code).toBe(130);
+      expect(await session(id)).toMatchObject({ running: true });
+    } finally {
+      terminal.kill('SIGKILL');
+    }
+  }, 120_000);
+});
+
+describe('svc agent output', () => {
+  it('shows what an agent has said, and goes on with it', async () => {
+    const id = (await ok('session', 'create', 'mayor', '--message', 'hello')).trim();
+    const following = start('agent', 'output', 'mayor', '--follow');
+    await following.untilOut(/echo: hello\n/, 30_000);
+    await ok('session', 'send', id, 'and more', '--wait');
+    await following.untilOut(/> and more\necho: and more/, 30_000);
+    following.child.kill('SIGINT');
+    expect((await following.exited).code).toBe(130);
+    expect(await ok('agent', 'output', 'mayor', '--tail', '0')).toContain('> and more\necho: and more\n');
+  }, 120_000);
+});
