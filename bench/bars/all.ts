@@ -7,6 +7,7 @@ import { fanOut } from './fan-out.js';
 import { arrival, notifier } from './notify.js';
 import { heldCity, hotCityHttp, http } from './requests.js';
 import { idle, memory } from './resting.js';
+import { coldStart, liveChunks, recording, transcripts } from './sessions.js';
 import { manyCities, supervisorStream } from './supervisor.js';
 import { beads, claims, pages, ready } from './work.js';
 
@@ -34,4 +35,8 @@ export const BARS: readonly Bar[] = [
   composing,
   configRead,
   configChange,
+  liveChunks,
+  recording,
+  coldStart,
+  transcripts,
 ];

@@ -8,6 +8,7 @@ import type { Bar, Context } from '../lib/context.js';
 import { sleep } from '../lib/machine.js';
 import { count, ms, type Line } from '../lib/report.js';
 import { load, type Load } from '../lib/requests.js';
+import { call, cityDir, runningCity, until } from '../lib/running-city.js';
 import type { Service } from '../lib/service.js';
 import { median, pairedRatio } from '../lib/stats.js';
 
@@ -85,7 +86,7 @@ export const configChange: Bar = {
     const url = await context.postgres.database(1);
     const services = [await context.service(url, { role: 'all' }), await context.service(url)];
     await bigCityOf(context, services[0]!, 'change');
-    const file = join(citiesRoot(context), 'change/city.toml');
+    const file = join(cityDir(context, 'change'), 'city.toml');
     const text = await readFile(file, 'utf8');
     const delays: number[] = [];
     for (let n = 1; n <= context.rounds * 3; n++) {
@@ -101,13 +102,9 @@ export const configChange: Bar = {
   },
 };
 
-/** A running city with those files; answers its configuration. */
+/** A running city of that size; answers its configuration. */
 async function bigCityOf(context: Context, service: Service, name: string): Promise<string> {
-  await call(service, 'POST', '/v0/city', { dir: name, provider: 'loopback' });
-  await until(async () => (await call(service, 'GET', `/v0/city/${name}`)).ok);
-  await writeFiles(join(citiesRoot(context), name), bigCity());
-  const reloaded = await call(service, 'POST', `/v0/city/${name}/config/reload`, {});
-  if (!reloaded.ok) throw new Error(`the big city does not compose: ${await reloaded.text()}`);
+  await runningCity(context, service, name, bigCity());
   return (await call(service, 'GET', `/v0/city/${name}/config`)).text();
 }
 
@@ -118,25 +115,8 @@ async function shows(service: Service, n: number): Promise<void> {
   });
 }
 
-function call({ port }: Service, method: string, path: string, body?: unknown): Promise<Response> {
-  const headers = { 'x-svc-request': '1', 'content-type': 'application/json' };
-  return fetch(`http://127.0.0.1:${port}${path}`, { method, ...(body === undefined ? {} : { headers, body: JSON.stringify(body) }) });
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const limit = performance.now() + 30_000;
-  while (!(await holds())) {
-    if (performance.now() > limit) throw new Error('it does not become true');
-    await sleep(10);
-  }
-}
-
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const started = performance.now();
   await work();
   return performance.now() - started;
-}
-
-function citiesRoot(context: Context): string {
-  return join(context.tempDir, 'data', 'cities');
 }

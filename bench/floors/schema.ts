@@ -6,6 +6,8 @@ export const FLOOR_SCHEMA = `
     city integer not null, seq bigint not null, ts timestamptz not null default clock_timestamp(),
     type text not null, actor text not null, subject text, payload jsonb not null, primary key (city, seq)
   );
+  create table floor_chunk (id bigint generated always as identity primary key, text text not null);
+  create table floor_entry (like session_entries including defaults, primary key (session_pk, seq));
   create function floor_append(p_city integer, p_payload jsonb) returns bigint language plpgsql as $$
   declare
     v_seq bigint;

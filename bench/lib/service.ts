@@ -8,6 +8,8 @@ export interface ServiceOptions {
   readonly role?: 'api' | 'all';
   readonly core?: number | undefined;
   readonly flags?: readonly string[];
+  /** Settings beside those that every service of the bench has. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface ProbeReading {
@@ -48,6 +50,7 @@ export class Service {
         SVC_DATABASE_URL: options.databaseUrl,
         SVC_DATA_DIR: join(options.tempDir, 'data'),
         ...profile(),
+        ...options.env,
       },
     });
     const limit = Date.now() + READY_WITHIN_MS;
