@@ -51,6 +51,7 @@ export class Channel {
   #timer: NodeJS.Timeout | undefined;
   #sweeping = false;
   #ended = false;
+  #retired = false;
 
   constructor(
     private readonly source: ChannelSource,
@@ -85,12 +86,18 @@ export class Channel {
 
   /** Takes a subscriber whose `next` and `lag` are set; it is fed until it is live. */
   attach(subscriber: Subscriber): void {
+    if (this.#retired) return subscriber.end(retryFrame());
     this.#subscribers.add(subscriber);
     void this.#feed(subscriber);
   }
 
   remove(subscriber: Subscriber): void {
     this.#subscribers.delete(subscriber);
+  }
+
+  /** Nothing is published here any more: who comes late, from an opening that stood still, is sent away to open again. */
+  retire(): void {
+    this.#retired = true;
   }
 
   /** Once everything published is written, every stream of this channel ends cleanly. */

@@ -19,6 +19,8 @@ export function encodeCityFrame(row: WireRow): Frame {
 
 /** Replays one city's stream from the log, in pages that all its subscribers share. */
 export class CitySource implements ChannelSource {
+  #endedAt: number | undefined;
+
   constructor(
     private readonly stream: StreamPosition,
     private readonly types: readonly string[] | undefined,
@@ -26,8 +28,18 @@ export class CitySource implements ChannelSource {
     private readonly pages: PageCache,
   ) {}
 
+  /** The position after everything its channel was given. The stream itself moves on when its city starts again. */
+  get position(): number {
+    return this.#endedAt ?? this.stream.position;
+  }
+
+  /** Its channel is given nothing any more. */
+  end(): void {
+    this.#endedAt ??= this.stream.position;
+  }
+
   currentId(): string {
-    return String(this.stream.position);
+    return String(this.position);
   }
 
   async replay(subscriber: Subscriber): Promise<Buffer | undefined> {

@@ -111,11 +111,14 @@ export class EventStreams {
     const group = this.hub.cityGroup(stream, request.types);
     await this.hub.caughtUp();
     return this.#opening(group.channel, request.keyId, (subscriber) => {
-      subscriber.next = group.channel.end;
-      if (pos >= stream.position) return;
-      const at = request.types === undefined ? ringIndex(group.channel, pos) : undefined;
+      // The city may have stopped, and even started again, since the group was taken: then this one has an end.
+      const { channel, source } = group;
+      if (pos > source.position) return subscriber.end(retryFrame());
+      subscriber.next = channel.end;
+      if (pos === source.position) return;
+      const at = request.types === undefined ? ringIndex(channel, pos) : undefined;
       if (at !== undefined) subscriber.next = at;
-      else subscriber.lag = new Map([[stream.id, { pos, upto: stream.position }]]);
+      else subscriber.lag = new Map([[stream.id, { pos, upto: source.position }]]);
     });
   }
 
@@ -235,7 +238,7 @@ export class EventStreams {
       closed: (subscriber) => channel.remove(subscriber),
       take: (subscriber) => {
         place(subscriber);
-        channel.attach(subscriber);
+        if (subscriber.state !== 'closed') channel.attach(subscriber);
       },
     });
   }

@@ -313,7 +313,7 @@ export class StreamHub implements Feed, OnModuleInit {
   #leave(s: StreamState): void {
     s.active = false;
     if (this.#hot(s) && s.position < s.head) return;
-    for (const group of s.groups.values()) this.#finish(group.channel);
+    for (const group of s.groups.values()) this.#finish(group);
     if (this.#groups.size === 0) this.checkpoints.advance(s.id, s.head);
     else this.left.set(s.id, { name: s.name, head: s.position });
     this.streams.delete(s.id);
@@ -322,7 +322,8 @@ export class StreamHub implements Feed, OnModuleInit {
     this.version++;
   }
 
-  #finish(channel: Channel): void {
+  #finish({ channel, source }: CityGroup): void {
+    source.end();
     this.#finishing.add(channel);
     channel.endAll();
   }
@@ -392,7 +393,7 @@ export class StreamHub implements Feed, OnModuleInit {
     const ending = ENDING.has(row.type);
     for (const group of s.groups.values()) {
       if (group.types === undefined || group.types.includes(row.type)) group.channel.publish(frame);
-      if (ending) this.#finish(group.channel);
+      if (ending) this.#finish(group);
     }
     if (ending) s.groups.clear();
   }
@@ -401,15 +402,17 @@ export class StreamHub implements Feed, OnModuleInit {
     const now = Date.now();
     for (const channel of this.#channels()) channel.tick(now, this.config.heartbeatMs);
     for (const channel of this.#finishing) if (channel.size === 0) this.#finishing.delete(channel);
-    for (const [key, group] of this.#groups) if (this.#expired(group, now)) this.#groups.delete(key);
-    for (const s of this.streams.values()) {
-      for (const [key, group] of s.groups) if (this.#expired(group, now)) s.groups.delete(key);
-    }
+    this.#expire(this.#groups, now);
+    for (const s of this.streams.values()) this.#expire(s.groups, now);
   }
 
-  #expired(group: { channel: Channel; idleSince: number | undefined }, now: number): boolean {
-    if (group.channel.size > 0) group.idleSince = undefined;
-    else group.idleSince ??= now;
-    return group.idleSince !== undefined && now - group.idleSince > LINGER_MS;
+  #expire(groups: Map<string, { channel: Channel; idleSince: number | undefined }>, now: number): void {
+    for (const [key, group] of groups) {
+      if (group.channel.size > 0) group.idleSince = undefined;
+      else group.idleSince ??= now;
+      if (group.idleSince === undefined || now - group.idleSince <= LINGER_MS) continue;
+      group.channel.retire();
+      groups.delete(key);
+    }
   }
 }
