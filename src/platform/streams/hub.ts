@@ -172,7 +172,7 @@ export class StreamHub implements Feed, OnModuleInit {
     const key = types?.join(',') ?? '*';
     let group = stream.groups.get(key);
     if (group === undefined) {
-      if (!this.#hot(stream)) stream.position = stream.head;
+      if (!this.#hot(stream)) this.#begin(stream, stream.head);
       const source = new CitySource(stream, types, this.repository, this.#pages);
       group = { source, channel: new Channel(source, this.sent), types, idleSince: undefined };
       stream.groups.set(key, group);
@@ -206,12 +206,16 @@ export class StreamHub implements Feed, OnModuleInit {
   #warmUp(): void {
     this.left.clear();
     for (const s of this.streams.values()) {
-      if (s.groups.size === 0 && s.position !== s.known) {
-        s.position = s.known;
-        this.checkpoints.advance(s.id, s.position);
-      }
+      if (s.groups.size === 0) this.#begin(s, s.known);
       if (s.head > s.position) this.#dirty.add(s);
     }
+  }
+
+  /** Places a stream that nobody was fed from; the ids of the feed have to know of it, too. */
+  #begin(s: StreamState, position: number): void {
+    if (s.position === position) return;
+    s.position = position;
+    this.checkpoints.advance(s.id, position);
   }
 
   *#channels(): Iterable<Channel> {
