@@ -16,7 +16,9 @@ const AGENTS = [
   { name: '@zed-industries/codex-acp', version: '0.16.0', bin: 'codex-acp', args: [], key: 'OPENAI_API_KEY', mode: 'auto' },
 ];
 const INSTALL_MS = 280_000;
-const NO_REGISTRY = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|network/i;
+const NO_REGISTRY = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|CERT|VERIFY|network/;
+/** Why it failed is told on stderr also when the test command itself was told to be silent. */
+const QUIETLY = ['--no-audit', '--no-fund', '--ignore-scripts', '--fetch-retries=1', '--loglevel=error'];
 
 /** The program; undefined when the registry cannot be reached. Kept for the next run. */
 async function installed({ name, version, bin }: (typeof AGENTS)[number]): Promise<string | undefined> {
@@ -24,7 +26,7 @@ async function installed({ name, version, bin }: (typeof AGENTS)[number]): Promi
   const program = join(kept, 'node_modules', '.bin', bin);
   if (existsSync(program)) return program;
   const dir = await mkdtemp(`${kept}-`);
-  const args = ['install', '--prefix', dir, '--no-audit', '--no-fund', '--ignore-scripts', '--fetch-retries=1', `${name}@${version}`];
+  const args = ['install', '--prefix', dir, ...QUIETLY, `${name}@${version}`];
   const { failed, stderr, timedOut } = await execa('npm', args, { cwd: dir, reject: false, timeout: INSTALL_MS });
   if (failed) {
     if (timedOut || NO_REGISTRY.test(stderr)) return undefined;
