@@ -4,6 +4,7 @@ import type { Principal } from '../../contract/principal.js';
 import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { AppLogger } from '../../platform/logging/logger.js';
 import { EventStreams } from '../../platform/streams/event-streams.js';
+import { abandoned } from '../../platform/streams/lingering.js';
 import { Signals } from '../../platform/streams/signals.js';
 import type { Lag, Subscriber } from '../../platform/streams/subscriber.js';
 import type { CityScope } from '../cities/city-scope.js';
@@ -16,7 +17,6 @@ import { FIRST_ENTRIES, type StreamOpening } from './session-streams.service.js'
 import { paginationOf, TranscriptsService } from './transcripts.service.js';
 
 const LOOK_MS = 1_000;
-const LINGER_MS = 30_000;
 /** Sessions of an agent that a resumed stream goes through. */
 const MAX_SESSIONS = 1_000;
 
@@ -124,10 +124,7 @@ export class AgentStreams implements OnModuleInit {
   }
 
   #expired(key: string, feed: AgentFeed & { forget?: () => unknown }): boolean {
-    const now = Date.now();
-    if (feed.channel.size > 0) feed.idleSince = undefined;
-    else feed.idleSince ??= now;
-    if (feed.idleSince === undefined || now - feed.idleSince < LINGER_MS) return false;
+    if (!abandoned(feed, Date.now())) return false;
     feed.stop();
     feed.forget?.();
     this.#feeds.delete(key);

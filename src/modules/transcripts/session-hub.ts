@@ -6,6 +6,7 @@ import { Metrics } from '../../platform/health/metrics.js';
 import { AppLogger } from '../../platform/logging/logger.js';
 import type { Channel } from '../../platform/streams/channel.js';
 import { Drain } from '../../platform/streams/drain.js';
+import { abandoned } from '../../platform/streams/lingering.js';
 import { HintListener } from '../../platform/streams/listener.js';
 import { Signals, type Signalled } from '../../platform/streams/signals.js';
 import { sleep } from '../../platform/time/clock.js';
@@ -14,11 +15,7 @@ import { LiveReads, type Changes } from './live-reads.repository.js';
 import { SessionFeed, type Follower } from './session-feed.js';
 import type { View } from './session-frames.js';
 
-const POLL_MS = 1_000;
-/** While LISTEN is down the poll is all there is. */
-const POLL_UNHEALTHY_MS = 50;
 const TICK_MS = 250;
-const LINGER_MS = 30_000;
 const FETCH_SESSIONS = 64;
 const SLICE_MS = 4;
 const CATCH_UP_LIMIT_MS = 5_000;
@@ -179,7 +176,7 @@ export class SessionHub implements OnModuleInit {
 
   async #poll(): Promise<void> {
     while (!this.#stopped) {
-      await sleep(this.listener.healthy ? POLL_MS : POLL_UNHEALTHY_MS, this.#stop.signal);
+      await sleep(this.listener.pollMs, this.#stop.signal);
       if (this.#sessions.size === 0 || this.#stopped) continue;
       try {
         const heads = new Map((await this.reads.heads([...this.#sessions.keys()])).map(({ pk, head }) => [pk, head]));
@@ -247,10 +244,7 @@ export class SessionHub implements OnModuleInit {
     for (const channel of this.#finishing) if (channel.size === 0) this.#finishing.delete(channel);
     for (const session of [...this.#sessions.values()]) {
       for (const [key, feed] of session.feeds) {
-        if (feed.channel.size > 0) feed.idleSince = undefined;
-        else feed.idleSince ??= now;
-        const idle = feed.idleSince !== undefined && now - feed.idleSince > LINGER_MS;
-        if (!feed.ended && !idle) continue;
+        if (!feed.ended && !abandoned(feed, now)) continue;
         session.feeds.delete(key);
         if (feed.channel.size > 0) this.#finishing.add(feed.channel);
         this.unfollow(session.pk, feed);

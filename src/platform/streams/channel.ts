@@ -40,7 +40,7 @@ const REPLAY_LIMIT_MS = 10_000;
 /**
  * Subscribers with equal rights and filters, and a ring of the frames they get. A frame is written at once
  * when the channel is quiet; while more keeps coming, 10 ms of frames share one write. Sweeps over the
- * subscribers are cut into slices of 4 ms so that the API of the process stays fast.
+ * subscribers are cut into slices of 1 ms so that the API of the process stays fast.
  */
 export class Channel {
   readonly #subscribers = new Set<Subscriber>();

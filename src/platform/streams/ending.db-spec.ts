@@ -64,7 +64,7 @@ describe('streams of a city that stops and starts again', () => {
     await resumed.close();
   });
 
-  it('a stream that was open when the city stopped claims nothing more either', async () => {
+  it('a stream that was open when the city stopped is given nothing of what comes after', async () => {
     const name = await city();
     const stream = await openStream(`${b.url}/${name}`);
     await stream.until((f) => f.event === 'heartbeat');

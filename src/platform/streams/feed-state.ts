@@ -1,12 +1,10 @@
-import type { Channel } from './channel.js';
 import type { CitySource } from './city-source.js';
+import type { Lingering } from './lingering.js';
 import type { StreamRow } from './stream-log.repository.js';
 
-export interface CityGroup {
-  readonly channel: Channel;
+export interface CityGroup extends Lingering {
   readonly source: CitySource;
   readonly types: readonly string[] | undefined;
-  idleSince: number | undefined;
 }
 
 /** One stream as this process knows it. `position` is what its channels have been given; it only counts while hot. */

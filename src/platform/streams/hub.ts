@@ -13,20 +13,17 @@ import { CitySource, encodeCityFrame } from './city-source.js';
 import { Drain } from './drain.js';
 import { StreamState, type CityGroup } from './feed-state.js';
 import { isTopic, type Hint } from './hint.js';
+import { abandoned, type Lingering } from './lingering.js';
 import { HintListener } from './listener.js';
 import { PageCache } from './page-cache.js';
 import { StreamLogRepository, type StreamRow, type WireRow } from './stream-log.repository.js';
 import { SupervisorSource, type Feed } from './supervisor-source.js';
 import { COMPOSITE_LIMIT } from './positions.js';
 
-const POLL_MS = 1_000;
 /** How often stored cursors that nobody may resume from any more are dropped. */
 const PURGE_MS = 10 * 60_000;
-/** While LISTEN is down the poll is all there is. */
-const POLL_UNHEALTHY_MS = 50;
 const FULL_READ_MS = 60_000;
 const TICK_MS = 250;
-const LINGER_MS = 30_000;
 const FETCH_STREAMS = 500;
 const FETCH_EVENTS = 1_000;
 const SLICE_MS = 4;
@@ -35,10 +32,8 @@ const CATCH_UP_LIMIT_MS = 5_000;
 /** After one of these a city serves no streams any more; its open ones end cleanly. */
 const ENDING = new Set(['controller.stopped', 'city.unregister_requested']);
 
-export interface SupervisorGroup {
-  readonly channel: Channel;
+export interface SupervisorGroup extends Lingering {
   readonly source: SupervisorSource;
-  idleSince: number | undefined;
 }
 
 /**
@@ -259,7 +254,7 @@ export class StreamHub implements Feed, OnModuleInit {
       } catch (error) {
         this.log.debug({ err: error }, 'heads could not be read');
       }
-      await sleep(this.listener.healthy ? POLL_MS : POLL_UNHEALTHY_MS, this.#stop.signal);
+      await sleep(this.listener.pollMs, this.#stop.signal);
     }
   }
 
@@ -406,17 +401,9 @@ export class StreamHub implements Feed, OnModuleInit {
     const now = Date.now();
     for (const channel of this.#channels()) channel.tick(now, this.config.heartbeatMs);
     for (const channel of this.#finishing) if (channel.size === 0) this.#finishing.delete(channel);
-    this.#expire(this.#groups, now);
-    for (const s of this.streams.values()) this.#expire(s.groups, now);
-  }
-
-  #expire(groups: Map<string, { channel: Channel; idleSince: number | undefined }>, now: number): void {
-    for (const [key, group] of groups) {
-      if (group.channel.size > 0) group.idleSince = undefined;
-      else group.idleSince ??= now;
-      if (group.idleSince === undefined || now - group.idleSince <= LINGER_MS) continue;
-      group.channel.retire();
-      groups.delete(key);
+    for (const [key, group] of this.#groups) if (abandoned(group, now)) this.#groups.delete(key);
+    for (const s of this.streams.values()) {
+      for (const [key, group] of s.groups) if (abandoned(group, now)) s.groups.delete(key);
     }
   }
 }

@@ -16,6 +16,9 @@ const createSubscriber: CreateSubscriber = typeof pgListen === 'function' ? (pgL
 const NONCE_EVERY_MS = 5_000;
 const NONCE_WITHIN_MS = 2_000;
 const RETRY_MS = 200;
+const POLL_MS = 1_000;
+/** While LISTEN is down the poll is all there is. */
+const POLL_UNHEALTHY_MS = 50;
 
 /** Where the LISTEN connection goes. Provided by the root module, since the pool may stand behind a proxy that cannot LISTEN. */
 export class ListenUrl {
@@ -71,6 +74,11 @@ export class HintListener {
 
   get healthy(): boolean {
     return this.#healthy;
+  }
+
+  /** How long whoever is woken by hints may rest before looking for itself. */
+  get pollMs(): number {
+    return this.#healthy ? POLL_MS : POLL_UNHEALTHY_MS;
   }
 
   /** Tells `events` from now on. The connection is made for the first who listens. */
