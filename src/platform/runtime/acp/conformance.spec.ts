@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { execa } from 'execa';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rename } from 'node:fs/promises';
@@ -36,16 +36,14 @@ async function installed({ name, version, bin }: (typeof AGENTS)[number]): Promi
   return program;
 }
 
-describe.each(AGENTS)('$name', (agent) => {
+const found = await Promise.all(AGENTS.map(async (agent) => ({ ...agent, program: await installed(agent) })));
+
+describe.each(found)('$name', ({ program, ...agent }) => {
+  // What cannot be had is counted as skipped, not as passed.
+  const tried = program === undefined ? it.skip : it;
   const runtime = new AcpRuntime();
   const never = new AbortController().signal;
-  let program: string | undefined;
   let running: RunningAgent | undefined;
-
-  beforeAll(async () => {
-    program = await installed(agent);
-    if (program === undefined) console.warn(`${agent.name} is not tried: the registry cannot be reached`);
-  }, INSTALL_MS + 20_000);
 
   afterEach(async () => {
     await running?.stop({ hard: true });
@@ -79,36 +77,45 @@ describe.each(AGENTS)('$name', (agent) => {
 
   const WITH_KEY = { [agent.key]: 'not-a-key' };
 
-  it('wants an account, and nothing of it is left', async () => {
-    if (program === undefined) return;
-    expect(await failureOf(await spec())).toBe('auth_required');
-  }, 200_000);
+  tried(
+    'wants an account, and nothing of it is left',
+    async () => {
+      expect(await failureOf(await spec())).toBe('auth_required');
+    },
+    200_000,
+  );
 
-  it('does not know a conversation that never was', async () => {
-    if (program === undefined) return;
-    expect(await failureOf({ ...(await spec(WITH_KEY)), resume: '01a20230-92f5-7621-b711-a07b2a4cdb85' })).toBe('resume_rejected');
-  }, 200_000);
+  tried(
+    'does not know a conversation that never was',
+    async () => {
+      expect(await failureOf({ ...(await spec(WITH_KEY)), resume: '01a20230-92f5-7621-b711-a07b2a4cdb85' })).toBe('resume_rejected');
+    },
+    200_000,
+  );
 
-  it('starts, says what it can do, takes an option and a prompt, is cancelled and ended', async () => {
-    if (program === undefined) return;
-    const given = await spec(WITH_KEY);
-    running = await runtime.start(given, never);
-    const reader = readEvents(running);
-    expect(running.sessionKey).toBeTruthy();
-    expect(running.capabilities).toMatchObject({ resume: true, agent: { version: agent.version } });
-    expect(await running.setOption('permission_mode', agent.mode)).toBe(true);
-    expect(running.capabilities.options.find(({ key }) => key === 'permission_mode')!.current).toBe(agent.mode);
-    await eventually(() => reader.of('options').length > 0);
-    // No model can be reached with this key: how the turn ends is the agent's business, that it ends is ours.
-    await new Promise<void>((resolve, reject) => {
-      const turn = running!.prompt('hello', () => {
-        void running!.cancel();
-        turn.then(() => resolve(), resolve);
+  tried(
+    'starts, says what it can do, takes an option and a prompt, is cancelled and ended',
+    async () => {
+      const given = await spec(WITH_KEY);
+      running = await runtime.start(given, never);
+      const reader = readEvents(running);
+      expect(running.sessionKey).toBeTruthy();
+      expect(running.capabilities).toMatchObject({ resume: true, agent: { version: agent.version } });
+      expect(await running.setOption('permission_mode', agent.mode)).toBe(true);
+      expect(running.capabilities.options.find(({ key }) => key === 'permission_mode')!.current).toBe(agent.mode);
+      await eventually(() => reader.of('options').length > 0);
+      // No model can be reached with this key: how the turn ends is the agent's business, that it ends is ours.
+      await new Promise<void>((resolve, reject) => {
+        const turn = running!.prompt('hello', () => {
+          void running!.cancel();
+          turn.then(() => resolve(), resolve);
+        });
+        turn.catch((error: PromptError) => (error.cause_ === 'died' || error.cause_ === 'protocol' ? reject(error) : resolve()));
       });
-      turn.catch((error: PromptError) => (error.cause_ === 'died' || error.cause_ === 'protocol' ? reject(error) : resolve()));
-    });
-    expect(await running.stop()).toMatchObject({ cause: 'stopped' });
-    await reader.done;
-    expect(await findProcesses({ deployment: given.env.SVC_DEPLOYMENT! })).toEqual([]);
-  }, 250_000);
+      expect(await running.stop()).toMatchObject({ cause: 'stopped' });
+      await reader.done;
+      expect(await findProcesses({ deployment: given.env.SVC_DEPLOYMENT! })).toEqual([]);
+    },
+    250_000,
+  );
 });
