@@ -10,6 +10,8 @@ const MIN_INTERVAL_MS = 250;
 /** A chain of small rows hangs on one full row; short, so that resolving an id reads little. */
 const CHAIN_LENGTH = 64;
 const CHAIN_MS = 10 * 60_000;
+/** A base that nothing moves far from is stored anew: what is stored is dropped after a day, however new the ids that count from it. */
+const RENEW_MS = 30 * 60_000;
 
 class Base implements CheckpointBase {
   constructor(
@@ -32,6 +34,7 @@ class Base implements CheckpointBase {
 export class Checkpoints {
   #base: Base | undefined;
   #steps = 0;
+  /** Milliseconds since the epoch: what is stored ages also while this process is suspended. */
   #rootAt = 0;
   #writtenAt = 0;
   #writing: Promise<void> | undefined;
@@ -61,6 +64,13 @@ export class Checkpoints {
   async prepare(): Promise<void> {
     if (this.#base !== undefined) return;
     this.#writing ??= this.#root();
+    await this.#writing;
+  }
+
+  /** Called every few minutes. */
+  async renew(): Promise<void> {
+    if (this.#base === undefined || this.#writing !== undefined || Date.now() - this.#rootAt < RENEW_MS) return;
+    this.#writing = this.#root();
     await this.#writing;
   }
 
@@ -104,7 +114,7 @@ export class Checkpoints {
 
   async #step(): Promise<void> {
     const base = this.#base!;
-    if (this.#steps >= CHAIN_LENGTH || performance.now() - this.#rootAt > CHAIN_MS) return this.#root();
+    if (this.#steps >= CHAIN_LENGTH || Date.now() - this.#rootAt > CHAIN_MS) return this.#root();
     const moved = new Map(this.#moved);
     await this.#write(async () => {
       const id = await this.repository.insertCursor(base.root, moved);
@@ -121,7 +131,7 @@ export class Checkpoints {
     await this.#write(async () => {
       const id = await this.repository.insertCursor(undefined, vector);
       this.#steps = 0;
-      this.#rootAt = performance.now();
+      this.#rootAt = Date.now();
       return new Base(id, id, vector);
     });
   }

@@ -249,6 +249,7 @@ export class StreamHub implements Feed, OnModuleInit {
         await this.refresh();
         if (performance.now() - purgedAt > PURGE_MS) {
           purgedAt = performance.now();
+          await this.checkpoints.renew();
           await this.repository.purgeCursors();
         }
       } catch (error) {

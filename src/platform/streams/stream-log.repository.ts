@@ -31,6 +31,8 @@ export interface Range {
   readonly upto: number;
 }
 
+/** From the beginning of a chain. Every id counts from a chain that is younger than an hour, so it is good for a day. */
+const CURSORS_KEPT = '25 hours';
 /** Streams that moved within this time are re-read by the poll; it must exceed the longest transaction. */
 const RECENT = '60 seconds';
 
@@ -119,7 +121,9 @@ export class StreamLogRepository {
   async cursorChain(id: number): Promise<{ stream_ids: number[]; seqs: number[] }[]> {
     const { rows } = await this.pool.query<{ stream_ids: number[]; seqs: string[] | number[] }>({
       name: 'cursor-chain',
-      text: `with wanted as (select coalesce(root_id, id) as root from event_cursors where id = $1)
+      text: `with wanted as (
+          select r.id as root from event_cursors c join event_cursors r on r.id = coalesce(c.root_id, c.id) where c.id = $1
+        )
         select c.stream_ids, c.seqs from event_cursors c, wanted w
         where c.id <= $1 and (c.id = w.root or c.root_id = w.root) order by c.id`,
       values: [id],
@@ -127,8 +131,12 @@ export class StreamLogRepository {
     return rows.map((r) => ({ stream_ids: r.stream_ids, seqs: r.seqs.map(Number) }));
   }
 
-  /** Drops stored cursors older than a day. A chain lives for minutes, so no kept cursor loses its root. */
+  /**
+   * Drops chains of stored cursors that began more than a day ago. A chain goes as a whole: one without its root would
+   * name some streams only, and who resumes there would be taken to the heads of the others.
+   */
   async purgeCursors(): Promise<void> {
-    await this.pool.query(`delete from event_cursors where created_at < now() - interval '25 hours'`);
+    const old = `created_at < now() - interval '${CURSORS_KEPT}'`;
+    await this.pool.query(`delete from event_cursors where ${old} or root_id in (select id from event_cursors where ${old})`);
   }
 }

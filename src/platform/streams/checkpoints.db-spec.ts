@@ -1,0 +1,126 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { eventually, openStream, type Frame, type OpenStream } from '../../../test/support/sse.js';
+import { StreamReplica } from '../../../test/support/stream-replica.js';
+
+const isEvent = (f: Frame): boolean => f.event !== 'heartbeat';
+const isOpaque = (f: Frame): boolean => f.id?.startsWith('~') === true;
+const events = (s: OpenStream): Frame[] => s.frames.filter(isEvent);
+const lastId = (s: OpenStream): string | undefined => s.frames.at(-1)?.id;
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Ids of the feed of many cities: they count from stored positions, which are dropped after a day. */
+describe('opaque ids', () => {
+  let database: TestDatabase;
+  let a: StreamReplica;
+  let b: StreamReplica;
+  const opened: OpenStream[] = [];
+  const now = Date.now;
+  const monotonic = performance.now.bind(performance);
+
+  const open = async (url: string, id?: string): Promise<OpenStream> => {
+    const stream = await openStream(url, { headers: id === undefined ? {} : { 'last-event-id': id } });
+    opened.push(stream);
+    return stream;
+  };
+  const stored = async (): Promise<number> =>
+    Number((await sql<{ n: string }>`select count(*) as n from event_cursors`.execute(a.db)).rows[0]!.n);
+  const age = (hours: number): Promise<unknown> =>
+    sql`update event_cursors set created_at = created_at - make_interval(hours => ${hours})`.execute(a.db);
+
+  beforeEach(async () => {
+    database = await cloneDatabase();
+    [a, b] = (await Promise.all(['a', 'b'].map(() => StreamReplica.start(database.url, { SVC_HEARTBEAT_MS: '200' })))) as [
+      StreamReplica,
+      StreamReplica,
+    ];
+    await Promise.all(Array.from({ length: 17 }, (_, n) => a.join(`city${n + 1}`)));
+  });
+  afterEach(async () => {
+    Date.now = now;
+    performance.now = monotonic;
+    await Promise.all(opened.splice(0).map((s) => s.close()));
+    await Promise.all([a.stop(), b.stop()]);
+    await database.drop();
+  });
+
+  it('refuses an opaque id whose stored cursor has been dropped, and drops only old ones', async () => {
+    const stream = await open(`${a.url}/sup`);
+    await stream.until(isOpaque);
+    const id = lastId(stream)!;
+    await a.hub.repository.purgeCursors();
+    expect((await open(`${a.url}/sup`, id)).response.status).toBe(200);
+    await age(26);
+    await a.hub.repository.purgeCursors();
+    const response = await fetch(`${b.url}/sup`, { headers: { 'last-event-id': id } });
+    expect(response.status).toBe(410);
+    expect(await response.text()).toMatch(/^cursor_expired: /);
+  });
+
+  it('ids of a feed that nobody read for a while name what a stream of one city has moved on to', async () => {
+    const earlier = await open(`${b.url}/sup`);
+    await earlier.until(isOpaque);
+    await earlier.close();
+    await eventually(async () => {
+      await pause(600);
+      Date.now = () => now() + 40_000; // nobody has read for longer than a feed is kept
+      await pause(600);
+      Date.now = now;
+      await a.emit('city1');
+      await pause(50);
+      const { head, position } = b.hub.stream('city1')!;
+      return head > position;
+    });
+    const from = await a.log.captureCursor(a.db);
+    const one = await open(`${b.url}/city1`);
+    await one.until((f) => f.event === 'heartbeat');
+    const late = await open(`${b.url}/sup`, from);
+    const { id } = await late.until(isOpaque);
+    const resumed = await open(`${a.url}/sup`, id!);
+    await resumed.until((f) => f.event === 'heartbeat');
+    expect(events(resumed)).toEqual([]);
+  });
+
+  it('are good for a day on a replica where hardly anything has moved since it began', async () => {
+    const stream = await open(`${b.url}/sup`);
+    const old = (await stream.until(isOpaque)).id!;
+    await age(20);
+    const before = await stored();
+    Date.now = () => now() + 20 * 3_600_000;
+    performance.now = () => monotonic() + 20 * 3_600_000;
+    await eventually(async () => (await stored()) > before);
+    Date.now = now;
+    performance.now = monotonic;
+    await a.emit('city1');
+    const { id } = await stream.until((f) => isEvent(f) && f.data.city === 'city1');
+    await age(6);
+    await a.hub.repository.purgeCursors();
+    expect((await open(`${a.url}/sup`, old)).response.status).toBe(410);
+    await a.emit('city2');
+    const resumed = await open(`${a.url}/sup`, id!);
+    await resumed.until((f) => isEvent(f) && f.data.city === 'city2');
+    expect(events(resumed)).toHaveLength(1);
+  });
+
+  it('are stored anew only when they are old', async () => {
+    await (await open(`${b.url}/sup`)).until(isOpaque);
+    const before = await stored();
+    await b.hub.checkpoints.renew();
+    expect(await stored()).toBe(before);
+  });
+
+  it('are dropped with all they count from, and never resolved in part', async () => {
+    const { repository, checkpoints } = a.hub;
+    const root = await repository.insertCursor(undefined, new Map([[1, 5], [2, 6]])); // prettier-ignore
+    const step = await repository.insertCursor(root, new Map([[2, 7]]));
+    const id = `~${step.toString(36)}.`;
+    expect(await checkpoints.resolve(id, 'id')).toEqual(new Map([[1, 5], [2, 7]])); // prettier-ignore
+    await sql`update event_cursors set created_at = now() - interval '26 hours' where id = ${root}`.execute(a.db);
+    const before = await stored();
+    await repository.purgeCursors();
+    expect(await stored()).toBe(before - 2);
+    const orphan = await repository.insertCursor(root, new Map([[2, 8]]));
+    for (const gone of [id, `~${orphan.toString(36)}.`]) await expect(checkpoints.resolve(gone, 'id')).rejects.toThrow(/^cursor_expired: /);
+  });
+});
