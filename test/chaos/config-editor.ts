@@ -1,11 +1,11 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, readFileSync, renameSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import type { Random } from './random.js';
 import type { Recorder } from './recorder.js';
+import { sleep } from './sleep.js';
 
 const BROKEN = '\nchaos = [\n';
 const OWN = /^max_total = \d+$/m;
 const TRIES = 50;
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
  * Somebody who edits `city.toml` of a few cities by hand, as editors do: a new file renamed over the old one, or the same file

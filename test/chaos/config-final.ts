@@ -7,9 +7,9 @@ import { ask } from './http.js';
 import type { Random } from './random.js';
 import type { Recorder } from './recorder.js';
 import type { ChaosPostgres } from './servers.js';
+import { sleep } from './sleep.js';
 
 const WITHIN_MS = 20_000;
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 const ROWS = `
   select s.name as city, coalesce(c.running, false) as running, t.revision::float8 as revision, t.rejected is not null as rejected,

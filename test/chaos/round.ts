@@ -1,17 +1,18 @@
-import { mkdir, rm } from 'node:fs/promises';
 import { check, lagging } from './checker.js';
 import { ConfigEditor } from './config-editor.js';
-import { letGo, readConfigs } from './config-final.js';
+import { readConfigs } from './config-final.js';
 import { ConfigWriters } from './config-writers.js';
 import { drawFailpoints } from './failpoints.js';
 import { Faults } from './faults.js';
-import { Member, type FleetOptions } from './fleet.js';
+import { Member } from './fleet.js';
 import { readFinal } from './final.js';
 import { saveHistory, type History, type Resume, type Subscriber } from './history.js';
 import { Random } from './random.js';
-import { Recorder } from './recorder.js';
+import type { Recorder } from './recorder.js';
 import { heal, judge } from './rounds.js';
 import type { ChaosPostgres, ChaosRedis } from './servers.js';
+import { sleep } from './sleep.js';
+import { Stage } from './stage.js';
 import { Client } from './subscribers.js';
 import type { Violation } from './violations.js';
 import { leasesEnded, readWork } from './work-final.js';
@@ -40,44 +41,21 @@ export interface Round {
   readonly lateness: { readonly p50: number; readonly p99: number; readonly max: number };
 }
 
-const HEARTBEAT_MS = 1_000;
 const HEAL_MS = 30_000;
 const APIS = 3;
 const WORKERS = 2;
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** One seed: a fleet over a fresh database, harm for some seconds, healing, and the judgement. */
 export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | undefined, options: RoundOptions): Promise<Round> {
   const { seed } = options;
   const random = new Random(seed);
-  const database = `chaos_${process.pid}_${seed}`;
-  const directory = `${options.directory}/${seed}`;
-  await rm(directory, { recursive: true, force: true });
-  await mkdir(`${directory}/cities`, { recursive: true });
-  await postgres.createDatabase(database);
-  if (options.queue === 'redis') await redis?.flush();
-  const recorder = new Recorder(seed, HEARTBEAT_MS);
-  const failpoints = { armed: false };
-  const exits: string[] = [];
-  const problems: Violation[] = [];
-  const target = new URL(postgres.url(database));
-  const fleet: FleetOptions = {
-    database,
-    credentials: `${target.username}:${target.password}`,
-    postgresPort: () => postgres.port,
-    redisUrl: options.queue === 'redis' ? redis?.url : undefined,
-    directory,
-    heartbeatMs: HEARTBEAT_MS,
+  const stage = await Stage.set(postgres, redis, options, {
+    prefix: '',
     agents: false,
-    failpoints: (member) => (failpoints.armed ? drawFailpoints(member.role, random) : ''),
-    onTerminate: (member) => recorder.fault('terminate', member.name),
-    onExit: (member, exit) => {
-      recorder.fault(`exit ${exit.how}${member.armed === '' ? '' : ` (${member.armed})`}`, member.name);
-      exits.push(exit.how === 'SIGKILL' && !exit.asked ? `failpoint ${/[^,=]+(?==kill)/.exec(member.armed)?.[0] ?? '?'}` : exit.how);
-      problems.push(...judge(member, exit, recorder));
-      if (exit.pid !== undefined) void letGo(postgres, database, exit.pid);
-    },
-  };
+    draw: (role) => drawFailpoints(role, random),
+    judge,
+  });
+  const { database, directory, recorder, exits, problems, fleet } = stage;
   const make = (role: 'api' | 'worker', n: number): Promise<Member>[] =>
     Array.from({ length: n }, (_, i) => Member.make(`${role}-${i + 1}`, role, fleet));
   const apis = await Promise.all(make('api', APIS));
@@ -100,7 +78,7 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
     const editor = new ConfigEditor(`${directory}/cities`, edited, random.fork(), recorder);
     await configs.prepare(cities, 6);
     clients.push(...subscribe(recorder, apis, random, writers, cities));
-    failpoints.armed = true;
+    stage.armed = true;
     // Half of the fleet comes back armed; what is killed comes back with something else.
     for (const member of [apis[0]!, apis[1]!, workers[0]!]) member.signal('SIGTERM');
     writers.start(8, 60);
@@ -117,7 +95,7 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
     await sleep(options.seconds * 1_000);
     await faults.stop();
     await Promise.all([writers.stop(), work.stop(), configs.stop(), editor.stop()]);
-    failpoints.armed = false;
+    stage.armed = false;
     await writers.repair();
     await heal(members);
     const unfinished = await settled(postgres, database);
@@ -158,9 +136,7 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
     watching();
     await Promise.all(clients.map((c) => c.close()));
     await Promise.all(members.map((m) => m.close()));
-    await postgres.restart();
-    await postgres.dropDatabase(database);
-    await rm(`${directory}/cities`, { recursive: true, force: true });
+    await stage.clear();
   }
 }
 

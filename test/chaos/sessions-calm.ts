@@ -1,9 +1,9 @@
 import type { Random } from './random.js';
 import type { ChaosPostgres } from './servers.js';
 import type { SessionsClients } from './sessions-clients.js';
+import { sleep } from './sleep.js';
 import type { Violation } from './violations.js';
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 /** A lost runner is noticed after its lease (10 s); what is started then may have a turn or two before it. */
 const CALM_MS = 60_000;
 const LEFT = `

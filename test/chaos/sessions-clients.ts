@@ -3,6 +3,7 @@ import { ask } from './http.js';
 import type { Random } from './random.js';
 import { outcomeOf, repeated } from './sending.js';
 import type { Ask, AskKind, SessionsHistory } from './sessions-history.js';
+import { sleep } from './sleep.js';
 
 type About = Partial<Pick<Ask, 'session' | 'text' | 'intent' | 'interaction' | 'action' | 'message'>>;
 
@@ -17,7 +18,6 @@ interface Listed {
   readonly running: boolean;
 }
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const MOST = 14;
 const SLOW_MS = 9_000;
 

@@ -3,6 +3,7 @@ import { createParser } from 'eventsource-parser';
 import type { Member } from './fleet.js';
 import type { Random } from './random.js';
 import type { Follow, Follower, SessionsHistory } from './sessions-history.js';
+import { Wanderer } from './wanderer.js';
 
 const agent = new Agent({ keepAlive: false });
 const HEADERS_WITHIN_MS = 15_000;
@@ -10,11 +11,7 @@ const HEADERS_WITHIN_MS = 15_000;
 /** Follows one session, goes away at random and comes back to any replica from the last position it has. */
 export class SessionFollower {
   #position: string | undefined;
-  #closing = false;
-  #settled = false;
-  #abort: (() => void) | undefined;
-  #wake: (() => void) | undefined;
-  readonly #done: Promise<void>;
+  readonly #wanderer: Wanderer;
 
   constructor(
     readonly follower: Follower,
@@ -25,37 +22,18 @@ export class SessionFollower {
     private readonly now: () => number,
   ) {
     history.followers.push(follower);
-    this.#done = this.#live();
-  }
-
-  /** From now on it stays where it is. */
-  settle(): void {
-    this.#settled = true;
-    this.#wake?.();
-  }
-
-  async close(): Promise<void> {
-    this.#closing = true;
-    this.#wake?.();
-    this.#abort?.();
-    await this.#done;
-  }
-
-  async #live(): Promise<void> {
-    while (!this.#closing) {
+    this.#wanderer = new Wanderer(async () => {
       await this.#once();
-      if (!this.#closing) await this.#pause(this.random.int(50, 400));
-    }
+      return this.random.int(50, 400);
+    });
   }
 
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+  settle(): void {
+    this.#wanderer.settle();
+  }
+
+  close(): Promise<void> {
+    return this.#wanderer.close();
   }
 
   #once(): Promise<void> {
@@ -78,7 +56,7 @@ export class SessionFollower {
       outgoing.on('error', () => resolve());
       outgoing.on('close', () => resolve());
       const timer = setTimeout(() => outgoing.destroy(), HEADERS_WITHIN_MS);
-      this.#abort = () => outgoing.destroy();
+      this.#wanderer.onAbort(() => outgoing.destroy());
     });
   }
 
@@ -100,11 +78,7 @@ export class SessionFollower {
       left = true;
       response.destroy();
     };
-    this.#abort = leave;
-    if (!this.#settled) {
-      const timer = setTimeout(leave, this.random.int(200, 5_000));
-      this.#wake = () => clearTimeout(timer);
-    }
+    this.#wanderer.leaveAfter(() => this.random.int(200, 5_000), leave);
     response.setEncoding('utf8');
     response.on('data', (text: string) => parser.feed(text));
     response.on('close', () => (follow.closedAt = this.now()));

@@ -1,10 +1,8 @@
-import { mkdir, rm } from 'node:fs/promises';
 import { drawSessionsFailpoints } from './failpoints.js';
-import { Member, type Exit, type FleetOptions } from './fleet.js';
-import { letGo } from './config-final.js';
+import { Member, type Exit } from './fleet.js';
 import { ask } from './http.js';
 import { Random } from './random.js';
-import { Recorder } from './recorder.js';
+import type { Recorder } from './recorder.js';
 import type { RoundOptions } from './round.js';
 import { heal, judge } from './rounds.js';
 import type { ChaosPostgres, ChaosRedis } from './servers.js';
@@ -16,6 +14,8 @@ import { readEnd, readRows } from './sessions-final.js';
 import { SessionFollower } from './sessions-followers.js';
 import { emptySessions, saveSessions, type StreamFormat } from './sessions-history.js';
 import { ProcessWatch } from './sessions-processes.js';
+import { sleep } from './sleep.js';
+import { Stage } from './stage.js';
 import type { Violation } from './violations.js';
 
 export interface SessionsRound {
@@ -31,13 +31,11 @@ export interface SessionsRound {
 }
 
 const CITY = 'town';
-const HEARTBEAT_MS = 1_000;
 const SAMPLE_MS = 150;
 const CATCH_UP_MS = 30_000;
 /** What nobody holds any more is ended by whoever notices, at the latest after a lease. */
 const ORPHANS_MS = 30_000;
 const FORMATS: readonly StreamFormat[] = ['conversation', 'structured', 'raw'];
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** One seed with sessions: two apis and two workers that run agents for real, harm to all of them, healing, and the judgement. */
 export async function runSessionsRound(
@@ -47,36 +45,15 @@ export async function runSessionsRound(
 ): Promise<SessionsRound> {
   const { seed } = options;
   const random = new Random(seed);
-  const database = `chaos_sessions_${process.pid}_${seed}`;
-  const directory = `${options.directory}/sessions-${seed}`;
-  await rm(directory, { recursive: true, force: true });
-  await mkdir(`${directory}/cities`, { recursive: true });
-  await postgres.createDatabase(database);
-  if (options.queue === 'redis') await redis?.flush();
-  const recorder = new Recorder(seed, HEARTBEAT_MS);
+  const stage = await Stage.set(postgres, redis, options, {
+    prefix: 'sessions-',
+    agents: true,
+    draw: (role) => drawSessionsFailpoints(role, random),
+    judge: judged,
+  });
+  const { database, directory, recorder, exits, problems, fleet } = stage;
   const now = (): number => recorder.now();
   const history = { ...emptySessions(seed), faults: recorder.history.faults };
-  const failpoints = { armed: false };
-  const exits: string[] = [];
-  const problems: Violation[] = [];
-  const target = new URL(postgres.url(database));
-  const fleet: FleetOptions = {
-    database,
-    credentials: `${target.username}:${target.password}`,
-    postgresPort: () => postgres.port,
-    redisUrl: options.queue === 'redis' ? redis?.url : undefined,
-    directory,
-    heartbeatMs: HEARTBEAT_MS,
-    agents: true,
-    failpoints: (member) => (failpoints.armed ? drawSessionsFailpoints(member.role, random) : ''),
-    onTerminate: (member) => recorder.fault('terminate', member.name),
-    onExit: (member, exit) => {
-      recorder.fault(`exit ${exit.how}${member.armed === '' ? '' : ` (${member.armed})`}`, member.name);
-      exits.push(exit.how === 'SIGKILL' && !exit.asked ? `failpoint ${/[^,=]+(?==kill)/.exec(member.armed)?.[0] ?? '?'}` : exit.how);
-      problems.push(...judged(member, exit, recorder));
-      if (exit.pid !== undefined) void letGo(postgres, database, exit.pid);
-    },
-  };
   const make = (role: 'api' | 'worker'): Promise<Member[]> => Promise.all([1, 2].map((n) => Member.make(`${role}-${n}`, role, fleet)));
   const [apis, workers] = await Promise.all([make('api'), make('worker')]);
   const members = [...apis, ...workers];
@@ -101,7 +78,7 @@ export async function runSessionsRound(
     for (let i = 0; i < 4; i++) await clients.create(random);
     watch.start(SAMPLE_MS);
     clients.start();
-    failpoints.armed = true;
+    stage.armed = true;
     // One of each comes back armed; what is killed comes back with something else.
     for (const member of [apis[0]!, workers[0]!]) member.signal('SIGTERM');
     const faults = new SessionsFaults(
@@ -113,7 +90,7 @@ export async function runSessionsRound(
     await sleep(options.seconds * 1_000);
     await faults.stop();
     await clients.stop();
-    failpoints.armed = false;
+    stage.armed = false;
     await heal(members);
     problems.push(...(await new Calm(postgres, database, clients, random.fork()).run()));
     for (const follower of followers) follower.settle();
@@ -149,9 +126,7 @@ export async function runSessionsRound(
     await Promise.all(members.map((m) => m.close()));
     // What a killed worker may have left when a run is broken off.
     for (const { pid } of watch.sample().processes) process.kill(pid, 'SIGKILL');
-    await postgres.restart();
-    await postgres.dropDatabase(database);
-    await rm(`${directory}/cities`, { recursive: true, force: true });
+    await stage.clear();
   }
 }
 

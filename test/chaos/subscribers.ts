@@ -4,6 +4,7 @@ import type { Member } from './fleet.js';
 import type { Connection, Resume, Subscriber } from './history.js';
 import type { Random } from './random.js';
 import type { Recorder } from './recorder.js';
+import { Wanderer } from './wanderer.js';
 
 const agent = new Agent({ keepAlive: false });
 const HEADERS_WITHIN_MS = 15_000;
@@ -15,11 +16,7 @@ const KEPT_IDS = 400;
  */
 export class Client {
   readonly #ids: string[];
-  #closing = false;
-  #settled = false;
-  #abort: (() => void) | undefined;
-  #wake: (() => void) | undefined;
-  readonly #done: Promise<void>;
+  readonly #wanderer: Wanderer;
 
   constructor(
     readonly subscriber: Subscriber,
@@ -31,7 +28,7 @@ export class Client {
   ) {
     this.#ids = [...known];
     recorder.history.subscribers.push(subscriber);
-    this.#done = this.#live();
+    this.#wanderer = new Wanderer(async () => ((await this.#once()) === 'refused' ? 250 : this.random.int(10, 250)));
   }
 
   get ids(): readonly string[] {
@@ -40,38 +37,17 @@ export class Client {
 
   /** From now on it stays where it is, and comes back from its last id only. */
   settle(): void {
-    this.#settled = true;
-    this.#wake?.();
+    this.#wanderer.settle();
   }
 
-  async close(): Promise<void> {
-    this.#closing = true;
-    this.#wake?.();
-    this.#abort?.();
-    await this.#done;
-  }
-
-  async #live(): Promise<void> {
-    while (!this.#closing) {
-      const outcome = await this.#once();
-      if (!this.#closing) await this.#pause(outcome === 'refused' ? 250 : this.random.int(10, 250));
-    }
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+  close(): Promise<void> {
+    return this.#wanderer.close();
   }
 
   #resume(): Resume {
     const last = this.#ids.at(-1);
     if (last === undefined) return this.start();
-    const position = this.#settled || this.random.chance(0.85) ? last : this.random.pick(this.#ids);
+    const position = this.#wanderer.settled || this.random.chance(0.85) ? last : this.random.pick(this.#ids);
     const query = this.subscriber.city === undefined ? 'after_cursor' : 'after_seq';
     return { how: this.random.chance(0.6) ? 'last-event-id' : query, position };
   }
@@ -88,7 +64,7 @@ export class Client {
       });
       outgoing.on('error', () => resolve('closed'));
       const timer = setTimeout(() => outgoing.destroy(), HEADERS_WITHIN_MS);
-      this.#abort = () => outgoing.destroy();
+      this.#wanderer.onAbort(() => outgoing.destroy());
     });
   }
 
@@ -129,18 +105,14 @@ export class Client {
       left = true;
       response.destroy();
     };
-    this.#abort = leave;
-    if (!this.#settled) {
-      const timer = setTimeout(leave, this.random.int(300, 6_000));
-      this.#wake = () => clearTimeout(timer);
-    }
+    this.#wanderer.leaveAfter(() => this.random.int(300, 6_000), leave);
     response.setEncoding('utf8');
     response.on('data', (text: string) => parser.feed(text));
     response.on('end', () => (ended = true));
     response.on('error', () => undefined);
     response.on('close', () => {
       connection.closedAt = recorder.now();
-      this.#abort = undefined;
+      this.#wanderer.onAbort(undefined);
       // A killed process ends its sockets as well; whether it was killed is known a moment later.
       setTimeout(() => {
         connection.closedBy = left ? 'client' : ended && replica.livedFor(200) ? 'server' : 'broken';

@@ -4,12 +4,12 @@ import { ask } from './http.js';
 import type { Random } from './random.js';
 import type { Recorder } from './recorder.js';
 import type { ChaosPostgres } from './servers.js';
+import { sleep } from './sleep.js';
 import { placeOf } from './work-writers.js';
 
 /** Small, so that the walk over pages is part of what is checked. */
 const PAGE = 40;
 const WITHIN_MS = 20_000;
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Rows and the head of their log, of one snapshot. */
 const ROWS = `
