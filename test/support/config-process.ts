@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { ANYBODY } from '../../src/contract/principal.js';
 import type { CityScope } from '../../src/modules/cities/city-scope.js';
 import { CityComposer } from '../../src/modules/config/city-composer.js';
@@ -93,15 +92,4 @@ export function setsVariable(name: string, value = 'set'): (document: Document) 
     const workspace = (document.workspace ??= {}) as { env?: Record<string, string> };
     workspace.env = { ...workspace.env, [name]: value };
   };
-}
-
-/** A running city in the registry. */
-export async function registerCity(db: Db, name: string, path: string): Promise<CityScope> {
-  const { rows } = await sql<{ id: number; stream_id: number }>`
-    with s as (insert into event_streams (name) values (${name}) returning id)
-    insert into cities (name, dir, stream_id, running, phase) select ${name}, ${path}, id, true, 'running' from s returning id, stream_id`.execute(
-    db,
-  );
-  const { id, stream_id: streamId } = rows[0]!;
-  return { id, name, path, stream: name, streamId };
 }

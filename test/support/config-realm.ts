@@ -6,7 +6,8 @@ import { parse } from 'smol-toml';
 import { ProblemError } from '../../src/contract/problems.js';
 import type { CityScope } from '../../src/modules/cities/city-scope.js';
 import { describeIssue } from '../../src/modules/composition/issue.js';
-import { ConfigProcess, registerCity } from './config-process.js';
+import { ConfigProcess } from './config-process.js';
+import { registerCity } from './registry.js';
 import { adminAt, cloneDatabase, type TestDatabase } from './database.js';
 
 /** What the one file of the city says at first. */

@@ -8,6 +8,7 @@ import { EventLog } from '../../src/platform/event-log/event-log.js';
 import { MovedStreams } from '../../src/platform/event-log/moved.js';
 import { Failpoints } from '../../src/platform/failpoints/failpoints.js';
 import { cloneDatabase } from './database.js';
+import { registerCity } from './registry.js';
 
 export interface LoggedEvent {
   readonly seq: number;
@@ -57,21 +58,18 @@ export async function workRealm(): Promise<WorkRealm> {
     const eventLog = new EventLog(moved);
     return { pool: p, failpoints, moved, transactions, eventLog, work: new WorkService(transactions, eventLog, new WorkRepository()) };
   };
-  const { rows } = await sql<{ id: number; stream_id: number }>`
-    with s as (insert into event_streams (name) values ('alpha') returning id)
-    insert into cities (name, dir, stream_id, running, phase) select 'alpha', '/alpha', id, true, 'running' from s returning id, stream_id`.execute(
-    db,
-  );
-  const { id, stream_id: streamId } = rows[0]!;
-  await sql`insert into rigs (stream_id, name, prefix, position) values (${streamId}, '', 'al', 0), (${streamId}, 'web', 'web', 1), (${streamId}, 'core', 'co', 2)`.execute(
+  const city = await registerCity(db, 'alpha', '/alpha');
+  await sql`insert into rigs (stream_id, name, prefix, position) values (${city.streamId}, '', 'al', 0), (${city.streamId}, 'web', 'web', 1), (${city.streamId}, 'core', 'co', 2)`.execute(
     db,
   );
   for (const [name, base, rig, kind] of AGENTS)
-    await sql`insert into agents (stream_id, name, base, rig, kind) values (${streamId}, ${name}, ${base}, ${rig}, ${kind})`.execute(db);
+    await sql`insert into agents (stream_id, name, base, rig, kind) values (${city.streamId}, ${name}, ${base}, ${rig}, ${kind})`.execute(
+      db,
+    );
   return {
     db,
     ...build(pool, db),
-    city: { id, name: 'alpha', path: '/alpha', stream: 'alpha', streamId },
+    city,
     another: () => {
       const p = createPool(database.url);
       extra.push(p);
@@ -81,7 +79,7 @@ export async function workRealm(): Promise<WorkRealm> {
       (await db
         .selectFrom('events')
         .select(['seq', 'type', 'actor', 'subject', 'message', 'payload'])
-        .where('stream_id', '=', streamId)
+        .where('stream_id', '=', city.streamId)
         .where('seq', '>', above)
         .orderBy('seq')
         .execute()) as unknown as LoggedEvent[],

@@ -6,6 +6,7 @@ import { MovedStreams, type Moved } from '../../platform/event-log/moved.js';
 import { Failpoints } from '../../platform/failpoints/failpoints.js';
 import { Metrics } from '../../platform/health/metrics.js';
 import { LOCK_TIMEOUT_MS, cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { registerCity } from '../../../test/support/registry.js';
 import { EmitRepository } from './emit.repository.js';
 import { EmitService } from './emit.service.js';
 import { EmitCommitter } from './emit-committer.js';
@@ -42,8 +43,7 @@ beforeEach(async () => {
   database = await cloneDatabase(LOCK_TIMEOUT_MS);
   pool = createPool(database.url);
   db = createDb(pool);
-  await sql`with s as (insert into event_streams (name) values ('alpha') returning id)
-    insert into cities (name, dir, stream_id, running, phase) select 'alpha', '/alpha', id, true, 'running' from s`.execute(db);
+  await registerCity(db, 'alpha', '/alpha');
 });
 afterEach(async () => {
   await db.destroy();

@@ -11,6 +11,7 @@ import type { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import type { StreamHub } from '../../platform/streams/hub.js';
 import { StreamLogRepository } from '../../platform/streams/stream-log.repository.js';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { registerCity } from '../../../test/support/registry.js';
 import { CityEventsRepository } from './city-events.repository.js';
 import { CityEventsService } from './city-events.service.js';
 import { CityEventsQuery, SupervisorEventsQuery } from './events.schemas.js';
@@ -139,10 +140,7 @@ beforeAll(async () => {
   database = await cloneDatabase();
   pool = createPool(database.url);
   db = createDb(pool);
-  for (const name of CITIES) {
-    await sql`with s as (insert into event_streams (name) values (${name}) returning id)
-      insert into cities (name, dir, stream_id, running, phase) select ${name}, ${'/' + name}, id, true, 'running' from s`.execute(db);
-  }
+  for (const name of CITIES) await registerCity(db, name, `/${name}`);
   const random = (n: number): number => Math.floor(Math.random() * n);
   for (let i = 0; i < 120; i++) {
     await append(

@@ -11,6 +11,7 @@ import { Failpoints } from '../../platform/failpoints/failpoints.js';
 import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../platform/logging/logger.js';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { registerCity } from '../../../test/support/registry.js';
 import { CityEventsRepository } from './city-events.repository.js';
 import { EventRetention } from './event-retention.js';
 import { RotationService } from './rotation.service.js';
@@ -41,8 +42,7 @@ beforeEach(async () => {
   db = createDb(pool);
   transactions = new Transactions(db, new Failpoints());
   rotation = new RotationService(transactions, segments, new EventLog(new MovedStreams()), new CityEventsRepository(db));
-  await sql`with s as (insert into event_streams (name) values ('alpha') returning id)
-    insert into cities (name, dir, stream_id, running, phase) select 'alpha', '/alpha', id, true, 'running' from s`.execute(db);
+  await registerCity(db, 'alpha', '/alpha');
 });
 afterEach(async () => {
   await db.destroy();

@@ -14,6 +14,15 @@ const claim = (session: { id: string; agent_name: string | null }): Promise<unkn
     JSON.stringify({ agent: session.agent_name, names: [session.id], lease_ms: 600_000, stamps: { 'gc.session_id': session.id } }),
   ]);
 
+/** A session that was made for a bead. */
+const made = async (): Promise<{ bead: string; session: Awaited<ReturnType<PoolRealm['open']>>[number] }> => {
+  await open();
+  const bead = await realm.bead();
+  await realm.pass();
+  const [session] = await realm.open();
+  return { bead, session: session! };
+};
+
 describe('demand', () => {
   it('starts one session for a bead, however many workers look at once', async () => {
     await open();
@@ -83,37 +92,31 @@ describe('demand', () => {
   it('would not without the lock', async () => expect(await twoAtOnce(false)).toBe(2));
 
   it('tells an idle member of new work, which claims it and is told nothing more', async () => {
-    await open();
-    await realm.bead();
-    await realm.pass();
-    const [session] = await realm.open();
-    await realm.ready(session!.pk);
+    const { session } = await made();
+    await realm.ready(session.pk);
     const decided = await realm.pass();
-    expect(decided).toMatchObject([{ do: 'nudge', pk: session!.pk }]);
-    expect(await realm.statuses(session!.pk)).toEqual(['queued']);
+    expect(decided).toMatchObject([{ do: 'nudge', pk: session.pk }]);
+    expect(await realm.statuses(session.pk)).toEqual(['queued']);
     expect(await realm.pass()).toEqual([]);
     await sql`update session_messages set status = 'delivered', ended_at = now()`.execute(realm.db);
-    await claim(session!);
+    await claim(session);
     expect(await realm.settle()).toEqual([]);
   });
 
   it('wakes the session that holds work, tells it, and gives it more time after each time that came to nothing', async () => {
-    await open();
-    const bead = await realm.bead();
-    await realm.pass();
-    const [session] = await realm.open();
-    await claim(session!);
-    await realm.ready(session!.pk);
+    const { bead, session } = await made();
+    await claim(session);
+    await realm.ready(session.pk);
     const fall = (): Promise<void> =>
-      realm.within(session!.pk, async (changes, row) => {
+      realm.within(session.pk, async (changes, row) => {
         await changes.move(row, 'sleep', { reason: 'exited', set: { runner_id: null, live: false } });
       });
     await sql`update sessions set ready_at = clock_timestamp()`.execute(realm.db);
     await fall();
-    expect(await realm.pass()).toEqual([{ do: 'wake', pk: session!.pk, why: 'work', beads: [bead] }]);
-    expect(await realm.row(session!.pk)).toMatchObject({ wake_request: 'work', churns: 1 });
+    expect(await realm.pass()).toEqual([{ do: 'wake', pk: session.pk, why: 'work', beads: [bead] }]);
+    expect(await realm.row(session.pk)).toMatchObject({ wake_request: 'work', churns: 1 });
     await sql`update session_messages set status = 'delivered', ended_at = now()`.execute(realm.db);
-    await realm.ready(session!.pk);
+    await realm.ready(session.pk);
     await fall();
     expect(await realm.pass()).toEqual([]);
     await sql`update sessions set state_at = now() - interval '31 seconds'`.execute(realm.db);
@@ -144,29 +147,22 @@ describe('demand', () => {
 
 describe('members of a pool that have nothing left', () => {
   it('are drained and closed; the next bead gets a new one at once when they had work, later when they had none', async () => {
-    await open();
-    await realm.bead();
-    await realm.pass();
-    const [session] = await realm.open();
-    const bead = (await sql<{ id: string }>`select id from beads limit 1`.execute(realm.db)).rows[0]!.id;
-    await claim(session!);
+    const { bead, session } = await made();
+    await claim(session);
     await realm.work.run(realm.city, 'worker-1', (work) => work.close(bead));
-    await realm.ready(session!.pk, 60_000);
+    await realm.ready(session.pk, 60_000);
     expect(await realm.pass()).toMatchObject([{ do: 'drain', reason: 'no-wake-reason' }]);
     await realm.obey();
-    expect(await realm.settle()).toEqual([{ do: 'close', pk: session!.pk, code: 'drained' }]);
+    expect(await realm.settle()).toEqual([{ do: 'close', pk: session.pk, code: 'drained' }]);
     await realm.bead();
     expect(await realm.pass()).toMatchObject([{ do: 'create' }]);
   });
 
   it('that took nothing of what was offered have no successor for a while', async () => {
-    await open();
-    await realm.bead();
-    await realm.pass();
-    const [session] = await realm.open();
-    await realm.ready(session!.pk, 60_000);
+    const { session } = await made();
+    await realm.ready(session.pk, 60_000);
     await sql`insert into session_messages (stream_id, session_pk, id, intent, body, source, reference, sender, status, ended_at)
-      select stream_id, ${session!.pk}, 'm-1', 'follow_up', 'x', 'nudge', (select id from beads limit 1), 'reconciler', 'delivered', now() from sessions`.execute(
+      select stream_id, ${session.pk}, 'm-1', 'follow_up', 'x', 'nudge', (select id from beads limit 1), 'reconciler', 'delivered', now() from sessions`.execute(
       realm.db,
     );
     expect(await realm.pass()).toMatchObject([{ do: 'drain', empty: true }]);
@@ -226,15 +222,12 @@ describe('a city that does not run', () => {
 
 describe('what sessions hold', () => {
   it('is given back when they end, with an event', async () => {
-    await open();
-    const bead = await realm.bead();
-    await realm.pass();
-    const [session] = await realm.open();
-    await claim(session!);
+    const { bead, session } = await made();
+    await claim(session);
     await sql`update sessions set state = 'asleep', wake_request = null`.execute(realm.db);
     realm.config.agents.length = 0;
     await realm.pass();
-    expect(await realm.row(session!.pk)).toMatchObject({ state: 'closed', close_code: 'orphaned' });
+    expect(await realm.row(session.pk)).toMatchObject({ state: 'closed', close_code: 'orphaned' });
     const { rows } = await sql<{ status: string; assignee: string | null }>`select status, assignee from beads where id = ${bead}`.execute(
       realm.db,
     );
@@ -243,24 +236,18 @@ describe('what sessions hold', () => {
   });
 
   it('is given back also when who ended them could not', async () => {
-    await open();
-    const bead = await realm.bead();
-    await realm.pass();
-    const [session] = await realm.open();
-    await claim(session!);
-    await realm.close(session!.pk);
+    const { bead, session } = await made();
+    await claim(session);
+    await realm.close(session.pk);
     await realm.pass();
     const { rows } = await sql<{ status: string }>`select status from beads where id = ${bead}`.execute(realm.db);
     expect(rows).toEqual([{ status: 'open' }]);
   });
 
   it('keeps its lease while they have a process, and not beyond', async () => {
-    await open();
-    const bead = await realm.bead();
-    await realm.pass();
-    const [session] = await realm.open();
-    await claim(session!);
-    await realm.ready(session!.pk);
+    const { bead, session } = await made();
+    await claim(session);
+    await realm.ready(session.pk);
     expect(await realm.one.claims.renew()).toBe(0);
     await sql`update beads set lease_until = now() + interval '1 minute'`.execute(realm.db);
     expect(await realm.one.claims.renew()).toBe(1);

@@ -2,20 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import type { SessionRow } from '../sessions/session-row.js';
 import { STOP_REQUESTS } from '../sessions/session-states.js';
 import { afterExit, afterFailedStart, afterLoss, backoffMs, type ExitFacts } from './after-exit.js';
+import { NOW, running as row } from './testing/exit-rows.js';
 
-const NOW = new Date('2030-01-01T00:00:00Z');
 const facts = (over: Partial<ExitFacts> = {}): ExitFacts => ({ queued: false, inTurn: false, productive: true, now: NOW, ...over });
-const row = (over: Partial<SessionRow> = {}): SessionRow =>
-  ({
-    state: 'active',
-    stop_request: null,
-    stop_reason: null,
-    wake_request: null,
-    failed_starts: 0,
-    crashes: [],
-    ready_at: NOW,
-    ...over,
-  }) as SessionRow;
 const inSeconds = (s: number): Date => new Date(NOW.getTime() + s * 1000);
 const ago = (s: number): Date => inSeconds(-s);
 

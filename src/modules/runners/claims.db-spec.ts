@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../test/support/sse.js';
 import type { SessionPatch } from '../sessions/session-row.js';
+import { WANTED } from './testing/runner-process.js';
 import { RunnerRealm } from './testing/runner-realm.js';
 
 let realm: RunnerRealm;
@@ -25,21 +26,7 @@ describe('two runners', () => {
     await sql`update cities set running = false`.execute(realm.db);
     const pks: number[] = [];
     await maker.sessions.anyhow(realm.city, 'test', async (changes) => {
-      for (let i = 0; i < 200; i++)
-        pks.push(
-          (
-            await changes.create({
-              title: 't',
-              kind: 'provider',
-              template: 'loopback',
-              provider: 'loopback',
-              transport: 'acp',
-              origin: 'manual',
-              created_by: 'test',
-              wake_request: 'create',
-            })
-          ).pk,
-        );
+      for (let i = 0; i < 200; i++) pks.push((await changes.create(WANTED)).pk);
     });
     await realm.runner('a', { capacity: 150 });
     await realm.runner('b', { capacity: 150 });

@@ -3,22 +3,12 @@ import type { Exit } from '../../platform/runtime/port.js';
 import type { SessionRow } from '../sessions/session-row.js';
 import { STOP_REQUESTS } from '../sessions/session-states.js';
 import { afterExit, afterFailedStart, afterLoss, type Decision, type ExitFacts } from './after-exit.js';
+import { NOW, running } from './testing/exit-rows.js';
 
-const NOW = new Date('2030-01-01T00:00:00Z');
 const facts: ExitFacts = { queued: true, inTurn: true, productive: true, now: NOW };
 /** One crash more, and it is quarantined. */
 const AT_THE_LIMIT = [1, 2, 3, 4].map((minutes) => new Date(NOW.getTime() - minutes * 60_000));
-const row = (over: Partial<SessionRow> = {}): SessionRow =>
-  ({
-    state: 'active',
-    stop_request: null,
-    stop_reason: null,
-    wake_request: null,
-    failed_starts: 0,
-    crashes: AT_THE_LIMIT,
-    ready_at: NOW,
-    ...over,
-  }) as SessionRow;
+const row = (over: Partial<SessionRow> = {}): SessionRow => running({ crashes: AT_THE_LIMIT, ...over });
 const countsAsCrash = (decision: Decision): boolean =>
   decision.to === 'quarantined' || ('set' in decision && decision.set.crashes !== undefined);
 

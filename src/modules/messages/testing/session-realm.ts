@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { ANYBODY, type Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import { cloneDatabase } from '../../../../test/support/database.js';
+import { registerCity } from '../../../../test/support/registry.js';
 import type { AppConfig } from '../../../platform/config/config.js';
 import { createDb, createPool, type Db, type PgPool } from '../../../platform/database/database.js';
 import { Transactions } from '../../../platform/database/transactions.js';
@@ -112,22 +113,16 @@ export async function sessionRealm(twins: Twins = {}): Promise<SessionRealm> {
   const database = await cloneDatabase();
   const pools = [createPool(database.url), createPool(database.url)];
   const [db] = pools.map((pool) => createDb(pool)) as [Db, Db];
-  const { rows } = await sql<{ id: number; stream_id: number }>`
-    with s as (insert into event_streams (name) values ('alpha') returning id)
-    insert into cities (name, dir, stream_id, running, phase) select 'alpha', '/alpha', id, true, 'running' from s returning id, stream_id`.execute(
-    db,
-  );
-  const { id, stream_id: streamId } = rows[0]!;
-  await sql`insert into rigs (stream_id, name, prefix, position) values (${streamId}, '', 'al', 0)`.execute(db);
+  const city = await registerCity(db, 'alpha', '/alpha');
+  await sql`insert into rigs (stream_id, name, prefix, position) values (${city.streamId}, '', 'al', 0)`.execute(db);
   await sql`insert into runners (id, process_id, host, capacity, state, lease_until)
     values ('r1', 'p1', 'h', 10, 'active', now() + interval '1 hour')`.execute(db);
-  const city: CityScope = { id, name: 'alpha', path: '/alpha', stream: 'alpha', streamId };
   const store = new SessionStore();
   const state: { suspension: string | undefined } = { suspension: undefined };
   const resolver = {
     resolve: async (_city: CityScope, text: string): Promise<SessionRow> => {
       const found = await sql<{ pk: number }>`select pk from sessions where id = ${text}`.execute(db);
-      const row = found.rows[0] && (await store.find(db, streamId, found.rows[0].pk));
+      const row = found.rows[0] && (await store.find(db, city.streamId, found.rows[0].pk));
       if (row === undefined) throw problem('session_not_found', `session ${text} not found`);
       return row;
     },
@@ -138,7 +133,7 @@ export async function sessionRealm(twins: Twins = {}): Promise<SessionRealm> {
     SessionProcess,
   ];
 
-  const row = async (pk: number): Promise<SessionRow> => (await store.find(db, streamId, pk))!;
+  const row = async (pk: number): Promise<SessionRow> => (await store.find(db, city.streamId, pk))!;
   const set: SessionRealm['set'] = async (pk, columns) => {
     for (const [column, value] of Object.entries(columns))
       await sql`update sessions set ${sql.ref(column)} = ${value} where pk = ${pk}`.execute(db);
@@ -148,7 +143,7 @@ export async function sessionRealm(twins: Twins = {}): Promise<SessionRealm> {
     at.sessions.anyhow(city, 'runner', async (changes) => body(changes, (await changes.lock(pk))!));
   const events: SessionRealm['events'] = async (above = 0) =>
     (
-      await sql<LoggedEvent>`select seq, type, actor, subject, payload from events where stream_id = ${streamId} and seq > ${above} order by seq`.execute(
+      await sql<LoggedEvent>`select seq, type, actor, subject, payload from events where stream_id = ${city.streamId} and seq > ${above} order by seq`.execute(
         db,
       )
     ).rows;

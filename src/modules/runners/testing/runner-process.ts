@@ -80,6 +80,18 @@ export interface RunnerProcessOptions {
   readonly giveUp?: (runnerId: string) => Promise<unknown>;
 }
 
+/** A session that somebody wants at once. */
+export const WANTED: NewSession = {
+  title: 'loopback',
+  kind: 'provider',
+  template: 'loopback',
+  provider: 'loopback',
+  transport: 'acp',
+  origin: 'manual',
+  created_by: 'test',
+  wake_request: 'create',
+};
+
 /** One worker's worth of runners on a fake host, without HTTP. With the capacity 0 it runs nothing and only fences others. */
 export class RunnerProcess {
   private constructor(
@@ -158,19 +170,7 @@ export class RunnerProcess {
 
   /** A session in the city that is wanted at once. */
   create(city: CityScope, session: Partial<NewSession> = {}): Promise<SessionRow> {
-    return this.sessions.run(city, 'test', (changes) =>
-      changes.create({
-        title: 'loopback',
-        kind: 'provider',
-        template: 'loopback',
-        provider: 'loopback',
-        transport: 'acp',
-        origin: 'manual',
-        created_by: 'test',
-        wake_request: 'create',
-        ...session,
-      }),
-    );
+    return this.sessions.run(city, 'test', (changes) => changes.create({ ...WANTED, ...session }));
   }
 
   patch(city: CityScope, pk: number, set: SessionPatch): Promise<SessionRow> {

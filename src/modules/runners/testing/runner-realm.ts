@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { cloneDatabase } from '../../../../test/support/database.js';
 import { eventually } from '../../../../test/support/sse.js';
+import { registerCity } from '../../../../test/support/registry.js';
 import { createDb, createPool, type Db } from '../../../platform/database/database.js';
 import type { CityScope } from '../../cities/city-scope.js';
 import type { SessionRow } from '../../sessions/session-row.js';
@@ -23,14 +24,9 @@ export class RunnerRealm {
   static async open(): Promise<RunnerRealm> {
     const database = await cloneDatabase();
     const db = createDb(createPool(database.url, { max: 4 }));
-    const { rows } = await sql<{ id: number; stream_id: number }>`
-      with s as (insert into event_streams (name) values ('alpha') returning id)
-      insert into cities (name, dir, stream_id, running, phase) select 'alpha', '/alpha', id, true, 'running' from s returning id, stream_id`.execute(
-      db,
-    );
-    const { id, stream_id: streamId } = rows[0]!;
-    await sql`insert into rigs (stream_id, name, prefix, position) values (${streamId}, '', 'al', 0)`.execute(db);
-    return new RunnerRealm(db, database.url, { id, name: 'alpha', path: '/alpha', stream: 'alpha', streamId }, () => database.drop());
+    const city = await registerCity(db, 'alpha', '/alpha');
+    await sql`insert into rigs (stream_id, name, prefix, position) values (${city.streamId}, '', 'al', 0)`.execute(db);
+    return new RunnerRealm(db, database.url, city, () => database.drop());
   }
 
   async runner(id: string, more: Partial<RunnerProcessOptions> = {}): Promise<RunnerProcess> {

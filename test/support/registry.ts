@@ -1,0 +1,14 @@
+import { sql } from 'kysely';
+import type { CityScope } from '../../src/modules/cities/city-scope.js';
+import type { Db } from '../../src/platform/database/database.js';
+
+/** A running city in the registry. */
+export async function registerCity(db: Db, name: string, path: string): Promise<CityScope> {
+  const { rows } = await sql<{ id: number; stream_id: number }>`
+    with s as (insert into event_streams (name) values (${name}) returning id)
+    insert into cities (name, dir, stream_id, running, phase) select ${name}, ${path}, id, true, 'running' from s returning id, stream_id`.execute(
+    db,
+  );
+  const { id, stream_id: streamId } = rows[0]!;
+  return { id, name, path, stream: name, streamId };
+}
