@@ -22,16 +22,16 @@ afterEach(() => realm.close());
 
 /** The session goes to somebody else while `meanwhile` waits for its row. */
 async function takenAwayDuring<T>(row: SessionRow, meanwhile: () => Promise<T>): Promise<T> {
-  const { promise, resolve } = Promise.withResolvers<T>();
-  await realm.db.transaction().execute(async (tx) => {
+  const writing = await realm.db.transaction().execute(async (tx) => {
     await sql`select from sessions where pk = ${row.pk} for update`.execute(tx);
-    const waiting = meanwhile();
-    resolve(waiting);
-    waiting.catch(() => undefined);
+    const result = meanwhile();
+    // It may be refused before this transaction's own end is known here.
+    result.catch(() => undefined);
     await blocked(tx);
     await sql`update sessions set generation = generation + 1 where pk = ${row.pk}`.execute(tx);
+    return { result };
   });
-  return promise;
+  return writing.result;
 }
 
 async function blocked(tx: Tx | typeof realm.db): Promise<void> {
