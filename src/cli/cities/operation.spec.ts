@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../test/support/sse.js';
 import { runCli } from '../program.js';
 import { fakeIo, type FakeIo } from '../testing/io.js';
 import { anEvent, frame, json, stream, testServer, type Handler, type TestServer } from '../testing/server.js';
@@ -36,7 +37,7 @@ describe('waiting for an operation', () => {
     const other = result({ payload: { request_id: 'req-0', name: 'beta', path: '/c/beta' } });
     const code = await create((_request, response) => {
       stream(response, other);
-      setTimeout(() => response.write(success), 400);
+      void eventually(() => io.stderr.includes('starting_agents')).then(() => response.write(success));
     });
     expect([code, io.stdout]).toEqual([0, 'alpha is running: /c/alpha\n']);
     expect(io.stderr).toBe('creating alpha\ncreating alpha: loading_config\ncreating alpha: starting_agents\n');
@@ -86,14 +87,16 @@ describe('waiting for an operation', () => {
   });
 
   it('stops waiting after --timeout and says what goes on', async () => {
-    const code = await create((_request, response) => stream(response), '--timeout', '300ms');
+    const code = await create((_request, response) => stream(response), '--timeout', '1500ms');
     expect(code).toBe(1);
     expect(io.stderr).toMatch(/no end within the time-out, last phase \w+; the supervisor goes on with request req-1\n$/);
   });
 
   it('ends at Ctrl-C and says what goes on', async () => {
-    setTimeout(() => io.interrupt(), 200);
-    const code = await create((_request, response) => stream(response));
+    const code = await create((_request, response) => {
+      stream(response);
+      void eventually(() => io.stderr.includes('starting_agents')).then(() => io.interrupt());
+    });
     expect(code).toBe(130);
     expect(io.stderr).toContain('interrupted; the supervisor goes on with request req-1\n');
   });

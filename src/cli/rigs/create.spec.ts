@@ -71,7 +71,7 @@ describe('waiting for a clone', () => {
   it('ends at its time-out and at Ctrl-C also when what began the stream has been collected', async () => {
     const stop = collecting();
     try {
-      expect(await create((_request, response) => stream(response, step(7, 'clone')), '--timeout', '400ms')).toBe(1);
+      expect(await create((_request, response) => stream(response, step(7, 'clone')), '--timeout', '1500ms')).toBe(1);
       await server.close();
       const interrupted = await create((_request, response) => {
         stream(response, step(7, 'clone'));
@@ -89,7 +89,7 @@ describe('waiting for a clone', () => {
   });
 
   it('names the last step at its time-out, and waits for nothing with --no-wait', async () => {
-    expect(await create((_request, response) => stream(response, step(7, 'clone')), '--timeout', '400ms')).toBe(1);
+    expect(await create((_request, response) => stream(response, step(7, 'clone')), '--timeout', '1500ms')).toBe(1);
     expect(io.stderr).toContain(
       'svc rig create: no end within the time-out, last phase clone; the supervisor goes on with request req-1\n',
     );

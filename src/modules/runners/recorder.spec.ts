@@ -1,4 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
+import { eventually } from '../../../test/support/sse.js';
 import type { EntryWrite, LogWrite } from '../transcripts/entries.js';
 import { Recorder, type RecorderLog } from './recorder.js';
 
@@ -214,8 +215,7 @@ describe('a recorder', () => {
     const r = recorder(log, { lost: (error) => lost.push(error) });
     r.text(text('a'));
     log.answer(Object.assign(new Error('down'), { code: '57P01' }));
-    await new Promise((resolve) => setTimeout(resolve, 130));
-    expect(log.writes).toHaveLength(2);
+    await eventually(() => log.writes.length === 2);
     expect(log.writes[1]).toEqual(log.writes[0]);
     log.answer(new Error('never'));
     await r.flush();
