@@ -132,7 +132,15 @@ export class SessionsCity {
     const apps = this.stack.apps.slice(0, 2).map(({ app }) => app);
     const guards = apps.map((app) => app.get(NamedSessions, { strict: false }) as unknown as { names: { reserve: unknown } });
     const kept = guards.map(({ names }) => names.reserve);
-    for (const { names } of guards) names.reserve = () => Promise.resolve(null);
+    const reached = guards.map(() => Promise.withResolvers<void>());
+    const both = Promise.all(reached.map(({ promise }) => promise));
+    guards.forEach(({ names }, n) => {
+      names.reserve = async () => {
+        reached[n]!.resolve();
+        await both;
+        return null;
+      };
+    });
     try {
       const resolvers = apps.map((app) => app.get(SessionResolver, { strict: false }));
       const results = await Promise.allSettled(

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import { eventually } from '../../../test/support/sse.js';
 import type { Tx } from '../../platform/database/transactions.js';
-import { sleep } from '../../platform/time/clock.js';
 import { agentConfig, poolRealm, type PoolRealm } from './testing/pool-realm.js';
 import { PoolStateRepository } from './pool-state.repository.js';
 
@@ -81,9 +81,11 @@ describe('demand', () => {
     const first = realm.pass(realm.one);
     await reached.promise;
     await sql`update beads set labels = '{}' where id = ${other}`.execute(realm.db);
-    const second = realm.pass(realm.two);
-    // Without the lock the other has read by now, and waits for the first one's ids.
-    await Promise.race([second, sleep(500)]);
+    let ended = false;
+    const second = realm.pass(realm.two).finally(() => (ended = true));
+    // With the lock it is over at once; without it has read, and waits for the first one's ids.
+    const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await eventually(async () => ended || (await waiting.execute(realm.db)).rows.length > 0);
     go.resolve();
     await Promise.all([first, second]);
     return (await realm.open()).length;
