@@ -236,8 +236,7 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
   });
 
   it('shares a burst between two workers, each operation ending once', async () => {
-    await start('w1');
-    await start('w2');
+    await Promise.all([start('w1', { leaseMs: 5_000 }), start('w2', { leaseMs: 5_000 })]);
     run = async (_operation, _context, by) => {
       await sleep(5);
       return ok(by);
@@ -309,10 +308,9 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
   );
 
   it('renews the lease of a slow handler, so that nobody else takes it', async () => {
-    await start('w1');
-    await start('w2');
+    await Promise.all([start('w1', { leaseMs: 1_500 }), start('w2', { leaseMs: 1_500 })]);
     run = async (_operation, _context, by) => {
-      await sleep(1_800);
+      await sleep(4_000);
       return ok(by);
     };
     const id = await accept('slow');
