@@ -148,7 +148,9 @@ export class ExecAgent implements RunningAgent {
         quietSince = performance.now();
         moved = true;
       }
-      if (performance.now() - quietSince >= (moved || turn.cancelled ? quietMs : patienceMs)) return;
+      if (performance.now() - quietSince < (moved || turn.cancelled ? quietMs : patienceMs)) continue;
+      // What has died is quiet, too: then the turn waits for the watch to find the same, or to find otherwise.
+      if (!(await this.#gone())) return;
     }
   }
 

@@ -76,8 +76,8 @@ function spec(over: Partial<StartSpec> = {}): StartSpec {
   const env = { PATH: '/usr/bin:/bin', STATE: state, SVC_DEPLOYMENT: 'd', SVC_CITY: 'c', SVC_SESSION_ID: 'c-1', SVC_GENERATION: '1' };
   return { command: './script', args: [], cwd: state, env, timeoutMs: 10_000, name: 's1', ...over };
 }
-async function start(over: Partial<StartSpec> = {}, signal = new AbortController().signal): Promise<RunningAgent> {
-  const agent = await new ExecRuntime(timing).start(spec(over), signal);
+async function start(over: Partial<StartSpec> = {}, signal = new AbortController().signal, timed = timing): Promise<RunningAgent> {
+  const agent = await new ExecRuntime(timed).start(spec(over), signal);
   agents.push(agent);
   heard.set(agent, collect(agent));
   return agent;
@@ -176,8 +176,11 @@ describe('a session that a script runs', () => {
     expect(refused).toMatchObject({ cause_: 'refused', message: 'nudge: nudge does not work' });
   });
 
-  it('tells that it has ended by itself, and why a prompt failed', async () => {
-    const agent = await start();
+  it.each([
+    ['', timing],
+    [', also when it seems to be quiet before that is noticed', { ...timing, idlePollMs: 800, quietMs: 0, patienceMs: 0 }],
+  ])('tells that it has ended by itself, and why a prompt failed%s', async (_, timed) => {
+    const agent = await start({}, undefined, timed);
     const { events, done } = listen(agent);
     await expect(agent.prompt('die', () => undefined)).rejects.toMatchObject({ cause_: 'died' });
     await done;
