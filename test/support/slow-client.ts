@@ -2,7 +2,8 @@ import { connect, type Socket } from 'node:net';
 
 /** A client of an event stream that decides itself when it reads. It does not read until `resume`. */
 export class SlowClient {
-  readonly #chunks: Buffer[] = [];
+  readonly #frames: string[] = [];
+  #rest = '';
   #closed = false;
 
   private constructor(private readonly socket: Socket) {
@@ -15,7 +16,7 @@ export class SlowClient {
     const socket = connect({ host: target.hostname, port: Number(target.port) });
     const client = new SlowClient(socket);
     socket.write(`GET ${target.pathname}${target.search} HTTP/1.1\r\nHost: ${target.host}\r\n\r\n`);
-    await new Promise<void>((resolve) => socket.once('data', (chunk) => resolve(void client.#chunks.push(chunk))));
+    await new Promise<void>((resolve) => socket.once('data', (chunk: Buffer) => resolve(client.#take(chunk))));
     socket.pause();
     return client;
   }
@@ -25,7 +26,7 @@ export class SlowClient {
   }
 
   resume(): void {
-    this.socket.on('data', (chunk: Buffer) => this.#chunks.push(chunk));
+    this.socket.on('data', (chunk: Buffer) => this.#take(chunk));
     this.socket.resume();
   }
 
@@ -35,15 +36,22 @@ export class SlowClient {
 
   /** Ids of all turns in the frames of a session's stream. */
   turnIds(): string[] {
-    const frames = Buffer.concat(this.#chunks).toString('latin1').split('\n\n').slice(0, -1);
-    const data = frames.filter((frame) => frame.includes('\nevent: turn\n')).map((frame) => frame.slice(frame.indexOf('\ndata: ') + 7));
+    const data = this.#frames
+      .filter((frame) => frame.includes('\nevent: turn\n'))
+      .map((frame) => frame.slice(frame.indexOf('\ndata: ') + 7));
     return data.flatMap((text) => (JSON.parse(text) as { turns: { id: string }[] }).turns.map(({ id }) => id));
   }
 
   /** Ids of all complete frames, heartbeats included, and seqs of the events, of a city's stream. */
   read(): { ids: number[]; seqs: number[] } {
-    const frames = Buffer.concat(this.#chunks).toString('latin1').split('\n\n').slice(0, -1);
     const id = (frame: string): number[] => (/^id: (\d+)/m.exec(frame)?.slice(1) ?? []).map(Number);
-    return { ids: frames.flatMap(id), seqs: frames.filter((frame) => frame.includes('\nevent: event\n')).flatMap(id) };
+    return { ids: this.#frames.flatMap(id), seqs: this.#frames.filter((frame) => frame.includes('\nevent: event\n')).flatMap(id) };
+  }
+
+  /** Each byte is looked at once, however often it is asked for the frames. */
+  #take(chunk: Buffer): void {
+    const frames = (this.#rest + chunk.toString('latin1')).split('\n\n');
+    this.#rest = frames.pop()!;
+    this.#frames.push(...frames);
   }
 }
