@@ -8,6 +8,7 @@ import { workRealm, type WorkRealm } from '../../../test/support/work.js';
 import { turnOf } from './conversation.js';
 import type { EntryWrite } from './entries.js';
 import { entryColumns, type EntryRow } from './entry-row.js';
+import { sleep } from '../../platform/time/clock.js';
 
 /** What a client knows after some frames. */
 interface Known {
@@ -53,7 +54,6 @@ const shown = ({ turns, pending, activity }: Known): unknown => ({
 const pick = <T>(of: readonly T[]): T => of[Math.floor(Math.random() * of.length)]!;
 /** For what takes a machine with much else to do a while. */
 const LIMIT_MS = 50_000;
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('streams of sessions on two replicas', () => {
   let realm: WorkRealm;
@@ -143,7 +143,7 @@ describe('streams of sessions on two replicas', () => {
         openQuestions.push(`q${++asked}`);
         await ask(s.pk, `q${asked}`);
       } else if (openQuestions.length > 0 && Math.random() < 0.3) await settle(s.pk, openQuestions.shift()!);
-      if (Math.random() < 0.3) await pause(Math.random() * 8);
+      if (Math.random() < 0.3) await sleep(Math.random() * 8);
     }
   }
 
@@ -162,7 +162,7 @@ describe('streams of sessions on two replicas', () => {
           const headers: Record<string, string> = known.id === undefined ? {} : { 'last-event-id': known.id };
           const stream = await openStream(`${pick([a, b]).url}/s/${s.pk}?format=${format}`, { headers });
           expect(stream.response.status).toBe(200);
-          await pause(10 + Math.random() * 80);
+          await sleep(10 + Math.random() * 80);
           await stream.close();
           let last = Number(known.id ?? 0);
           for (const frame of stream.frames) {

@@ -8,6 +8,7 @@ import { Failpoints } from '../failpoints/failpoints.js';
 import type { NewEvent } from './event.js';
 import { EventLog } from './event-log.js';
 import { MovedStreams, type Moved } from './moved.js';
+import { sleep } from '../time/clock.js';
 
 interface Process {
   readonly pool: PgPool;
@@ -19,7 +20,6 @@ interface Process {
 
 const events = (stream: string, count = 1): NewEvent[] =>
   Array.from({ length: count }, (_, n) => ({ stream, type: 'test.appended', version: 1, actor: 'test', payload: { n } }));
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('the event log of two processes', () => {
   let database: TestDatabase;
@@ -70,7 +70,7 @@ describe('the event log of two processes', () => {
       while (writing > 0) {
         const seen = await seqs(name);
         expect(seen).toEqual(upTo(seen.length));
-        await pause(2);
+        await sleep(2);
       }
     })();
     await Promise.all([...writers, reader]);
@@ -123,7 +123,7 @@ describe('the event log of two processes', () => {
     const leave = async (tx: Tx): Promise<void> => {
       await a.log.leaveStream(tx, name);
       waiting();
-      await pause(100);
+      await sleep(100);
       await a.log.append(tx, events(name));
     };
     const leaving = a.transactions.run(leave);

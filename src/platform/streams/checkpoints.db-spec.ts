@@ -3,12 +3,12 @@ import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { eventually, openStream, type Frame, type OpenStream } from '../../../test/support/sse.js';
 import { StreamReplica } from '../../../test/support/stream-replica.js';
+import { sleep } from '../time/clock.js';
 
 const isEvent = (f: Frame): boolean => f.event !== 'heartbeat';
 const isOpaque = (f: Frame): boolean => f.id?.startsWith('~') === true;
 const events = (s: OpenStream): Frame[] => s.frames.filter(isEvent);
 const lastId = (s: OpenStream): string | undefined => s.frames.at(-1)?.id;
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Ids of the feed of many cities: they count from stored positions, which are dropped after a day. */
 describe('opaque ids', () => {
@@ -63,12 +63,12 @@ describe('opaque ids', () => {
     await earlier.until(isOpaque);
     await earlier.close();
     await eventually(async () => {
-      await pause(600);
+      await sleep(600);
       Date.now = () => now() + 40_000; // nobody has read for longer than a feed is kept
-      await pause(600);
+      await sleep(600);
       Date.now = now;
       await a.emit('city1');
-      await pause(50);
+      await sleep(50);
       const { head, position } = b.hub.stream('city1')!;
       return head > position;
     });

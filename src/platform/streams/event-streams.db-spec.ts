@@ -4,11 +4,11 @@ import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { eventually, openStream, type Frame, type OpenStream } from '../../../test/support/sse.js';
 import { StreamReplica } from '../../../test/support/stream-replica.js';
+import { sleep } from '../time/clock.js';
 
 const isEvent = (f: Frame): boolean => f.event !== 'heartbeat';
 const events = (s: OpenStream): Frame[] => s.frames.filter(isEvent);
 const lastId = (s: OpenStream): string | undefined => s.frames.at(-1)?.id;
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('event streams of two replicas', () => {
   let database: TestDatabase;
@@ -66,7 +66,7 @@ describe('event streams of two replicas', () => {
     while (!complete()) {
       const stream = await openStream(`${Math.random() < 0.5 ? a.url : b.url}/sup`, { headers: { 'last-event-id': id } });
       expect(stream.response.status).toBe(200);
-      await pause(10 + Math.random() * 120);
+      await sleep(10 + Math.random() * 120);
       await stream.close();
       for (const frame of events(stream)) {
         const before = position.get(frame.data.city as string) ?? 0;
@@ -191,7 +191,7 @@ describe('event streams of two replicas', () => {
     const stream = await open(`${b.url}/${name}`);
     for (let i = 0; i < 30; i++) {
       await a.emit(name);
-      await pause(20);
+      await sleep(20);
     }
     await stream.untilAll((frames) => frames.filter(isEvent).length === 30 && frames.at(-1)?.event === 'heartbeat');
     const ids = stream.frames.map((f) => Number(f.id));
