@@ -1,11 +1,10 @@
-/** Two kinds of project share one set-up: everything runs as ESM through swc, on the pinned Node. */
+/** Three sizes of tests, one runner: test/runner runs them as Node runs the product. */
 const base = {
+  testRunner: '<rootDir>/test/runner/runner.mjs',
+  testEnvironment: '<rootDir>/test/runner/environment.mjs',
   extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  transform: { '^.+\\.ts$': '@swc/jest' },
-  testEnvironment: 'node',
-  setupFiles: ['<rootDir>/test/support/realm.ts'],
-  injectGlobals: true,
+  transform: {},
+  injectGlobals: false,
 };
 const servers = {
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
@@ -18,9 +17,7 @@ export default {
     { ...base, ...servers, displayName: 'db', testMatch: ['<rootDir>/src/**/*.db-spec.ts'] },
     { ...base, ...servers, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.e2e-spec.ts'] },
   ],
-  maxWorkers: 2,
-  // A worker keeps what its files loaded: beyond this size collecting garbage and starting processes take longer than a new worker.
-  workerIdleMemoryLimit: '600MB',
+  maxWorkers: 3,
   // Only what hangs is to meet it, on however slow a machine.
   testTimeout: 120000,
 };

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../../test/support/app.js';
 import { adminAt } from '../../test/support/database.js';
 import { knownOperations, type OperationHandler } from '../platform/operations/operation.js';
-import { OperationRegistry } from '../platform/operations/registry.js';
+import { DeclaredKinds, OperationRegistry } from '../platform/operations/registry.js';
 
 /** What only a started product can tell of itself. */
 describe('a started product', () => {
@@ -21,7 +21,7 @@ describe('a started product', () => {
       expect({ kind, handled: handler?.definition.kind }).toEqual({ kind, handled: kind });
       expect(() => registry.register(handler!)).toThrow(`operation has two handlers: ${kind}`);
     }
-    const empty = new OperationRegistry();
+    const empty = new OperationRegistry(new DeclaredKinds());
     empty.register({ definition: knownOperations().get(kinds[0]!)! } as OperationHandler);
     expect(() => empty.requireComplete()).toThrow(`operations without a handler: ${kinds.slice(1).sort().join(', ')}`);
   });

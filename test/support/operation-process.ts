@@ -12,16 +12,19 @@ import { Lifecycle } from '../../src/platform/health/lifecycle.js';
 import { IdempotencyModule } from '../../src/platform/idempotency/idempotency.module.js';
 import { AppLogger, createLogger } from '../../src/platform/logging/logger.js';
 import { LoggingModule } from '../../src/platform/logging/logging.module.js';
-import type { OperationHandler } from '../../src/platform/operations/operation.js';
+import type { OperationDefinition, OperationHandler } from '../../src/platform/operations/operation.js';
 import { Operations } from '../../src/platform/operations/operations.js';
 import { OperationsModule } from '../../src/platform/operations/operations.module.js';
 import { OperationsWorkerModule } from '../../src/platform/operations/operations.worker.module.js';
+import { DeclaredKinds } from '../../src/platform/operations/registry.js';
 import { OperationTimings } from '../../src/platform/operations/timings.js';
 
 export interface OperationProcessOptions {
   readonly id: string;
   readonly databaseUrl: string;
   readonly redisUrl?: string | undefined;
+  /** The kinds that this process knows, in place of the product's. */
+  readonly declared: readonly OperationDefinition[];
   /** Present in a worker process only. */
   readonly handlers?: readonly OperationHandler[];
   readonly timings?: Partial<OperationTimings>;
@@ -49,7 +52,10 @@ export class OperationProcess {
         IdempotencyModule,
         options.handlers === undefined ? OperationsModule : OperationsWorkerModule,
       ],
-    }).setLogger(logger);
+    })
+      .setLogger(logger)
+      .overrideProvider(DeclaredKinds)
+      .useValue({ kinds: () => options.declared.map(({ kind }) => kind) });
     if (options.handlers !== undefined) building.overrideProvider(OperationTimings).useValue(new OperationTimings(options.timings));
     const nest = await building.compile();
     const started = new OperationProcess(nest, failpoints);

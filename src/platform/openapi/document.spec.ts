@@ -1,9 +1,9 @@
 import 'reflect-metadata';
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { Body, Controller, Delete, Get, Module, Param, Post, Query, type Type } from '@nestjs/common';
 import { z } from 'zod';
 import { queryInt, queryList } from '../../contract/query.js';
-import { contract } from '../../contract/registry.js';
+import { contract, contractRegistry } from '../../contract/registry.js';
 import { AsyncAcceptedResponse } from '../../contract/scalars.js';
 import { IdempotencyKey } from '../http/caller.decorator.js';
 import { Operation } from '../http/operation.decorator.js';
@@ -51,6 +51,9 @@ const document = (await previewDocument({ module: RootModule, imports: [ThingsMo
 const at = (path: string, method: string): Record<string, unknown> => document.paths[path]?.[method] as Record<string, unknown>;
 const parameters = (path: string, method: string): unknown =>
   (at(path, method).parameters as { in: string; name: string; required?: boolean }[]).map((p) => [p.in, p.name, p.required === true]);
+
+// The registry is one a process, and other files build documents from it.
+afterAll(() => [Small, Large, Thing].forEach((schema) => contractRegistry.remove(schema)));
 
 describe('buildDocument', () => {
   it('finds the operations of imported modules once', () => {

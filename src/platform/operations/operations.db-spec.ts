@@ -5,31 +5,37 @@ import { cloneDatabase, type TestDatabase } from '../../../test/support/database
 import { OperationProcess } from '../../../test/support/operation-process.js';
 import { startRedis, type RedisServer } from '../../../test/support/redis.js';
 import { eventually } from '../../../test/support/sse.js';
-import { defineEvent } from '../../contract/events/define.js';
+import type { EventDefinition } from '../../contract/events/define.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { migrateQueue } from '../queue/migrate-queue.js';
 import { JobQueue } from '../queue/job-queue.js';
 import { JobWorker } from '../queue/job-worker.js';
 import { sleep } from '../time/clock.js';
-import {
-  defineOperation,
-  type ClaimedOperation,
-  type OperationContext,
-  type OperationHandler,
-  type OperationOutcome,
+import type {
+  ClaimedOperation,
+  OperationContext,
+  OperationDefinition,
+  OperationHandler,
+  OperationOutcome,
 } from './operation.js';
 import { OperationSweeper } from './sweeper.js';
 import type { OperationTimings } from './timings.js';
 
-const Ended = defineEvent('request.result.test.work', 1, z.strictObject({ request_id: z.string(), by: z.string() }));
-const Extra = defineEvent('test.extra', 1, z.strictObject({ n: z.int() }));
-const Work = defineOperation({
+// Plain objects: what is declared stays declared for the files that run after this one.
+const Ended: EventDefinition = {
+  type: 'request.result.test.work',
+  version: 1,
+  payload: z.strictObject({ request_id: z.string(), by: z.string() }),
+};
+const Extra: EventDefinition = { type: 'test.extra', version: 1, payload: z.strictObject({ n: z.int() }) };
+const WorkInput = z.strictObject({ n: z.int() });
+const Work: OperationDefinition<typeof WorkInput> = {
   kind: 'test.work',
-  input: z.strictObject({ n: z.int() }),
+  input: WorkInput,
   succeeded: Ended,
   deadlineMs: 20_000,
   maxAttempts: 3,
-});
+};
 
 type Run = (operation: ClaimedOperation<{ n: number }>, context: OperationContext, by: string) => Promise<OperationOutcome>;
 interface Terminal {
@@ -73,6 +79,7 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     const handlers = worker ? [handler(id)] : undefined;
     const started = await OperationProcess.start({
       id,
+      declared: [Work],
       databaseUrl: database.url,
       redisUrl: redis?.url,
       handlers,
@@ -428,7 +435,7 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
   });
 
   it('does not start a worker with a missing or a second handler', async () => {
-    const options = { id: 'bad', databaseUrl: database.url, redisUrl: redis?.url };
+    const options = { id: 'bad', declared: [Work], databaseUrl: database.url, redisUrl: redis?.url };
     await expect(OperationProcess.start({ ...options, handlers: [] })).rejects.toThrow('operations without a handler: test.work');
     await expect(OperationProcess.start({ ...options, handlers: [handler('a'), handler('b')] })).rejects.toThrow(
       'operation has two handlers: test.work',

@@ -2,6 +2,14 @@ import { Injectable } from '@nestjs/common';
 import type { z } from 'zod';
 import { knownOperations, type OperationHandler } from './operation.js';
 
+/** What a worker has to have handlers for: every kind that was declared in this process. */
+@Injectable()
+export class DeclaredKinds {
+  kinds(): Iterable<string> {
+    return knownOperations().keys();
+  }
+}
+
 /**
  * The handlers of a worker process. Families register theirs in `onModuleInit`; the start fails on a second
  * handler for a kind and on a declared kind without one, so no operation can be accepted that nobody will end.
@@ -9,6 +17,8 @@ import { knownOperations, type OperationHandler } from './operation.js';
 @Injectable()
 export class OperationRegistry {
   readonly #handlers = new Map<string, OperationHandler>();
+
+  constructor(private readonly declared: DeclaredKinds) {}
 
   /** @throws Error when the kind already has a handler. */
   register<I extends z.ZodType>(handler: OperationHandler<I>): void {
@@ -23,7 +33,7 @@ export class OperationRegistry {
 
   /** @throws Error naming every declared kind without a handler. */
   requireComplete(): void {
-    const missing = [...knownOperations().keys()].filter((kind) => !this.#handlers.has(kind)).sort();
+    const missing = [...this.declared.kinds()].filter((kind) => !this.#handlers.has(kind)).sort();
     if (missing.length > 0) throw new Error(`operations without a handler: ${missing.join(', ')}`);
   }
 }

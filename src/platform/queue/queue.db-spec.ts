@@ -5,16 +5,20 @@ import { adminAt, cloneDatabase, type TestDatabase } from '../../../test/support
 import { OperationProcess } from '../../../test/support/operation-process.js';
 import { freePort, startRedis, type RedisServer } from '../../../test/support/redis.js';
 import { eventually } from '../../../test/support/sse.js';
-import { defineEvent } from '../../contract/events/define.js';
 import { Metrics } from '../health/metrics.js';
 import { Readiness } from '../health/readiness.js';
-import { defineOperation, type OperationHandler } from '../operations/operation.js';
+import type { OperationDefinition, OperationHandler } from '../operations/operation.js';
 import type { OperationTimings } from '../operations/timings.js';
 import { JobQueue } from './job-queue.js';
 import { migrateQueue } from './migrate-queue.js';
 
-const Ended = defineEvent('request.result.test.job', 1, z.strictObject({ request_id: z.string() }));
-const Job = defineOperation({ kind: 'test.job', input: z.strictObject({}), succeeded: Ended, deadlineMs: 20_000, maxAttempts: 3 });
+const Job: OperationDefinition = {
+  kind: 'test.job',
+  input: z.strictObject({}),
+  succeeded: { type: 'request.result.test.job', version: 1, payload: z.strictObject({ request_id: z.string() }) },
+  deadlineMs: 20_000,
+  maxAttempts: 3,
+};
 const handler: OperationHandler = { definition: Job, run: async () => ({ ok: true, payload: {} }) };
 
 const QUEUE_ONLY = { sweepMs: 3_600_000 };
@@ -29,7 +33,14 @@ describe('a queue whose server comes and goes', () => {
 
   const start = async (id: string, timings?: Partial<OperationTimings>): Promise<OperationProcess> => {
     const handlers = timings === undefined ? undefined : [handler];
-    const started = await OperationProcess.start({ id, databaseUrl: database.url, redisUrl, handlers, ...(timings && { timings }) });
+    const started = await OperationProcess.start({
+      id,
+      declared: [Job],
+      databaseUrl: database.url,
+      redisUrl,
+      handlers,
+      ...(timings && { timings }),
+    });
     processes.push(started);
     return started;
   };

@@ -19,7 +19,7 @@ import { OperationEndings } from '../../../platform/operations/endings.js';
 import { OperationMetrics } from '../../../platform/operations/operation-metrics.js';
 import { Operations } from '../../../platform/operations/operations.js';
 import { OperationsRepository } from '../../../platform/operations/operations.repository.js';
-import { OperationRegistry } from '../../../platform/operations/registry.js';
+import { DeclaredKinds, OperationRegistry } from '../../../platform/operations/registry.js';
 import { OperationRunner } from '../../../platform/operations/runner.js';
 import { OperationSweeper } from '../../../platform/operations/sweeper.js';
 import { OperationTimings } from '../../../platform/operations/timings.js';
@@ -243,7 +243,7 @@ function processOn(
   const work = new WorkService(transactions, eventLog, new WorkRepository());
   const sessions = new SessionChangesService(transactions, eventLog, store, work, signals);
   const metrics = new Metrics();
-  const registry = new OperationRegistry();
+  const registry = new OperationRegistry(new DeclaredKinds());
   const operationRows = twins.operations ?? new OperationsRepository();
   const dispatcher = { dispatch: () => undefined } as unknown as OperationDispatcher;
   const counts = new OperationMetrics(metrics);

@@ -17,7 +17,7 @@ const installed = await loadLibraries().then(
 const described = installed ? describe : describe.skip;
 
 // What a program is taken for depends on its silence, and one that gets no processor for half a second is silent.
-jest.retryTimes(2, { logErrorsBeforeRetry: true });
+
 
 let home: string;
 let agents: RunningAgent[];
