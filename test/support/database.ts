@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { emptied, remember } from './emptied.js';
 
 export interface TestDatabase {
   readonly url: string;
@@ -39,32 +40,42 @@ export const LOCK_TIMEOUT_MS = 2_000;
 /** A machine that has lost its processors to others for two seconds is not what tests are about. */
 const PATIENT_LOCK_MS = 10_000;
 
-/** A database of its own, cloned from the template that the global set-up has migrated. Its locks are waited for patiently. */
+/**
+ * A database that nothing else uses, as the global set-up has migrated it. Its locks are waited for patiently. What a test of
+ * this worker has given back is used again: emptying it costs 7 ms, cloning and dropping one 70.
+ */
 export async function cloneDatabase(lockTimeoutMs = PATIENT_LOCK_MS): Promise<TestDatabase> {
-  const { url, drop } = await create(`template ${required('SVC_TEST_TEMPLATE')}`);
-  const address = new URL(url);
+  const name = free.pop() ?? (await create(`template ${required('SVC_TEST_TEMPLATE')} strategy file_copy`));
+  const address = new URL(withDatabase(required('SVC_TEST_SERVER_URL'), name));
+  await remember(address.href);
   address.searchParams.set('options', `-c lock_timeout=${lockTimeoutMs}`);
   address.searchParams.set('connect_timeout', '60');
-  return { url: address.href.replaceAll('+', '%20'), drop };
+  return { url: address.href.replaceAll('+', '%20'), drop: () => giveBack(name) };
 }
 
 /** An empty database, for tests of the migrations themselves. */
 export async function emptyDatabase(): Promise<TestDatabase> {
-  return create('template template0');
-}
-
-async function create(from: string): Promise<TestDatabase> {
-  const name = `${required('SVC_TEST_PREFIX')}_${randomBytes(4).toString('hex')}`;
-  await admin(`create database ${name} ${from}`);
+  const name = await create('template template0');
   return { url: withDatabase(required('SVC_TEST_SERVER_URL'), name), drop: () => drop(name) };
 }
 
+/** Databases of this worker that are as the template is. */
+const free: string[] = [];
+
+async function create(from: string): Promise<string> {
+  const name = `${required('SVC_TEST_PREFIX')}_${randomBytes(4).toString('hex')}`;
+  await admin(`create database ${name} ${from}`);
+  return name;
+}
+
+/** Who has changed more than rows has spoilt the database for others: it is dropped. */
+async function giveBack(name: string): Promise<void> {
+  const { clean, open } = await emptied(withDatabase(required('SVC_TEST_SERVER_URL'), name));
+  if (clean) free.push(name);
+  else await drop(name);
+  if (open.length > 0) throw new Error(`a transaction was left open: ${JSON.stringify(open)}`);
+}
+
 async function drop(name: string): Promise<void> {
-  const stuck = await admin<{ query: string; application_name: string }>(
-    `select application_name, query from pg_stat_activity
-     where datname = $1 and state like 'idle in transaction%' and state_change < now() - interval '250 ms'`,
-    [name],
-  );
   await admin(`drop database if exists ${name} with (force)`);
-  if (stuck.length > 0) throw new Error(`a transaction was left open: ${JSON.stringify(stuck)}`);
 }
