@@ -11,11 +11,15 @@ const servers = {
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
 };
 
+/** Only with `npm run test:deep`. */
+const deep = { ...base, ...servers, displayName: 'deep', testMatch: ['<rootDir>/{src,test}/**/*.deep-spec.ts'] };
+
 export default {
   projects: [
     { ...base, displayName: 'unit', testMatch: ['<rootDir>/{src,scripts,test/support,test/chaos}/**/*.spec.ts'] },
     { ...base, ...servers, displayName: 'db', testMatch: ['<rootDir>/src/**/*.db-spec.ts'] },
     { ...base, ...servers, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.e2e-spec.ts'] },
+    ...(process.env.SVC_TEST_DEEP === '1' ? [deep] : []),
   ],
   maxWorkers: 3,
   // Only what hangs is to meet it, on however slow a machine.

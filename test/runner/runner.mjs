@@ -30,7 +30,14 @@ export default async function run(globalConfig, config, environment, _runtime, f
   // Node tells of places in the sources by itself; Jest's own maps know only what Jest has compiled.
   Error.prepareStackTrace = undefined;
   try {
-    return await require(circus).default(globalConfig, config, environment, native((globals) => use(globals, environment)), file, send);
+    return await require(circus).default(
+      globalConfig,
+      config,
+      environment,
+      native((globals) => use(globals, environment)),
+      file,
+      send,
+    );
   } finally {
     globalThis.console = console;
   }
