@@ -3,6 +3,7 @@ import { problem } from '../../contract/problems.js';
 import { VERSION } from '../../contract/version.js';
 import { Db } from '../../platform/database/database.js';
 import { Readiness } from '../../platform/health/readiness.js';
+import { Clock } from '../../platform/time/clock.js';
 import { SystemRepository, type CityCounts } from './system.repository.js';
 import type { SupervisorHealth, SupervisorReady } from './system.schemas.js';
 
@@ -12,7 +13,7 @@ const WAIT_MS = 500;
 /** Liveness never depends on anything but this process: the counts are what was last known. */
 @Injectable()
 export class SystemService {
-  readonly #started = performance.now();
+  readonly #started: number;
   #counts: CityCounts = { total: 0, running: 0, starting: null };
   #countedAt = -Infinity;
   #counting: Promise<void> | undefined;
@@ -21,10 +22,13 @@ export class SystemService {
     private readonly db: Db,
     private readonly repository: SystemRepository,
     private readonly readiness: Readiness,
-  ) {}
+    private readonly clock: Clock,
+  ) {
+    this.#started = clock.monotonic();
+  }
 
   health(): SupervisorHealth | Promise<SupervisorHealth> {
-    if (performance.now() - this.#countedAt < FRESH_MS) return this.#health();
+    if (this.clock.monotonic() - this.#countedAt < FRESH_MS) return this.#health();
     return this.#count().then(() => this.#health());
   }
 
@@ -42,7 +46,7 @@ export class SystemService {
     return {
       status: 'ok',
       version: VERSION,
-      uptime_sec: Math.floor((performance.now() - this.#started) / 1000),
+      uptime_sec: Math.floor((this.clock.monotonic() - this.#started) / 1000),
       cities_total: total,
       cities_running: running,
       startup: starting === null ? { ready: true, phase: 'running' } : { ready: false, phase: starting },
@@ -56,7 +60,7 @@ export class SystemService {
       .then((counts) => void (this.#counts = counts))
       .catch(() => undefined)
       .finally(() => {
-        this.#countedAt = performance.now();
+        this.#countedAt = this.clock.monotonic();
         this.#counting = undefined;
       });
     let timer: NodeJS.Timeout | undefined;

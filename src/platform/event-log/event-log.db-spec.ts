@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { eventually } from '../../../test/support/sse.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { createDb, createPool, type Db, type PgPool } from '../database/database.js';
 import { Transactions, type Tx } from '../database/transactions.js';
@@ -46,6 +47,10 @@ describe('the event log of two processes', () => {
     return rows.map((r) => r.seq);
   };
   const stream = async (name: string) => a.db.selectFrom('event_streams').selectAll().where('name', '=', name).executeTakeFirstOrThrow();
+  const othersWait = async (): Promise<boolean> => {
+    const waiting = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    return (await waiting.execute(b.db)).rows.length > 0;
+  };
   const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i + 1);
 
   beforeAll(async () => {
@@ -123,7 +128,7 @@ describe('the event log of two processes', () => {
     const leave = async (tx: Tx): Promise<void> => {
       await a.log.leaveStream(tx, name);
       waiting();
-      await sleep(100);
+      await eventually(othersWait);
       await a.log.append(tx, events(name));
     };
     const leaving = a.transactions.run(leave);
