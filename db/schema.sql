@@ -8,6 +8,7 @@ create table agents (
   kind text not null,
   present boolean default true not null,
   suspended boolean,
+  named boolean default false not null,
   constraint agents_pkey PRIMARY KEY (stream_id, name),
   constraint agents_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
   constraint agents_kind_check CHECK (kind = ANY (ARRAY['agent'::text, 'named_session'::text]))

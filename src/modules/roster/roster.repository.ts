@@ -43,7 +43,7 @@ export class RosterRepository {
   async agents(streamId: number, db: Kysely<Database> = this.db): Promise<RosterAgent[]> {
     const rows = await db
       .selectFrom('agents')
-      .select(['name', 'base', 'rig', 'kind'])
+      .select(['name', 'base', 'rig', 'kind', 'named'])
       .where('stream_id', '=', streamId)
       .where('present', '=', true)
       .orderBy('name')
@@ -128,10 +128,10 @@ export class RosterRepository {
   async replaceAgents(tx: Tx, streamId: number, agents: readonly RosterAgent[]): Promise<void> {
     await tx.updateTable('agents').set({ present: false }).where('stream_id', '=', streamId).execute();
     await sql`
-      insert into agents (stream_id, name, base, rig, kind)
-      select ${streamId}, a.name, a.base, a.rig, a.kind
-      from jsonb_to_recordset(${JSON.stringify(agents)}::jsonb) as a (name text, base text, rig text, kind text)
-      on conflict (stream_id, name) do update set base = excluded.base, rig = excluded.rig, kind = excluded.kind, present = true`.execute(
+      insert into agents (stream_id, name, base, rig, kind, named)
+      select ${streamId}, a.name, a.base, a.rig, a.kind, a.named
+      from jsonb_to_recordset(${JSON.stringify(agents)}::jsonb) as a (name text, base text, rig text, kind text, named boolean)
+      on conflict (stream_id, name) do update set base = excluded.base, rig = excluded.rig, kind = excluded.kind, named = excluded.named, present = true`.execute(
       tx,
     );
   }

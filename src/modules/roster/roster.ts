@@ -18,4 +18,6 @@ export interface RosterAgent {
   readonly base: string;
   readonly rig: string;
   readonly kind: 'agent' | 'named_session';
+  /** Whether a session of its own bears the name, also when it is that of an agent. */
+  readonly named: boolean;
 }

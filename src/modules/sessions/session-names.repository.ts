@@ -30,7 +30,7 @@ export class SessionNamesRepository {
         union all
         select case when a.name = ${text} then 2 else 4 end, case when a.name = ${text} then 'identity' else 'leaf_identity' end, a.name, n.session_pk
           from agents a left join session_names n on n.stream_id = a.stream_id and n.name = a.name
-          where a.stream_id = ${streamId} and a.kind = 'named_session' and a.present and (a.name = ${text} or a.base = ${text})
+          where a.stream_id = ${streamId} and a.named and a.present and (a.name = ${text} or a.base = ${text})
         union all
         select 3, 'name', null, s.pk from session_names n join sessions s on s.pk = n.session_pk and s.state <> 'closed'
           where n.stream_id = ${streamId} and n.name = ${text}
@@ -51,7 +51,7 @@ export class SessionNamesRepository {
   /** Whether the configuration gives this name to a session of its own. */
   async isIdentity(db: Kysely<Database>, streamId: number, name: string): Promise<boolean> {
     const { rows } = await sql`
-      select 1 from agents where stream_id = ${streamId} and name = ${name} and kind = 'named_session' and present`.execute(db);
+      select 1 from agents where stream_id = ${streamId} and name = ${name} and named and present`.execute(db);
     return rows.length === 1;
   }
 
@@ -68,7 +68,7 @@ export class SessionNamesRepository {
   async forgetIdentity(tx: Tx, streamId: number, name: string): Promise<void> {
     await sql`
       delete from session_names n where n.stream_id = ${streamId} and n.name = ${name} and n.kind = 'identity' and n.session_pk is null
-        and not exists (select from agents a where a.stream_id = n.stream_id and a.name = n.name and a.kind = 'named_session' and a.present)`.execute(
+        and not exists (select from agents a where a.stream_id = n.stream_id and a.name = n.name and a.named and a.present)`.execute(
       tx,
     );
   }

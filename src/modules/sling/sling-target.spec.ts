@@ -4,7 +4,7 @@ import { resolveTarget } from './sling-target.js';
 
 const agent = (name: string): RosterAgent => {
   const [base, rig = ''] = name.split('/').reverse() as [string, string?];
-  return { name, base, rig, kind: 'agent' };
+  return { name, base, rig, kind: 'agent', named: false };
 };
 const AGENTS = ['mayor', 'scout-2', 'scout', 'web/polecat', 'web/witness', 'web/mayor', 'core/polecat'].map(agent);
 

@@ -38,6 +38,7 @@ export interface Agents {
   base: string;
   kind: string;
   name: string;
+  named: Generated<boolean>;
   present: Generated<boolean>;
   rig: Generated<string>;
   stream_id: number;
