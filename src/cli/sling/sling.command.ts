@@ -31,7 +31,7 @@ export function addSling(program: Command, io: Io): void {
     .option('--rig <rig>', 'the rig in which a short target is looked up')
     .addOption(new Option('--merge <how>', 'how the work is merged').choices(['direct', 'mr', 'local']))
     .option('--reassign', 'take it from whoever has it')
-    .option('--force', 'also when it is owned, routed elsewhere, blocked, deferred or of another rig')
+    .option('--force', 'also when it is owned, routed elsewhere or of another rig')
     .option('--atomic', 'of several beads all or none')
     .option('--dry-run', 'only tell what would happen')
     .option('--json', 'print the answer as one JSON line');

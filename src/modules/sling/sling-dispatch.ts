@@ -3,7 +3,6 @@ import { problem } from '../../contract/problems.js';
 import { ConvoysService } from '../convoys/convoys.service.js';
 import { DependenciesService } from '../dependencies/dependencies.service.js';
 import type { BeadChange, BeadRecord } from '../work/bead-record.js';
-import { diffOf } from '../work/diff.js';
 import type { Work } from '../work/work.js';
 import { objectionsTo, refusal, ROUTE, standing } from './sling-objections.js';
 import type { SlingOrder } from './sling-order.js';
@@ -42,8 +41,8 @@ export class SlingDispatch {
     const change = changeTo(bead, order);
     const followed = order.noConvoy || (convoy !== undefined && follows(convoy, bead, order));
     const obstacles = await this.repository.obstacles(work.tx, work.city.streamId, id);
-    const objections = objectionsTo(bead, order, obstacles);
-    const stands = standing(objections, order, followed && diffOf(bead, change) === undefined);
+    const objections = objectionsTo(bead, order);
+    const stands = standing(objections, order);
     if (stands.length > 0) throw refusal(bead, stands, obstacles);
     const follower = followed ? convoy : await this.#follow(work, bead, convoy, order);
     const after = await work.update(id, change);

@@ -12,7 +12,7 @@ export interface Obstacles {
 type Lift = 'force' | 'reassign';
 
 export interface Objection {
-  readonly about: 'status' | 'owner' | 'route' | 'blockers' | 'deferral';
+  readonly about: 'status' | 'owner' | 'route';
   readonly field: ProblemField;
   /** The options of which one is enough to lift it; without any it stands. */
   readonly lifts: readonly Lift[];
@@ -21,8 +21,11 @@ export interface Objection {
 /** The queue that a bead waits in. */
 export const ROUTE = 'gc.routed_to';
 
-/** Everything that speaks against slinging `bead` now, whatever the options. */
-export function objectionsTo(bead: BeadRecord, { target }: SlingOrder, { blockers, deferred }: Obstacles): Objection[] {
+/**
+ * Everything that speaks against slinging `bead`, whatever the options. What is blocked or deferred may be slung: it waits on
+ * its route until it is ready.
+ */
+export function objectionsTo(bead: BeadRecord, { target }: SlingOrder): Objection[] {
   const found: Objection[] = [];
   const object = (about: Objection['about'], lifts: readonly Lift[], location: string, message: string, value: unknown): void => {
     found.push({ about, lifts, field: { location, message, value } });
@@ -32,16 +35,12 @@ export function objectionsTo(bead: BeadRecord, { target }: SlingOrder, { blocker
   if (status === 'closed') object('status', [], 'bead.status', 'is closed', status);
   if (owner !== null && !target.answersTo(owner)) object('owner', ['reassign', 'force'], 'bead.assignee', `is owned by ${owner}`, owner);
   if (route !== undefined && !target.answersTo(route)) object('route', ['force'], `bead.metadata.${ROUTE}`, `is routed to ${route}`, route);
-  if (blockers.length > 0) object('blockers', ['force'], 'bead.blocked_by', `is blocked by ${named(blockers)}`, blockers);
-  const until = bead.defer_until?.toISOString();
-  if (deferred) object('deferral', ['force'], 'bead.defer_until', `is deferred until ${until}`, until);
   return found;
 }
 
-/** What the options of `order` do not lift. Of a bead that has been slung like this already, only what is about whose it is. */
-export function standing(objections: readonly Objection[], order: SlingOrder, settled: boolean): Objection[] {
-  const waits = (about: Objection['about']): boolean => about === 'blockers' || about === 'deferral';
-  return objections.filter(({ about, lifts }) => !lifts.some((option) => order[option]) && !(settled && waits(about)));
+/** What the options of `order` do not lift. */
+export function standing(objections: readonly Objection[], order: SlingOrder): Objection[] {
+  return objections.filter(({ lifts }) => !lifts.some((option) => order[option]));
 }
 
 /** The refusal: every objection that stands, then where the bead is now, so that the caller can decide. */
@@ -71,10 +70,4 @@ function stateOf(bead: BeadRecord, { blockers, deferred }: Obstacles): string {
   if (bead.status !== 'open') return bead.status;
   if (blockers.length > 0) return 'blocked';
   return deferred ? 'deferred' : bead.ready ? 'ready' : 'open';
-}
-
-const NAMED = 10;
-
-function named(ids: readonly string[]): string {
-  return ids.length <= NAMED ? ids.join(', ') : `${ids.slice(0, NAMED).join(', ')} and ${ids.length - NAMED} more`;
 }

@@ -22,7 +22,7 @@ export class SlingController {
     description:
       'Sets `gc.routed_to` to the canonical name of the target and lets an open convoy `sling-<bead>` follow the bead, unless `no_convoy`. ' +
       'A bare target is looked for in the rig of `scope_ref` or `rig`; the slot of a pool (`-2`) is taken off. ' +
-      'Refused with 409 when the bead is closed, has another owner, waits in another queue, is blocked or deferred: `errors` says which, ' +
+      'Refused with 409 when the bead is closed, has another owner, or waits in another queue: `errors` says which, ' +
       'and where the bead is now. `force` overrides all of it but closed, and other rigs and dependency cycles too; the owner keeps the bead. ' +
       '`reassign` takes it from its owner: it is open again. A bead that was slung like this already is answered with `changed: false`. ' +
       '`dry_run` does everything but keep it: the answer says `would_sling` with the `events` of a real run, or is the same refusal; it takes no key.',

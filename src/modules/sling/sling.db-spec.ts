@@ -54,7 +54,7 @@ describe('a sling', () => {
     expect(await h.bead(bead)).toMatchObject({ status: 'in_progress', assignee: 'mayor' });
   });
 
-  it('is no refusal when the bead has come to wait since, but a warning', async () => {
+  it('takes work that waits for other work: it is offered when that is closed', async () => {
     const [bead, other] = [await h.create(), await h.create()];
     await service.sling({ target: 'mayor', bead });
     await h.edge(bead, other);
@@ -62,7 +62,10 @@ describe('a sling', () => {
       changed: false,
       warnings: [`bead ${bead} is blocked by ${other}`],
     });
-    await expect(service.sling({ target: 'mayor', bead, merge: 'mr' })).rejects.toMatchObject({ problem: 'sling_refused' });
+    expect((await service.sling({ target: 'mayor', bead, merge: 'mr' })).value).toMatchObject({ changed: true });
+    expect(await h.bead(bead)).toMatchObject({ ready: false, metadata: { 'gc.routed_to': 'mayor' } });
+    await h.close(other);
+    expect((await h.bead(bead)).ready).toBe(true);
   });
 
   it('makes the convoy anew when it has closed, mends it when it has lost the bead, and hands it over when asked', async () => {
