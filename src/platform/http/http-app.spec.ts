@@ -134,6 +134,7 @@ describe('the front door', () => {
     ['absurd nesting', `{"name":"a","extra":${'['.repeat(5000)}${']'.repeat(5000)}}`, 'application/json', 422, 'validation_failed'],
     ['__proto__', '{"name":"a","__proto__":{}}', 'application/json', 422, 'validation_failed'],
     ['nothing', '', 'application/json', 422, 'validation_failed'],
+    ['nothing, of the type of a form', '', 'application/x-www-form-urlencoded', 422, 'validation_failed'],
   ])('refuses a body that is %s', async (_name, body, type, status, code) => {
     expectProblem(await client.post('/v0/things', body, { 'Content-Type': type === '' ? undefined : type }), status, code, '');
   });

@@ -111,7 +111,11 @@ function createInstance(gate: Gate, renderer: ProblemRenderer, access: AccessLog
     };
   });
   const ended = access.forRoute();
-  instance.addHook('onRequest', (request, reply, done) => (request.is404 ? gate.unmatched(request, reply) : done()));
+  instance.addHook('onRequest', (request, reply, done) => {
+    // Clients name the type of a form for a body that they do not send; what is not there has no type to judge.
+    if (hasNoBody(request)) delete request.headers['content-type'];
+    return request.is404 ? gate.unmatched(request, reply) : done();
+  });
   instance.addHook('onResponse', (request, reply, done) => {
     if (request.is404) ended(request, reply);
     done();
@@ -129,6 +133,11 @@ function createInstance(gate: Gate, renderer: ProblemRenderer, access: AccessLog
   // An expectation that we do not know is ignored, as RFC 9110 allows; Node's own answer would be a bare 417.
   instance.server.on('checkExpectation', (request, response) => instance.server.emit('request', request, response));
   return instance;
+}
+
+function hasNoBody({ headers }: FastifyRequest): boolean {
+  const length = headers['content-length'];
+  return headers['transfer-encoding'] === undefined && (length === undefined || length === '0');
 }
 
 function logWhenClosed(ended: (request: FastifyRequest, reply: FastifyReply) => void): onRequestHookHandler {
