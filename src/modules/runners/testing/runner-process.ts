@@ -3,7 +3,7 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { sql } from 'kysely';
 import { AppConfig, loadConfig, type Config } from '../../../platform/config/config.js';
 import { ConfigModule } from '../../../platform/config/config.module.js';
-import { Db } from '../../../platform/database/database.js';
+import { Db, PgPool } from '../../../platform/database/database.js';
 import { DatabaseModule } from '../../../platform/database/database.module.js';
 import { Failpoints, type FailpointName } from '../../../platform/failpoints/failpoints.js';
 import { HealthModule } from '../../../platform/health/health.module.js';
@@ -23,6 +23,7 @@ import { AgentRuntimes, HostProcesses, LaunchPlans } from '../ports.js';
 import { RunnerTimings } from '../runner-timings.js';
 import { Runner } from '../runner.service.js';
 import { RunnersWorkerModule } from '../runners.worker.module.js';
+import { cutOff } from './cut-pool.js';
 import { FakeProcesses, type FakeHost } from './fake-runtime.js';
 
 /** A clock that a test can move on, as if the process had been paused meanwhile. */
@@ -202,7 +203,7 @@ export class RunnerProcess {
     // At the end of the test nothing of it is waited for.
     Object.assign(this.timings, { handoverMs: 0, handoverLimitMs: 1_000 });
     const { runnerId } = this.runner;
-    void this.db.destroy();
+    cutOff(this.get(PgPool));
     if (noticed && runnerId !== undefined) void this.giveUp(runnerId);
   }
 
