@@ -8,7 +8,8 @@ import type { PgPool } from '../../../platform/database/database.js';
  */
 export function cutOff(pool: PgPool): void {
   const refused = new Error('this process was killed');
-  pool.connect = ((answer?: (error: Error) => void) => (answer === undefined ? Promise.reject(refused) : answer(refused))) as typeof pool.connect;
+  pool.connect = ((answer?: (error: Error) => void) =>
+    answer === undefined ? Promise.reject(refused) : answer(refused)) as typeof pool.connect;
   pool.on('connect', cut);
   for (const client of (pool as unknown as { _clients: pg.PoolClient[] })._clients) cut(client);
 }
