@@ -54,7 +54,10 @@ export class AcpAgent implements RunningAgent {
   #stopping = false;
   #protocolBroken = false;
 
-  constructor(private readonly process: AgentProcess) {
+  constructor(
+    private readonly process: AgentProcess,
+    private readonly cancelMs = CANCEL_MS,
+  ) {
     this.updates = new Updates(this.live, (event, bytes) => this.#tell(event, bytes));
     this.#permissions = new Permissions((event) => this.#tell(event));
     this.wire = new Wire(process.stdout, process.stdin, (message, bytes) => this.#look(message, bytes));
@@ -135,7 +138,7 @@ export class AcpAgent implements RunningAgent {
     // Not waited for: an agent that does not read its input would keep us here.
     void this.connection.agent.notify('session/cancel', { sessionId: this.sessionKey }).catch(() => undefined);
     this.#permissions.cancelAll();
-    await Promise.race([turn.ended, this.exit, sleep(CANCEL_MS, undefined, { ref: false })]);
+    await Promise.race([turn.ended, this.exit, sleep(this.cancelMs, undefined, { ref: false })]);
   }
 
   async respond(requestId: string, answer: InteractionAnswer): Promise<boolean> {

@@ -10,12 +10,15 @@ import { introduce } from './handshake.js';
 export class AcpRuntime implements AgentRuntime {
   readonly transport = 'acp';
 
-  constructor(private readonly means?: EndingMeans) {}
+  constructor(
+    private readonly means?: EndingMeans,
+    private readonly cancelMs?: number,
+  ) {}
 
   async start(spec: StartSpec, signal: AbortSignal): Promise<RunningAgent> {
     const begun = performance.now();
     if (signal.aborted) throw new StartError('aborted', 'the start was given up');
-    const agent = new AcpAgent(await spawnAgent(spec, this.means));
+    const agent = new AcpAgent(await spawnAgent(spec, this.means), this.cancelMs);
     const deadline = AbortSignal.timeout(Math.max(1, Math.round(spec.timeoutMs - (performance.now() - begun))));
     try {
       await Promise.race([introduce(agent, spec), abortion(signal, deadline), death(agent)]);
