@@ -131,7 +131,7 @@ describe('sessions that a city needs', () => {
     const idle = (): Promise<boolean> => found(async () => ((await a.get(at)).body.activity === 'idle' ? true : undefined));
     await idle();
     expect(await drift()).toEqual([]);
-    await ledger.succeeded(await a.post(`${at}/messages`, { message: 'wait 60000' }), 'request.result.session.message');
+    await ledger.succeeded(await a.post(`${at}/messages`, { message: 'work 60000' }), 'request.result.session.message');
     await configure('0');
     const told = { session_id: before.id, template: 'boss', activity: 'in-turn', differs: ['env.CHANGED'] };
     expect(await drift()).toMatchObject([{ ...told, next: 'restart_after_turn' }]);
@@ -151,11 +151,16 @@ describe('sessions that a city needs', () => {
       ledger.succeeded(await a.post(`/v0/city/port/session/${before.id}/messages`, { message }), 'request.result.session.message');
     const said = async (): Promise<string[]> =>
       (await a.get(`/v0/city/port/session/${before.id}/transcript`)).body.turns.map(({ text }: { text: string }) => text);
-    await say('wait 4000');
+    const at = `/v0/city/port/session/${before.id}`;
+    expect((await a.post(`${at}/permission-mode`, { permission_mode: 'ask' })).status).toBe(200);
+    await say('ask');
     await configure('1');
+    await looks(2);
     expect(await live('boss')).toMatchObject({ generation: before.generation });
+    await found(async () => ((await a.get(`${at}/pending`)).body.pending === undefined ? undefined : true));
+    expect((await a.post(`${at}/respond`, { action: 'approve' })).status).toBe(202);
     await found(async () => ((await live('boss'))?.generation === String(Number(before.generation) + 1) ? true : undefined));
-    expect(await said()).toContain('waited');
+    expect(await said()).toContainEqual(expect.stringMatching(/^chosen: /));
     await say('env CHANGED');
     await say('history');
     await found(async () => ((await said()).includes('CHANGED is set') ? true : undefined));

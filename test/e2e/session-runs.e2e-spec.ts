@@ -81,7 +81,7 @@ describe('sessions with real processes', () => {
     'stop a turn and keep the process',
     async () => {
       const id = await make();
-      await say(id, 'wait 60000');
+      await say(id, 'work 60000');
       expect((await session(id)).activity).toBe('in-turn');
       expect(await verb(id, 'stop')).toMatchObject({ status: 200 });
       await idle(id);
@@ -161,7 +161,7 @@ describe('sessions with real processes', () => {
       // Every step of the ladder is gone up, and soon over.
       for (const { app, config } of stack.apps) {
         const limits = { inputMs: 200, termMs: 200 };
-        const runtime = new AcpRuntime({ limits }, 200);
+        const runtime = new AcpRuntime({ limits }, { acceptedMs: 100, cancelMs: 200 });
         if (config.role === 'worker') app.get(AgentRuntimes, { strict: false }).of = () => runtime;
       }
       const id = await make();
