@@ -1,19 +1,24 @@
 import { hostname } from 'node:os';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../test/support/sse.js';
 import { TranscriptLogService } from '../transcripts/transcript-log.service.js';
 import { FencingSweeper } from './fencing.sweeper.js';
 import { Leftovers } from './leftovers.js';
 import type { RunnerTimings } from './runner-timings.js';
-import { RunnerRealm } from './testing/runner-realm.js';
+import { Realms, type RunnerRealm } from './testing/runner-realm.js';
 import { TEST_TIMINGS, type RunnerProcess } from './testing/runner-process.js';
 
+let realms: Realms;
 let realm: RunnerRealm;
 let a: RunnerProcess;
 
+beforeAll(async () => {
+  realms = await Realms.start();
+});
+afterAll(() => realms.end());
 beforeEach(async () => {
-  realm = await RunnerRealm.open();
+  realm = await realms.open();
   a = await realm.runner('a');
 });
 afterEach(() => realm.close());

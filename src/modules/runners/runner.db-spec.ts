@@ -1,16 +1,21 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../test/support/sse.js';
 import type { CityConfig } from '../composition/city-config.js';
 import { ConfigReadsService } from '../config/config-reads.service.js';
-import { RunnerRealm } from './testing/runner-realm.js';
+import { Realms, type RunnerRealm } from './testing/runner-realm.js';
 import type { RunnerProcess } from './testing/runner-process.js';
 
+let realms: Realms;
 let realm: RunnerRealm;
 let runner: RunnerProcess;
 
+beforeAll(async () => {
+  realms = await Realms.start();
+});
+afterAll(() => realms.end());
 beforeEach(async () => {
-  realm = await RunnerRealm.open();
+  realm = await realms.open();
   runner = await realm.runner('r1');
 });
 afterEach(() => realm.close());
