@@ -15,6 +15,7 @@ import type { McpServer, Talk } from './talk.js';
  * | `plan` | a plan, then the same plan with a step done |
  * | `usage` | tokens, context and cost |
  * | `wait <ms>` | nothing for that long; can be cancelled |
+ * | `work <ms>` | says that it works, then nothing for that long; can be cancelled |
  * | `hang` | nothing for ever: neither cancelling nor the end of its input nor SIGTERM helps |
  * | `crash [code]` | the process ends at once |
  * | `spawn [away]` | leaves a process running that holds its output; `away` in a group of its own |
@@ -36,6 +37,7 @@ const COMMANDS: readonly (readonly [RegExp, (talk: Talk, ...found: string[]) => 
   [/^plan$/, plan],
   [/^usage$/, usage],
   [/^wait (\d+)$/, wait],
+  [/^work (\d+)$/, work],
   [/^hang$/, hang],
   [/^crash(?: (\d+))?$/, async (_talk, code) => crash(code)],
   [/^spawn( away)?$/, leave],
@@ -110,6 +112,12 @@ async function usage(talk: Talk): Promise<void> {
 async function wait(talk: Talk, ms?: string): Promise<void> {
   await talk.wait(Number(ms));
   await talk.say('waited');
+}
+
+async function work(talk: Talk, ms?: string): Promise<void> {
+  await talk.say('working');
+  await talk.wait(Number(ms));
+  await talk.say(', worked');
 }
 
 async function hang(): Promise<void> {

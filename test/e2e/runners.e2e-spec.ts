@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
+import { RunnerTimings } from '../../src/modules/runners/runner-timings.js';
 import { startStack, testRedisUrl, type Stack } from '../support/app.js';
 import { adminAt } from '../support/database.js';
 import { api, type Api } from '../support/http.js';
@@ -127,6 +128,13 @@ describe('a session', () => {
     const next = await worker();
     old!.child.kill('SIGKILL');
     await old!.exited;
+    // As if the time of its lease had passed; nobody renews it any more.
+    const { process_id: gone } = await session(id);
+    const leaseMs = new RunnerTimings().leaseMs;
+    await adminAt(stack.databaseUrl, `update runners set lease_until = lease_until - $1 * interval '1 ms' where process_id = $2`, [
+      leaseMs,
+      gone,
+    ]);
     await eventually(async () => {
       const { generation, live } = await session(id);
       return generation === 2 && live;

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { AgentRuntimes } from '../../src/modules/runners/ports.js';
+import { AcpRuntime } from '../../src/platform/runtime/acp/acp-runtime.js';
 import { startStack, type Stack } from '../support/app.js';
 import { adminAt } from '../support/database.js';
 import { api, type Api, type Reply } from '../support/http.js';
@@ -79,7 +81,7 @@ describe('sessions with real processes', () => {
     'stop a turn and keep the process',
     async () => {
       const id = await make();
-      await say(id, 'wait 60000');
+      await say(id, 'work 60000');
       expect((await session(id)).activity).toBe('in-turn');
       expect(await verb(id, 'stop')).toMatchObject({ status: 200 });
       await idle(id);
@@ -156,11 +158,20 @@ describe('sessions with real processes', () => {
   it(
     'are closed in the middle of a turn that heeds nothing: in the end, whoever still waits',
     async () => {
+      // Every step of the ladder is gone up, and soon over.
+      for (const { app, config } of stack.apps) {
+        const limits = { inputMs: 200, termMs: 200 };
+        const runtime = new AcpRuntime({ limits }, { acceptedMs: 100, cancelMs: 200 });
+        if (config.role === 'worker') app.get(AgentRuntimes, { strict: false }).of = () => runtime;
+      }
       const id = await make();
       await say(id, 'hang');
-      patience(stack, { confirmMs: 1_000 });
+      const told = Promise.withResolvers<void>();
+      for (const failpoints of stack.failpoints) failpoints.arm('runner.before_exit_recorded', () => told.promise);
+      patience(stack, { confirmMs: 100 });
       const reply = await a.post(path(`session/${id}/close?delete=true`));
       expect(reply).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+      told.resolve();
       await eventually(async () => (await a.get(path(`session/${id}`))).status === 404, PATIENCE_MS);
     },
     TEST_MS,

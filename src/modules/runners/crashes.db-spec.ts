@@ -1,16 +1,21 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../test/support/sse.js';
 import type { FailpointName } from '../../platform/failpoints/failpoints.js';
-import { RunnerRealm } from './testing/runner-realm.js';
+import { Realms, type RunnerRealm } from './testing/runner-realm.js';
 import type { RunnerProcess } from './testing/runner-process.js';
 
 /** A runner is killed at every place where that could hurt; another one goes on. */
+let realms: Realms;
 let realm: RunnerRealm;
 let a: RunnerProcess;
 
+beforeAll(async () => {
+  realms = await Realms.start();
+});
+afterAll(() => realms.end());
 beforeEach(async () => {
-  realm = await RunnerRealm.open();
+  realm = await realms.open();
   a = await realm.runner('a');
 });
 afterEach(() => realm.close());
@@ -133,6 +138,7 @@ describe('an orderly stop', () => {
     const { pk } = await a.create(realm.city);
     const message = await a.send(realm.city, pk, 'hang');
     await realm.untilMessage(message.pk, 'delivered');
+    a.time({ handoverMs: 50 });
     await a.stop();
     expect(await realm.row(pk)).toMatchObject({ state: 'asleep', reason: 'handover', wake_request: 'handover', runner_id: null });
     expect(realm.host.alive).toEqual([]);

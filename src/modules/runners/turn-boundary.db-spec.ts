@@ -1,11 +1,16 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../test/support/sse.js';
-import { RunnerRealm } from './testing/runner-realm.js';
+import { Realms, type RunnerRealm } from './testing/runner-realm.js';
 
+let realms: Realms;
 let realm: RunnerRealm;
+beforeAll(async () => {
+  realms = await Realms.start();
+});
+afterAll(() => realms.end());
 beforeEach(async () => {
-  realm = await RunnerRealm.open();
+  realm = await realms.open();
 });
 afterEach(() => realm.close());
 

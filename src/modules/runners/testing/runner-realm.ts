@@ -1,15 +1,38 @@
 import { sql } from 'kysely';
-import { cloneDatabase } from '../../../../test/support/database.js';
+import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { eventually } from '../../../../test/support/sse.js';
 import { registerCity } from '../../../../test/support/registry.js';
 import { createDb, createPool, type Db } from '../../../platform/database/database.js';
 import type { CityScope } from '../../cities/city-scope.js';
 import type { SessionRow } from '../../sessions/session-row.js';
 import type { SessionState } from '../../sessions/session-states.js';
+import { empty } from './empty.js';
 import { FakeHost } from './fake-runtime.js';
 import { RunnerProcess, type RunnerProcessOptions } from './runner-process.js';
 
-/** A database with one running city, a host, and any number of runners on both. */
+/** The realms of a file's tests, one after the other on one database: making one takes longer than most tests. */
+export class Realms {
+  private constructor(
+    private readonly database: TestDatabase,
+    private readonly db: Db,
+  ) {}
+
+  static async start(): Promise<Realms> {
+    const database = await cloneDatabase();
+    return new Realms(database, createDb(createPool(database.url, { max: 4 })));
+  }
+
+  async open(): Promise<RunnerRealm> {
+    return RunnerRealm.on(this.db, this.database.url);
+  }
+
+  async end(): Promise<void> {
+    await this.db.destroy();
+    await this.database.drop();
+  }
+}
+
+/** An otherwise empty database with one running city, a host, and any number of runners on both. */
 export class RunnerRealm {
   readonly runners: RunnerProcess[] = [];
   readonly host = new FakeHost();
@@ -18,15 +41,12 @@ export class RunnerRealm {
     readonly db: Db,
     readonly url: string,
     readonly city: CityScope,
-    private readonly drop: () => Promise<void>,
   ) {}
 
-  static async open(): Promise<RunnerRealm> {
-    const database = await cloneDatabase();
-    const db = createDb(createPool(database.url, { max: 4 }));
+  static async on(db: Db, url: string): Promise<RunnerRealm> {
     const city = await registerCity(db, 'alpha', '/alpha');
     await sql`insert into rigs (stream_id, name, prefix, position) values (${city.streamId}, '', 'al', 0)`.execute(db);
-    return new RunnerRealm(db, database.url, city, () => database.drop());
+    return new RunnerRealm(db, url, city);
   }
 
   async runner(id: string, more: Partial<RunnerProcessOptions> = {}): Promise<RunnerProcess> {
@@ -63,6 +83,12 @@ export class RunnerRealm {
     return last!;
   }
 
+  /** As if the pause before the next start of a session were over. */
+  async unpause(pk: number): Promise<void> {
+    await this.when(pk, ({ not_before }) => not_before !== null);
+    await sql`update sessions set not_before = null where pk = ${pk}`.execute(this.db);
+  }
+
   async message(pk: number): Promise<{ status: string; generation: number | null; error_code: string | null }> {
     const { rows } = await sql<{ status: string; generation: number | null; error_code: string | null }>`
       select status, generation, error_code from session_messages where pk = ${pk}`.execute(this.db);
@@ -95,10 +121,10 @@ export class RunnerRealm {
     return rows;
   }
 
-  /** Ends everything; runners that were killed, too. */
+  /** Ends everything, runners that were killed, too, and leaves nothing behind. */
   async close(): Promise<void> {
-    await Promise.all(this.runners.map((runner) => runner.stop().catch(() => undefined)));
-    await this.db.destroy();
-    await this.drop();
+    this.host.immortal = false;
+    await Promise.all(this.runners.map((runner) => runner.end().catch(() => undefined)));
+    await empty(this.db);
   }
 }

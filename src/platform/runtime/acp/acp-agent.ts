@@ -21,7 +21,15 @@ import { Turn } from './turn.js';
 import { Updates } from './updates.js';
 import { Garbage, Wire } from './wire.js';
 
-const CANCEL_MS = 5000;
+/** Milliseconds. */
+export interface TurnLimits {
+  /** Without a word for so long a prompt counts as accepted. */
+  readonly acceptedMs: number;
+  /** How long a cancelled turn may go on when the process is to end. */
+  readonly cancelMs: number;
+}
+
+const TURN_LIMITS: TurnLimits = { acceptedMs: 3000, cancelMs: 5000 };
 const OPTION_MS = 10_000;
 const QUIET_MS = 200;
 const LAST_WORDS_MS = 2000;
@@ -54,7 +62,10 @@ export class AcpAgent implements RunningAgent {
   #stopping = false;
   #protocolBroken = false;
 
-  constructor(private readonly process: AgentProcess) {
+  constructor(
+    private readonly process: AgentProcess,
+    private readonly limits: TurnLimits = TURN_LIMITS,
+  ) {
     this.updates = new Updates(this.live, (event, bytes) => this.#tell(event, bytes));
     this.#permissions = new Permissions((event) => this.#tell(event));
     this.wire = new Wire(process.stdout, process.stdin, (message, bytes) => this.#look(message, bytes));
@@ -102,7 +113,7 @@ export class AcpAgent implements RunningAgent {
 
   async prompt(text: string, onAccepted: () => void): Promise<TurnEnd> {
     if (this.#turn !== undefined) throw new PromptError('refused', 'a turn is under way');
-    const turn = new Turn(onAccepted);
+    const turn = new Turn(onAccepted, this.limits.acceptedMs);
     this.#turn = turn;
     this.updates.replaying = false;
     this.updates.beginTurn();
@@ -135,7 +146,7 @@ export class AcpAgent implements RunningAgent {
     // Not waited for: an agent that does not read its input would keep us here.
     void this.connection.agent.notify('session/cancel', { sessionId: this.sessionKey }).catch(() => undefined);
     this.#permissions.cancelAll();
-    await Promise.race([turn.ended, this.exit, sleep(CANCEL_MS, undefined, { ref: false })]);
+    await Promise.race([turn.ended, this.exit, sleep(this.limits.cancelMs, undefined, { ref: false })]);
   }
 
   async respond(requestId: string, answer: InteractionAnswer): Promise<boolean> {

@@ -1,5 +1,3 @@
-const ACCEPTED_MS = 3000;
-
 /** A prompt that has been sent, until its answer. */
 export class Turn {
   wasCancelled = false;
@@ -7,9 +5,14 @@ export class Turn {
   #end!: () => void;
   readonly ended = new Promise<void>((resolve) => (this.#end = resolve));
   /** No error for some seconds: an agent that thinks has the prompt. */
-  readonly #timer = setTimeout(() => this.showsLife(), ACCEPTED_MS);
+  readonly #timer: NodeJS.Timeout;
 
-  constructor(private readonly onAccepted: () => void) {}
+  constructor(
+    private readonly onAccepted: () => void,
+    acceptedMs: number,
+  ) {
+    this.#timer = setTimeout(() => this.showsLife(), acceptedMs);
+  }
 
   showsLife(): void {
     if (this.#accepted) return;
