@@ -2,6 +2,7 @@ import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { startStack, type Stack } from '../support/app.js';
+import { DEEP } from '../support/depth.js';
 import { checkAnswer, contract, type DocumentedOperation, type ParameterObject } from '../support/contract.js';
 import { api, type Api } from '../support/http.js';
 import { sendRaw } from '../support/raw.js';
@@ -13,7 +14,7 @@ import { eventually } from '../support/sse.js';
  * test/support refuses every answer that is not documented, leaks something, or is not a problem; here come the rules
  * beside: no 5xx, and the service is as well afterwards as before. SVC_FUZZ_RUNS and SVC_FUZZ_SEED go deeper by hand.
  */
-const RUNS = Number(process.env.SVC_FUZZ_RUNS ?? 40);
+const RUNS = Number(process.env.SVC_FUZZ_RUNS ?? (DEEP ? 40 : 10));
 const SEED = Number(process.env.SVC_FUZZ_SEED ?? 20261121);
 const { document, operations } = contract();
 const { schemas } = document.components;
