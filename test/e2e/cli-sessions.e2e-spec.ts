@@ -82,7 +82,7 @@ describe('svc session', () => {
     const id = await make();
     const piped = await run(['session', 'send', id, '-', '--wait'], { input: 'stream 3\n' });
     expect([piped.code, piped.stdout]).toEqual([0, '1 2 3\n']);
-    expect(await ok('session', 'send', id, 'wait 60000')).toBe(`delivered to ${id}\n`);
+    expect(await ok('session', 'send', id, 'think 60000')).toBe(`delivered to ${id}\n`);
     expect(await ok('session', 'send', id, 'later', '--follow-up')).toBe(`queued for ${id}\n`);
     expect(await ok('session', 'send', id, 'now', '--interrupt', '--wait')).toBe('echo: now\n');
     const after = await run(['session', 'send', id, '   ']);
@@ -91,7 +91,7 @@ describe('svc session', () => {
 
   it('tells who waits for an answer that its message was taken back', async () => {
     const id = await make();
-    await ok('session', 'send', id, 'wait 60000');
+    await ok('session', 'send', id, 'think 60000');
     const waiting = start('session', 'send', id, 'never', '--follow-up', '--wait');
     const queued = await eventually(
       async () => (await other.get(`${CITY}/session/${id}/messages?status=queued`)).body.items[0] as { id: string } | undefined,
