@@ -2,7 +2,7 @@
  * Who may import whom. A room's line names everything of ours that it may import; CONTRIBUTING.md has the table in
  * words. Spec files may reach further: they build their room's surroundings.
  */
-const SPEC = '\\.(spec|db-spec)\\.ts$|/testing/';
+const SPEC = '\\.(spec|db-spec|deep-spec)\\.ts$|/testing/';
 const base = ['config', 'logging', 'time', 'health', 'failpoints'];
 
 /** Rooms of src/platform and what each may import beside src/contract and itself. */

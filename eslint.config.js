@@ -38,7 +38,7 @@ export default tseslint.config(
   },
   {
     files: ['src/**/*.ts', 'db/**/*.ts'],
-    ignores: ['src/entry/**', 'src/cli/**', '**/*.spec.ts', '**/*.db-spec.ts'],
+    ignores: ['src/entry/**', 'src/cli/**', '**/*.spec.ts', '**/*.db-spec.ts', '**/*.deep-spec.ts'],
     rules: {
       'no-console': 'error',
       'no-restricted-syntax': ['error', noEnvironment, noForwardRef],
@@ -46,7 +46,7 @@ export default tseslint.config(
   },
   {
     // Tests look into bodies of every shape, and hand collaborators what they need of them.
-    files: ['test/**/*.ts', 'bench/**/*.ts', '**/*.spec.ts', '**/*.db-spec.ts', '**/testing/**/*.ts'],
+    files: ['test/**/*.ts', 'bench/**/*.ts', '**/*.spec.ts', '**/*.db-spec.ts', '**/*.deep-spec.ts', '**/testing/**/*.ts'],
     rules: {
       '@typescript-eslint/no-explicit-any': 'off',
       '@typescript-eslint/no-unsafe-argument': 'off',
