@@ -95,11 +95,13 @@ function watched(code: Promise<number | null>, written: { readonly stdout: strin
     running.delete(interrupt);
     return { code, ...written };
   });
-  const until = (channel: keyof typeof written) => async (fits: RegExp): Promise<void> => {
-    const shown = (): boolean => fits.test(written[channel]);
-    await eventually(() => shown() || ended).catch(() => undefined);
-    if (!shown()) throw new Error(`${ended ? 'ended' : 'goes on'} without ${fits}: ${JSON.stringify(written)}`);
-  };
+  const until =
+    (channel: keyof typeof written) =>
+    async (fits: RegExp): Promise<void> => {
+      const shown = (): boolean => fits.test(written[channel]);
+      await eventually(() => shown() || ended).catch(() => undefined);
+      if (!shown()) throw new Error(`${ended ? 'ended' : 'goes on'} without ${fits}: ${JSON.stringify(written)}`);
+    };
   return { exited, stdout: () => written.stdout, interrupt, untilOut: until('stdout'), untilErr: until('stderr') };
 }
 

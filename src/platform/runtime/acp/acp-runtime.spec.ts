@@ -103,7 +103,7 @@ describe('a start', () => {
     const spec = await loopback(['--fail-initialize']);
     const ghost = { pid: 2 ** 22 + 7, group: 2 ** 22 + 7, birth: 'ghost', environment: () => new Map(Object.entries(spec.env)) };
     const table = async (): Promise<(typeof ghost)[]> => [...(await listProcesses()), ghost] as (typeof ghost)[];
-    const haunted = new AcpRuntime({ limits: { ...QUICK, confirmMs: 200 }, table });
+    const haunted = new AcpRuntime({ limits: { ...QUICK, confirmMs: 50 }, table });
     expect(await failureOf(spec, never, haunted)).toMatchObject({ failure: 'unconfirmed_dead' });
     const agent = await haunted.start({ ...spec, args: spec.args.filter((arg) => arg !== '--fail-initialize') }, never);
     const { done } = readEvents(agent);

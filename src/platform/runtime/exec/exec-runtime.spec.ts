@@ -202,9 +202,9 @@ describe('a session that a script runs', () => {
       await sign(nth);
       if (++signs > enough) looked();
     });
-    const agent = await start({}, undefined, { ...timing, idlePollMs: 1e9 }, clock);
+    const agent = await start({}, undefined, { ...timing, idlePollMs: 1e9, patienceMs: timing.quietMs }, clock);
     const turn = agent.prompt('one', () => (over = false)).finally(() => (over = true));
-    await often;
+    await Promise.race([often, turn]);
     expect(over).toBe(false);
     expect(await turn).toEqual({ stopReason: 'end_turn' });
   });

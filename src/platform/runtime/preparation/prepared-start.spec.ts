@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, realpath, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { folder } from '../../../../test/support/folders.js';
 import { eventually } from '../../../../test/support/sse.js';
 import { StartError, type AgentRuntime, type RunningAgent, type StartSpec } from '../port.js';
 import { birthOf, findProcesses } from '../process-table.js';
@@ -21,6 +21,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await Promise.all(running.splice(0).map((agent) => agent.stop({ hard: true })));
   await endAll();
+  await rm(`${spec.cwd}.old`, { recursive: true, force: true });
 });
 
 const steps = (key: string, ...lines: string[]): Step[] => lines.map((line) => ({ key, written: line, line }));
@@ -148,7 +149,7 @@ describe('a start with a preparation', () => {
   });
 
   it('does not work in a directory that was put in the place of its own', async () => {
-    const elsewhere = await mkdtemp(path.join(tmpdir(), 'svc-elsewhere-'));
+    const elsewhere = await folder('svc-elsewhere-');
     await writeFile(path.join(elsewhere, 'x'), '');
     const error = await failureOf(
       plan({ preStart: steps('pre_start', `mv "${spec.cwd}" "${spec.cwd}.old" && ln -s "${elsewhere}" "${spec.cwd}"`) }),

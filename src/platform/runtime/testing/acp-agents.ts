@@ -7,8 +7,8 @@ import { findProcesses } from '../process-table.js';
 import { PATH, uniqueMarkers } from './scripted-agent.js';
 
 /** Steps of the stop ladder that do not take long. */
-export const QUICK = { inputMs: 300, termMs: 300, confirmMs: 3000 };
-export const runtime = new AcpRuntime({ limits: { ...QUICK, inputMs: 5000 } });
+export const QUICK = { inputMs: 300, termMs: 300, confirmMs: 60_000 };
+export const runtime = new AcpRuntime({ limits: { ...QUICK, inputMs: 60_000 } });
 export const never = new AbortController().signal;
 export const accepted = (): void => undefined;
 const running: RunningAgent[] = [];
