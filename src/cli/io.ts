@@ -40,11 +40,12 @@ export interface Surroundings {
   on(event: 'SIGINT', listener: () => void): unknown;
 }
 
-export function processIo({ env, stdin, stdout, stderr, cwd }: Surroundings, signal: AbortSignal): Io {
+export function processIo(around: Surroundings, signal: AbortSignal): Io {
+  const { env, stdin, stdout, stderr } = around;
   const interactive = stderr.isTTY === true && env.TERM !== 'dumb' && (env.CI ?? '') === '';
   return {
     env,
-    cwd: cwd(),
+    cwd: around.cwd(),
     out: (data) =>
       new Promise((resolve) => {
         if (stdout.write(data)) resolve();
