@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -19,6 +19,7 @@ beforeEach(async () => {
   spec = { ...spec, cwd: await realpath(spec.cwd) };
 });
 afterEach(async () => {
+  jest.restoreAllMocks();
   await Promise.all(running.splice(0).map((agent) => agent.stop({ hard: true })));
   await endAll();
   await rm(`${spec.cwd}.old`, { recursive: true, force: true });
@@ -59,7 +60,7 @@ async function failureOf(preparation: Preparation, signal?: AbortSignal): Promis
 
 async function pidIn(name: string): Promise<number> {
   let pid = NaN;
-  await eventually(async () => Number.isInteger((pid = parseInt(await text(name).catch(() => ''), 10))), 20_000);
+  await eventually(async () => Number.isInteger((pid = parseInt(await text(name).catch(() => ''), 10))));
   return pid;
 }
 
@@ -112,9 +113,15 @@ describe('a start with a preparation', () => {
   });
 
   it('has the time of the start: a command that hangs is killed with all that it has started', async () => {
-    spec = { ...spec, timeoutMs: 3_000 };
+    const over = new AbortController();
+    const limit = jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => over.signal);
     const hangs = `trap '' TERM; setsid sleep 600 & echo $! > away; sleep 600 & echo $! > child; wait`;
-    const error = await failureOf(plan({ preStart: steps('pre_start', hangs) }));
+    const failing = failureOf(plan({ preStart: steps('pre_start', hangs) }));
+    for (const name of ['away', 'child']) await pidIn(name);
+    const [left] = limit.mock.calls[0]!;
+    expect(left > spec.timeoutMs / 2 && left <= spec.timeoutMs).toBe(true);
+    over.abort();
+    const error = await failing;
     expect([error.failure, error.message]).toEqual(['timeout', expect.stringContaining('was not done in time')]);
     for (const name of ['away', 'child']) expect(await birthOf(await pidIn(name))).toBeUndefined();
   });
