@@ -11,7 +11,7 @@ import type { McpServer, Talk } from './talk.js';
  * | `stream <n> [ms]` | n chunks, with a pause before each |
  * | `tool` | a tool call: pending, in progress, completed with output |
  * | `ask` | asks for permission (as the mode says) and says what was chosen |
- * | `think` | a thought, then a message |
+ * | `think [ms]` | a thought, then a message, that long after it |
  * | `plan` | a plan, then the same plan with a step done |
  * | `usage` | tokens, context and cost |
  * | `wait <ms>` | nothing for that long; can be cancelled |
@@ -33,7 +33,7 @@ const COMMANDS: readonly (readonly [RegExp, (talk: Talk, ...found: string[]) => 
   [/^stream (\d+)(?: (\d+))?$/, stream],
   [/^tool$/, tool],
   [/^ask$/, async (talk) => talk.say(`chosen: ${await talk.ask({ toolCallId: 'ask', title: 'May I?' })}`)],
-  [/^think$/, think],
+  [/^think(?: (\d+))?$/, think],
   [/^plan$/, plan],
   [/^usage$/, usage],
   [/^wait (\d+)$/, wait],
@@ -84,8 +84,9 @@ async function tool(talk: Talk): Promise<void> {
   await talk.say('The tool said hello.');
 }
 
-async function think(talk: Talk): Promise<void> {
+async function think(talk: Talk, ms = '0'): Promise<void> {
   for (const text of ['Let me ', 'think.']) await talk.update({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
+  if (ms !== '0') await talk.wait(Number(ms));
   await talk.say('I have thought.');
 }
 

@@ -17,22 +17,10 @@ import { LiveOptions } from './options.js';
 import { Peek } from './peek.js';
 import { Permissions } from './permissions.js';
 import { ConfigOptions, PermissionRequest, PromptAnswer } from './schemas.js';
+import type { AcpTiming } from './timing.js';
 import { Turn } from './turn.js';
 import { Updates } from './updates.js';
 import { Garbage, Wire } from './wire.js';
-
-/** Milliseconds. */
-export interface TurnLimits {
-  /** Without a word for so long a prompt counts as accepted. */
-  readonly acceptedMs: number;
-  /** How long a cancelled turn may go on when the process is to end. */
-  readonly cancelMs: number;
-}
-
-const TURN_LIMITS: TurnLimits = { acceptedMs: 3000, cancelMs: 5000 };
-const OPTION_MS = 10_000;
-const QUIET_MS = 200;
-const LAST_WORDS_MS = 2000;
 
 /** What an agent can do and what conversation it has: known once the hands are shaken. */
 export interface Introduction {
@@ -64,7 +52,7 @@ export class AcpAgent implements RunningAgent {
 
   constructor(
     private readonly process: AgentProcess,
-    private readonly limits: TurnLimits = TURN_LIMITS,
+    private readonly timing: AcpTiming,
   ) {
     this.updates = new Updates(this.live, (event, bytes) => this.#tell(event, bytes));
     this.#permissions = new Permissions((event) => this.#tell(event));
@@ -113,7 +101,7 @@ export class AcpAgent implements RunningAgent {
 
   async prompt(text: string, onAccepted: () => void): Promise<TurnEnd> {
     if (this.#turn !== undefined) throw new PromptError('refused', 'a turn is under way');
-    const turn = new Turn(onAccepted, this.limits.acceptedMs);
+    const turn = new Turn(onAccepted, this.timing.acceptedMs);
     this.#turn = turn;
     this.updates.replaying = false;
     this.updates.beginTurn();
@@ -146,7 +134,7 @@ export class AcpAgent implements RunningAgent {
     // Not waited for: an agent that does not read its input would keep us here.
     void this.connection.agent.notify('session/cancel', { sessionId: this.sessionKey }).catch(() => undefined);
     this.#permissions.cancelAll();
-    await Promise.race([turn.ended, this.exit, sleep(this.limits.cancelMs, undefined, { ref: false })]);
+    await Promise.race([turn.ended, this.exit, sleep(this.timing.cancelMs, undefined, { ref: false })]);
   }
 
   async respond(requestId: string, answer: InteractionAnswer): Promise<boolean> {
@@ -159,7 +147,7 @@ export class AcpAgent implements RunningAgent {
     try {
       const params = { ...change.params, sessionId: this.sessionKey };
       const request = this.connection.agent.request<{ configOptions?: unknown } | null>(change.method, params);
-      const answer = await Promise.race([request, tooLate(OPTION_MS)]);
+      const answer = await Promise.race([request, tooLate(this.timing.optionMs)]);
       const { data } = ConfigOptions.safeParse(answer?.configOptions);
       if (data !== undefined) this.live.opened(data, undefined);
       else if (change.method === 'session/set_mode') this.live.modeIs(change.params.modeId);
@@ -247,10 +235,10 @@ export class AcpAgent implements RunningAgent {
 
   /** Reads what it had said before it ended, also when a child of it keeps the pipe open. */
   async #lastWords(): Promise<void> {
-    const limit = performance.now() + LAST_WORDS_MS;
+    const limit = performance.now() + this.timing.lastWordsMs;
     for (let bytes = -1; this.#queue.isFull || bytes !== this.wire.bytes;) {
       bytes = this.wire.bytes;
-      const quiet = sleep(QUIET_MS, 'quiet', { ref: false });
+      const quiet = sleep(this.timing.quietMs, 'quiet', { ref: false });
       if ((await Promise.race([this.wire.ended, quiet])) !== 'quiet') return;
       if (this.#stopping && performance.now() > limit) return;
     }
@@ -260,7 +248,7 @@ export class AcpAgent implements RunningAgent {
   async #endWithOutput(): Promise<void> {
     const error = await this.wire.ended;
     this.#protocolBroken = error instanceof Garbage;
-    if (error === undefined) await Promise.race([this.process.exited, sleep(LAST_WORDS_MS, undefined, { ref: false })]);
+    if (error === undefined) await Promise.race([this.process.exited, sleep(this.timing.lastWordsMs, undefined, { ref: false })]);
     if (!this.process.hasExited) await this.process.end({ hard: true }).catch(() => undefined);
   }
 }

@@ -4,9 +4,9 @@ export class Turn {
   #accepted = false;
   #end!: () => void;
   readonly ended = new Promise<void>((resolve) => (this.#end = resolve));
-  /** No error for some seconds: an agent that thinks has the prompt. */
   readonly #timer: NodeJS.Timeout;
 
+  /** @param acceptedMs without an error: an agent that thinks has the prompt. */
   constructor(
     private readonly onAccepted: () => void,
     acceptedMs: number,
