@@ -73,7 +73,7 @@ export const CONFIGURATION: readonly Guard[] = [
     guard: 'An edit that lost its hold announces nothing.',
     file: HOLDS,
     find: 'where stream_id = ${streamId} and id = ${id} and expires_at > clock_timestamp()`',
-    replace: 'where stream_id = ${streamId} and ${id} <> \'\'`',
+    replace: "where stream_id = ${streamId} and ${id} <> ''`",
     test: CRASHES,
   },
   {
@@ -178,7 +178,7 @@ export const CONFIGURATION: readonly Guard[] = [
     guard: 'A checkout that was changed is fetched anew.',
     file: 'src/modules/composition/packs/checkout-store.ts',
     find: 'if ((await faultOf(directory, source.url, commit)) === undefined) return directory;',
-    replace: "if ((await faultOf(directory, source.url, commit)) !== 'it is not there') return directory;",
+    replace: "if ((await faultOf(directory, source.url, commit)) !== 'absent') return directory;",
     test: INSTALLER,
   },
   {
@@ -199,7 +199,7 @@ export const CONFIGURATION: readonly Guard[] = [
     guard: 'Secrets are masked where a configuration is shown.',
     file: 'src/modules/composition/mask.ts',
     find: 'return mask(value, key, false) as T;',
-    replace: "return (key === MASK ? mask(value, key, false) : value) as T;",
-    test: 'src/modules/config/explained.spec.ts',
+    replace: 'return (key === MASK ? mask(value, key, false) : value) as T;',
+    test: 'src/modules/composition/mask.spec.ts',
   },
 ];

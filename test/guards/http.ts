@@ -136,7 +136,7 @@ export const HTTP: readonly Guard[] = [
     guard: 'A body that would exhaust the stack later is refused.',
     file: 'src/platform/http/body.parser.ts',
     find: 'if (depth >= MAX_DEPTH) {',
-    replace: 'if (depth >= MAX_DEPTH * 1_000) {',
+    replace: 'if (depth >= Infinity) {',
     test: BODY,
   },
   {
@@ -163,8 +163,8 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'The pages of the documentation serve their own files only.',
     file: 'src/platform/openapi/docs.ts',
-    find: 'X',
-    replace: '',
+    find: "done(ASSETS.has(name) ? undefined : problem('not_found', 'no such page'));",
+    replace: "done(ASSETS.size > 0 || name === '' ? undefined : problem('not_found', 'no such page'));",
     test: 'src/platform/openapi/docs.spec.ts',
   },
 ];

@@ -4,7 +4,9 @@ const OPERATIONS = 'src/platform/operations/operations.db-spec.ts';
 const REPOSITORY = 'src/platform/operations/operations.repository.ts';
 const EVENT_LOG = 'src/platform/event-log/event-log.db-spec.ts';
 const KEYS = 'src/platform/idempotency/idempotency.db-spec.ts';
-const CHANNEL = 'src/platform/streams/channel.spec.ts';
+const OWNED = 'src/platform/operations/operations.repository.db-spec.ts';
+const CHANNEL = 'src/platform/streams/channel-subscribers.spec.ts';
+const TRANSACTIONS = 'src/platform/database/transactions.db-spec.ts';
 const CURSORS = 'src/platform/streams/cursor.spec.ts';
 const OUTGOING = 'src/platform/outgoing/outgoing-guard.spec.ts';
 const GIT = 'src/platform/git/git.spec.ts';
@@ -45,14 +47,14 @@ export const PLATFORM: readonly Guard[] = [
     file: 'src/platform/database/transactions.ts',
     find: '  list.push(hook);',
     replace: '  hook();',
-    test: 'src/platform/database/database.db-spec.ts',
+    test: TRANSACTIONS,
   },
   {
     guard: 'One city cannot hold every connection of a process.',
     file: 'src/platform/database/transactions.ts',
     find: 'if (this.#held < this.limit) {',
     replace: 'if (this.limit > 0) {',
-    test: 'src/platform/database/database.db-spec.ts',
+    test: TRANSACTIONS,
   },
   {
     guard: 'Two requests under a key do not work at once.',
@@ -117,32 +119,35 @@ export const PLATFORM: readonly Guard[] = [
     file: REPOSITORY,
     find: 'where o.id = ${id} and ${claimable} returning ${CLAIMED}',
     replace: "where o.id = ${id} and (true or ${claimable}) and o.state <> 'succeeded' returning ${CLAIMED}",
-    test: OPERATIONS,
-    name: 'runs an id that is delivered twice only once',
+    test: OWNED,
   },
   {
     guard: 'An operation ends once, and only for who holds its fence.',
     file: REPOSITORY,
     find: "where id = ${id} and state in ('accepted', 'running') and fence = ${fence} returning 1",
-    replace: "where id = ${id} and (true or fence = ${fence}) returning 1",
-    test: OPERATIONS,
-    name: 'the late one changes nothing',
+    replace: 'where id = ${id} and (true or fence = ${fence}) returning 1',
+    test: OWNED,
   },
   {
     guard: 'Who has lost an operation reports nothing about it any more.',
     file: REPOSITORY,
     find: "where id = ${id} and fence = ${fence} and state = 'running' and ${also} returning 1",
     replace: 'where id = ${id} and (true or fence = ${fence}) and ${also} returning 1',
-    test: OPERATIONS,
-    name: 'takes the work of a stale worker away',
+    test: OWNED,
+  },
+  {
+    guard: 'A lease is not renewed past the deadline.',
+    file: REPOSITORY,
+    find: 'sql`lease_until = ${after(leaseMs)}`, sql`deadline_at > clock_timestamp()`',
+    replace: 'sql`lease_until = ${after(leaseMs)}`',
+    test: OWNED,
   },
   {
     guard: 'The terminal event is written in the transaction that ends the operation.',
     file: 'src/platform/operations/endings.ts',
     find: 'await this.eventLog.append(tx, [...beside, terminal]);',
     replace: 'await this.transactions.run((own) => this.eventLog.append(own, [...beside, terminal]));',
-    test: OPERATIONS,
-    name: 'drops its connections at tx.before_commit',
+    test: 'src/platform/operations/endings.db-spec.ts',
   },
   {
     guard: 'What is past its deadline is not taken again while its end is under way.',
@@ -153,14 +158,7 @@ export const PLATFORM: readonly Guard[] = [
     test: OPERATIONS,
     name: 'is not taken again while its end is under way',
   },
-  {
-    guard: 'An operation is tried only so often.',
-    file: 'src/platform/operations/runner.ts',
-    find: 'const last = attempts >= handler.definition.maxAttempts;',
-    replace: 'const last = attempts >= 1_000;',
-    test: OPERATIONS,
-    name: 'repeats a throwing handler with pauses',
-  },
+
   {
     guard: 'An operation whose workers die on each attempt ends.',
     file: 'src/platform/operations/runner.ts',
@@ -257,17 +255,19 @@ export const PLATFORM: readonly Guard[] = [
   },
   {
     guard: 'A stream goes on after the position, not at it.',
-    file: 'src/platform/streams/stream-log.repository.ts',
-    find: 'select * from events where stream_id = w.id and seq > w.after and seq <= w.upto order by seq limit $4',
-    replace: 'select * from events where stream_id = w.id and seq >= w.after and seq <= w.upto order by seq limit $4',
+    file: 'src/platform/streams/event-streams.ts',
+    find: 'channel.base + (pos + 1 - first.seq)',
+    replace: 'channel.base + Math.max(0, pos - first.seq)',
     test: 'src/platform/streams/event-streams.db-spec.ts',
   },
+
   {
     guard: 'A position that the log no longer holds is refused.',
     file: 'src/platform/streams/event-streams.ts',
     find: 'if (row !== undefined && pos < row.floor) {',
     replace: 'if (row !== undefined && pos < 0) {',
     test: 'src/platform/streams/event-streams.db-spec.ts',
+    name: 'refuses malformed, future and expired ones',
   },
   {
     guard: 'A position ahead of the log is refused.',
@@ -275,13 +275,15 @@ export const PLATFORM: readonly Guard[] = [
     find: 'if (pos > stream.head) throw ahead(position!.what, `${pos}`, `${stream.head}`);',
     replace: '',
     test: 'src/platform/streams/event-streams.db-spec.ts',
+    name: 'refuses malformed, future and expired ones',
   },
   {
     guard: 'A client that may not see a city learns nothing of it through a cursor.',
     file: 'src/platform/streams/event-streams.ts',
     find: 'if (cities !== undefined && !cities.includes(row.name)) continue;',
     replace: '',
-    test: 'src/platform/streams/event-streams.db-spec.ts',
+    test: 'test/e2e/authorization.e2e-spec.ts',
+    name: 'receives nothing of a city',
   },
   {
     guard: 'A stream carries only the cities that its client may see.',
@@ -289,6 +291,7 @@ export const PLATFORM: readonly Guard[] = [
     find: 'allowed === undefined || allowed.has(city);',
     replace: 'allowed === undefined || allowed.size > 0 || allowed.has(city);',
     test: 'src/platform/streams/event-streams.db-spec.ts',
+    name: 'filters by type and by city',
   },
   {
     guard: 'A stream whose city has stopped while it was opened ends.',
@@ -371,7 +374,7 @@ export const PLATFORM: readonly Guard[] = [
     guard: 'Git has nothing of the environment of the process.',
     file: 'src/platform/git/git-environment.ts',
     find: '    PATH,\n    HOME: homedir(),',
-    replace: "    ...(globalThis.process.env as Record<string, string>),\n    PATH,\n    HOME: homedir(),",
+    replace: '    ...(globalThis.process.env as Record<string, string>),\n    PATH,\n    HOME: homedir(),',
     test: GIT,
   },
   {

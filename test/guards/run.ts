@@ -69,9 +69,7 @@ async function unchanged(guards: readonly Guard[], dir: string): Promise<boolean
 
 async function prove(guard: Guard, dir: string): Promise<void> {
   const began = Date.now();
-  const { failed, passed, broken } = await taken(guard, dir, () =>
-    run(dir, [guard.test], guard.name === undefined ? [] : [guard.name]),
-  );
+  const { failed, passed, broken } = await taken(guard, dir, () => run(dir, [guard.test], guard.name === undefined ? [] : [guard.name]));
   const seconds = ((Date.now() - began) / 1000).toFixed(1);
   const honest = failed.find(({ message }) => !BROKEN.test(message));
   if (broken !== undefined) tell(false, `${guard.guard}: ${broken}`);

@@ -43,7 +43,7 @@ export const SESSIONS: readonly Guard[] = [
     guard: 'A session moves as the state table says.',
     file: 'src/modules/sessions/session-changes.ts',
     find: 'if (to === undefined) throw illegal(row, command);',
-    replace: "if (to === undefined) return this.patch(row, {});",
+    replace: 'if (to === undefined) return this.patch(row, {});',
     test: 'src/modules/sessions/session-moves.db-spec.ts',
   },
   {
@@ -272,7 +272,7 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'What an agent says cannot steer a terminal.',
     file: 'src/cli/sessions/harmless.ts',
-    find: ".replaceAll(CONTROLS, (sign) => String.fromCharCode(0x2400 + sign.charCodeAt(0)))",
+    find: '.replaceAll(CONTROLS, (sign) => String.fromCharCode(0x2400 + sign.charCodeAt(0)))',
     replace: '',
     test: 'src/cli/sessions/conversation-view.spec.ts',
   },

@@ -52,8 +52,8 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'A heartbeat extends the claim that it was given for, and no later one.',
     file: 'src/modules/hooks/claims.repository.ts',
-    find: "and b.claim_fence = $4 and b.lease_ms is not null",
-    replace: "and $4::bigint is not null and b.lease_ms is not null",
+    find: 'and b.claim_fence = $4 and b.lease_ms is not null',
+    replace: 'and $4::bigint is not null and b.lease_ms is not null',
     test: SWEEPER,
   },
   {
@@ -165,11 +165,11 @@ export const WORK: readonly Guard[] = [
     guard: 'Mail that was read just now is not archived.',
     file: 'src/modules/mail/mail-retention.repository.ts',
     find: 'const READ_DUE = sql`message_is_open(m) and m.read_at <= now() - ${READ_KEPT}`;',
-    replace: 'const READ_DUE = sql`message_is_open(m) and m.read_at <= now() and ${READ_KEPT} > interval \'0\'`;',
+    replace: "const READ_DUE = sql`message_is_open(m) and m.read_at <= now() and ${READ_KEPT} > interval '0'`;",
     test: 'src/modules/mail/mail-races.db-spec.ts',
   },
   {
-    guard: 'Emits decide behind the stream’s lock whether the city still runs.',
+    guard: 'An emit under a key that was used has no second effect.',
     file: 'db/migrations/0005_add_event_functions.ts',
     find: 'left join lateral (\n        select true as known from idempotency_keys i',
     replace: 'left join lateral (\n        select null::boolean as known from idempotency_keys i',
@@ -185,7 +185,7 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'A caller who may see some cities writes events of those only.',
     file: 'src/modules/events/emit.service.ts',
-    find: 'X',
+    find: 'if (!maySee(caller, city)) throw cityNotRunning(city);',
     replace: '',
     test: EMIT,
   },
