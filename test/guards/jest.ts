@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -55,20 +55,40 @@ function outcome({ numPassedTests: passed, testResults }: Report): Outcome {
   return { passed, failed };
 }
 
+const running = new Set<ChildProcess>();
+let stopped = false;
+
+/** Ends what runs; what would be started from now on ends at once. */
+export function stopRuns(): void {
+  stopped = true;
+  for (const child of running) end(child);
+}
+
+function end({ pid }: ChildProcess): void {
+  try {
+    process.kill(-pid!, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
 function started(cwd: string, args: readonly string[]): Promise<{ log: string; late: boolean }> {
   const jest = join(cwd, 'node_modules/jest/bin/jest.js');
+  if (stopped) return Promise.resolve({ log: 'stopped', late: false });
   const child = spawn(process.execPath, [jest, ...args], { cwd, stdio: ['ignore', 'ignore', 'pipe'], detached: true });
+  running.add(child);
   let log = '';
   let late = false;
   child.stderr.setEncoding('utf8').on('data', (data: string) => (log += data));
   const limit = setTimeout(() => {
     late = true;
-    process.kill(-child.pid!, 'SIGKILL');
+    end(child);
   }, RUN_LIMIT_MS);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', () => {
       clearTimeout(limit);
+      running.delete(child);
       resolve({ log, late });
     });
   });

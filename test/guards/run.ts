@@ -8,7 +8,7 @@ import { redisServerPath, startRedis } from '../support/redis.js';
 import { GUARDS } from './all.js';
 import { makeCopy, removeCopy, ROOT, taken, without } from './copies.js';
 import type { Guard } from './guard.js';
-import { projectOf, run } from './jest.js';
+import { projectOf, run, stopRuns } from './jest.js';
 import { Types } from './types.js';
 
 const { values } = parseArgs({
@@ -106,6 +106,7 @@ async function proveAll(guards: readonly Guard[]): Promise<void> {
   }
 }
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stopRuns);
 if (values.list === true) for (const { guard, file, test } of chosen) console.log(`${guard}\n    ${file}\n    ${test}`);
 else {
   await proveAll(await uptodate());
