@@ -101,6 +101,7 @@ export const SESSIONS: readonly Guard[] = [
     find: 'const number = Math.min(limit, share(lease.id, loads, wanted.length, overdue.length));',
     replace: 'const number = Math.max(1_000 * limit, share(lease.id, loads, wanted.length, overdue.length));',
     test: CLAIMS,
+    name: 'take no more than they have room for',
   },
   {
     guard: 'A runner is given up only when its lease has run out.',
@@ -140,6 +141,7 @@ export const SESSIONS: readonly Guard[] = [
     find: "where m.pk = ${pk} and m.session_pk = ${session.pk} and m.status = 'queued'\n        and not exists (select from session_messages f where f.session_pk = ${session.pk} and f.status = 'in_flight')",
     replace: 'where m.pk = ${pk} and m.session_pk = ${session.pk}',
     test: MESSAGES,
+    name: 'gives a message once',
   },
   {
     guard: 'A message whose time has not come or is over is not delivered.',
@@ -147,6 +149,7 @@ export const SESSIONS: readonly Guard[] = [
     find: "and m.status = 'queued' and m.deliver_after <= clock_timestamp() and m.expires_at > clock_timestamp()",
     replace: "and m.status = 'queued'",
     test: MESSAGES,
+    name: 'the time before which it is not',
   },
   {
     guard: 'A process confirms what it was given itself.',
@@ -181,13 +184,6 @@ export const SESSIONS: readonly Guard[] = [
     file: INTERACTIONS,
     find: "from l where i.pk = ${pk} and i.session_pk = ${sessionPk} and i.status = 'open' returning ${ROW}",
     replace: 'from l where i.pk = ${pk} and i.session_pk = ${sessionPk} returning ${ROW}',
-    test: INTERACTIONS_SPEC,
-  },
-  {
-    guard: 'A question of a process that is gone is not asked of the next one.',
-    file: INTERACTIONS,
-    find: "i.status = 'answered' and not i.applied and i.generation = s.generation",
-    replace: "i.status = 'answered' and not i.applied",
     test: INTERACTIONS_SPEC,
   },
   {
