@@ -238,13 +238,6 @@ export const SESSIONS: readonly Guard[] = [
     test: WORK_DIR,
   },
   {
-    guard: 'A working directory is not made through a link to nowhere.',
-    file: 'src/modules/launch/work-dir.ts',
-    find: "if (dangling) throw unusable(wanted, 'it goes through a symbolic link to nowhere');",
-    replace: '',
-    test: WORK_DIR,
-  },
-  {
     guard: 'A rig lies inside the cities directory.',
     file: 'src/modules/launch/work-dir.ts',
     find: 'if (!isBelow(root, at)) throw',
