@@ -253,13 +253,6 @@ export const PLATFORM: readonly Guard[] = [
     replace: '',
     test: CURSORS,
   },
-  {
-    guard: 'A stream goes on after the position, not at it.',
-    file: 'src/platform/streams/event-streams.ts',
-    find: 'channel.base + (pos + 1 - first.seq)',
-    replace: 'channel.base + Math.max(0, pos - first.seq)',
-    test: 'src/platform/streams/event-streams.db-spec.ts',
-  },
 
   {
     guard: 'A position that the log no longer holds is refused.',
