@@ -96,6 +96,19 @@ describe('idempotency keys', () => {
     expect(refusals.filter((p) => p !== 'idempotency_in_flight')).toEqual([]);
   });
 
+  // Guard: the key's lock, which whoever works under it holds to its commit.
+  it('refuses a second one while the first is at work', async () => {
+    const r = ref();
+    const first = await transactions.run((tx) =>
+      keys.run(tx, r, async () => {
+        const second = transactions.run((own) => other.run(own, r, async () => ({ status: 202, body: { by: 'the second' } })));
+        await expect(second).rejects.toMatchObject({ problem: 'idempotency_in_flight' });
+        return { status: 202, body: { by: 'the first' } };
+      }),
+    );
+    expect(first).toEqual({ status: 202, body: { by: 'the first' }, replayed: false });
+  });
+
   it('forgets an answer after 24 hours, not before', async () => {
     const r = ref();
     const use = () => transactions.run((tx) => keys.run(tx, r, async () => ({ status: 201, body: {} })));
