@@ -1,19 +1,14 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../test/support/sse.js';
 import type { SessionPatch } from '../sessions/session-row.js';
 import { TEST_TIMINGS, WANTED } from './testing/runner-process.js';
-import { Realms, type RunnerRealm } from './testing/runner-realm.js';
+import { RunnerRealm } from './testing/runner-realm.js';
 
-let realms: Realms;
 let realm: RunnerRealm;
 
-beforeAll(async () => {
-  realms = await Realms.start();
-});
-afterAll(() => realms.end());
 beforeEach(async () => {
-  realm = await realms.open();
+  realm = await RunnerRealm.open();
 });
 afterEach(() => realm.close());
 

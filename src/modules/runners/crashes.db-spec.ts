@@ -1,21 +1,16 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../test/support/sse.js';
 import type { FailpointName } from '../../platform/failpoints/failpoints.js';
-import { Realms, type RunnerRealm } from './testing/runner-realm.js';
+import { RunnerRealm } from './testing/runner-realm.js';
 import type { RunnerProcess } from './testing/runner-process.js';
 
 /** A runner is killed at every place where that could hurt; another one goes on. */
-let realms: Realms;
 let realm: RunnerRealm;
 let a: RunnerProcess;
 
-beforeAll(async () => {
-  realms = await Realms.start();
-});
-afterAll(() => realms.end());
 beforeEach(async () => {
-  realm = await realms.open();
+  realm = await RunnerRealm.open();
   a = await realm.runner('a');
 });
 afterEach(() => realm.close());

@@ -1,24 +1,19 @@
 import { hostname } from 'node:os';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../test/support/sse.js';
 import { TranscriptLogService } from '../transcripts/transcript-log.service.js';
 import { FencingSweeper } from './fencing.sweeper.js';
 import { Leftovers } from './leftovers.js';
 import type { RunnerTimings } from './runner-timings.js';
-import { Realms, type RunnerRealm } from './testing/runner-realm.js';
+import { RunnerRealm } from './testing/runner-realm.js';
 import { TEST_TIMINGS, type RunnerProcess } from './testing/runner-process.js';
 
-let realms: Realms;
 let realm: RunnerRealm;
 let a: RunnerProcess;
 
-beforeAll(async () => {
-  realms = await Realms.start();
-});
-afterAll(() => realms.end());
 beforeEach(async () => {
-  realm = await realms.open();
+  realm = await RunnerRealm.open();
   a = await realm.runner('a');
 });
 afterEach(() => realm.close());

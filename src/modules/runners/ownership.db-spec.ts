@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../test/support/sse.js';
 import type { Tx } from '../../platform/database/transactions.js';
@@ -9,18 +9,13 @@ import { RunnerLease } from './runner-lease.js';
 import { RunnerTimings } from './runner-timings.js';
 import { Settlements } from './settlements.js';
 import type { RunnerProcess } from './testing/runner-process.js';
-import { Realms, type RunnerRealm } from './testing/runner-realm.js';
+import { RunnerRealm } from './testing/runner-realm.js';
 
-let realms: Realms;
 let realm: RunnerRealm;
 let a: RunnerProcess;
 
-beforeAll(async () => {
-  realms = await Realms.start();
-});
-afterAll(() => realms.end());
 beforeEach(async () => {
-  realm = await realms.open();
+  realm = await RunnerRealm.open();
   a = await realm.runner('a', { timings: { pollMs: 60_000 } });
 });
 afterEach(() => realm.close());

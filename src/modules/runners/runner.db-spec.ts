@@ -1,21 +1,16 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../test/support/sse.js';
 import type { CityConfig } from '../composition/city-config.js';
 import { ConfigReadsService } from '../config/config-reads.service.js';
-import { Realms, type RunnerRealm } from './testing/runner-realm.js';
+import { RunnerRealm } from './testing/runner-realm.js';
 import type { RunnerProcess } from './testing/runner-process.js';
 
-let realms: Realms;
 let realm: RunnerRealm;
 let runner: RunnerProcess;
 
-beforeAll(async () => {
-  realms = await Realms.start();
-});
-afterAll(() => realms.end());
 beforeEach(async () => {
-  realm = await realms.open();
+  realm = await RunnerRealm.open();
   runner = await realm.runner('r1');
 });
 afterEach(() => realm.close());

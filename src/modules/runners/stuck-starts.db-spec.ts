@@ -1,15 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ConfigReadsService } from '../config/config-reads.service.js';
-import { Realms, type RunnerRealm } from './testing/runner-realm.js';
+import { RunnerRealm } from './testing/runner-realm.js';
 
-let realms: Realms;
 let realm: RunnerRealm;
-beforeAll(async () => {
-  realms = await Realms.start();
-});
-afterAll(() => realms.end());
 beforeEach(async () => {
-  realm = await realms.open();
+  realm = await RunnerRealm.open();
 });
 afterEach(() => realm.close());
 

@@ -1,19 +1,14 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { SessionRow } from '../sessions/session-row.js';
 import { WorkService } from '../work/work.service.js';
 import type { RunnerProcess } from './testing/runner-process.js';
-import { Realms, type RunnerRealm } from './testing/runner-realm.js';
+import { RunnerRealm } from './testing/runner-realm.js';
 
-let realms: Realms;
 let realm: RunnerRealm;
 let runner: RunnerProcess;
-beforeAll(async () => {
-  realms = await Realms.start();
-});
-afterAll(() => realms.end());
 beforeEach(async () => {
-  realm = await realms.open();
+  realm = await RunnerRealm.open();
   runner = await realm.runner('r1');
 });
 afterEach(() => realm.close());

@@ -1,38 +1,15 @@
 import { sql } from 'kysely';
-import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { cloneDatabase } from '../../../../test/support/database.js';
 import { eventually } from '../../../../test/support/sse.js';
 import { registerCity } from '../../../../test/support/registry.js';
 import { createDb, createPool, type Db } from '../../../platform/database/database.js';
 import type { CityScope } from '../../cities/city-scope.js';
 import type { SessionRow } from '../../sessions/session-row.js';
 import type { SessionState } from '../../sessions/session-states.js';
-import { empty } from './empty.js';
 import { FakeHost } from './fake-runtime.js';
 import { RunnerProcess, type RunnerProcessOptions } from './runner-process.js';
 
-/** The realms of a file's tests, one after the other on one database: making one takes longer than most tests. */
-export class Realms {
-  private constructor(
-    private readonly database: TestDatabase,
-    private readonly db: Db,
-  ) {}
-
-  static async start(): Promise<Realms> {
-    const database = await cloneDatabase();
-    return new Realms(database, createDb(createPool(database.url, { max: 4 })));
-  }
-
-  async open(): Promise<RunnerRealm> {
-    return RunnerRealm.on(this.db, this.database.url);
-  }
-
-  async end(): Promise<void> {
-    await this.db.destroy();
-    await this.database.drop();
-  }
-}
-
-/** An otherwise empty database with one running city, a host, and any number of runners on both. */
+/** A database with one running city, a host, and any number of runners on both. */
 export class RunnerRealm {
   readonly runners: RunnerProcess[] = [];
   readonly host = new FakeHost();
@@ -41,12 +18,15 @@ export class RunnerRealm {
     readonly db: Db,
     readonly url: string,
     readonly city: CityScope,
+    private readonly drop: () => Promise<void>,
   ) {}
 
-  static async on(db: Db, url: string): Promise<RunnerRealm> {
+  static async open(): Promise<RunnerRealm> {
+    const database = await cloneDatabase();
+    const db = createDb(createPool(database.url, { max: 4 }));
     const city = await registerCity(db, 'alpha', '/alpha');
     await sql`insert into rigs (stream_id, name, prefix, position) values (${city.streamId}, '', 'al', 0)`.execute(db);
-    return new RunnerRealm(db, url, city);
+    return new RunnerRealm(db, database.url, city, () => database.drop());
   }
 
   async runner(id: string, more: Partial<RunnerProcessOptions> = {}): Promise<RunnerProcess> {
@@ -125,6 +105,7 @@ export class RunnerRealm {
   async close(): Promise<void> {
     this.host.immortal = false;
     await Promise.all(this.runners.map((runner) => runner.end().catch(() => undefined)));
-    await empty(this.db);
+    await this.db.destroy();
+    await this.drop();
   }
 }
