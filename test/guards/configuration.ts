@@ -108,6 +108,7 @@ export const CONFIGURATION: readonly Guard[] = [
     find: 'if (state.editing || state.attempt !== before.attempt) return undefined;',
     replace: 'if (state.attempt !== before.attempt) return undefined;',
     test: CRASHES,
+    unproven: 'guarded twice: an edit that ends raises the attempt, and the reload looks again',
     name: 'is not seen half done by a reload',
   },
   {
