@@ -53,14 +53,15 @@ export class SteppedTerminal extends Clock {
     this.#isPassing = true;
     await this.#answer;
     while (this.#sleepers.size > 0) {
-      const at = Math.max(this.#now, Math.min(...[...this.#sleepers].map((sleeper) => sleeper.at)));
-      const ms = at - this.#now;
-      this.#now = at;
-      if (this.#write !== undefined) {
-        this.#answer = this.#next();
-        this.#write(`\u001b]${STEP};${Math.ceil(ms)}\u0007`);
-        await this.#answer;
+      if (this.#write === undefined) {
+        await this.#standStill();
+        continue;
       }
+      const at = Math.max(this.#now, Math.min(...[...this.#sleepers].map((sleeper) => sleeper.at)));
+      this.#answer = this.#next();
+      this.#write(`\u001b]${STEP};${Math.ceil(at - this.#now)}\u0007`);
+      this.#now = at;
+      await this.#answer;
       // For what was drawn before the answer to be looked at.
       await new Promise((resolve) => setImmediate(resolve));
       for (const sleeper of this.#sleepers) {
@@ -71,6 +72,15 @@ export class SteppedTerminal extends Clock {
       await new Promise((resolve) => setImmediate(resolve));
     }
     this.#isPassing = false;
+  }
+
+  /** The silence of a program that has ended means nothing: who waits is woken to look whether its end is known by now. */
+  async #standStill(): Promise<void> {
+    await super.sleep(5);
+    const sleepers = [...this.#sleepers];
+    this.#sleepers.clear();
+    for (const { wake } of sleepers) wake();
+    await new Promise((resolve) => setImmediate(resolve));
   }
 
   #next(): Promise<void> {
