@@ -22,6 +22,14 @@ export const PLATFORM: readonly Guard[] = [
     test: EVENT_LOG,
   },
   {
+    guard: 'Repeats of a key that are being refused do not refuse its holder.',
+    file: 'src/platform/idempotency/idempotency.ts',
+    find: 'await this.repository.lock(tx, ref);',
+    replace: 'if (!(await this.repository.tryLock(tx, ref))) throw inFlight();',
+    test: KEYS,
+    name: 'does not refuse the holder',
+  },
+  {
     guard: 'A stream that leaves takes its lock before its row, as appends do.',
     file: 'src/platform/event-log/event-log.ts',
     find: 'await sql`select pg_advisory_xact_lock(1, id) from event_streams where name = ${name}`.execute(tx);',
