@@ -1,12 +1,12 @@
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { PoolPass } from '../../src/modules/pools/pool-pass.service.js';
 import { startStack, type Stack } from '../support/app.js';
 import { adminAt } from '../support/database.js';
 import { api, type Api } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
 import { eventually } from '../support/sse.js';
+import { lookOften } from '../support/stack-timings.js';
 
 let stack: Stack;
 let a: Api;
@@ -43,7 +43,7 @@ prompt_template = "prompt.md"
 
 beforeAll(async () => {
   stack = await startStack({ apis: 1, workers: 2 });
-  for (const { app, config } of stack.apps) if (config.role === 'worker') app.get(PoolPass, { strict: false }).betweenMs = 50;
+  lookOften(stack);
   [a] = stack.urls.map((url) => api(url)) as [Api];
   ledger = await Ledger.open(stack);
   await ledger.succeeded(await a.post('/v0/city', { dir: 'port', provider: 'loopback' }), 'request.result.city.create');

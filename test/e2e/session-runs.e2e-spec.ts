@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { AgentRuntimes } from '../../src/modules/runners/ports.js';
-import { AcpRuntime } from '../../src/platform/runtime/acp/acp-runtime.js';
 import { startStack, type Stack } from '../support/app.js';
 import { adminAt } from '../support/database.js';
 import { api, type Api, type Reply } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
 import { patience } from '../support/sessions-city.js';
 import { eventually } from '../support/sse.js';
+import { endSoon } from '../support/stack-timings.js';
 
 /** Real processes on a machine that may have much else to do. */
 const PATIENCE_MS = 45_000;
@@ -36,6 +35,10 @@ const ended = async (request: string): Promise<any> => {
     return found !== undefined;
   }, PATIENCE_MS);
   return found;
+};
+const reaches = async (id: string, state: string): Promise<void> => {
+  const there = async (): Promise<boolean> => (await session(id)).state === state;
+  await eventually(there, PATIENCE_MS).catch(async () => expect(await session(id)).toMatchObject({ state }));
 };
 const make = async (body: object = {}): Promise<string> => {
   const reply = await a.post(path('sessions'), { kind: 'provider', name: 'loopback', ...body });
@@ -148,7 +151,7 @@ describe('sessions with real processes', () => {
       expect(await verb(id, 'drain')).toMatchObject({ status: 200 });
       expect(await session(id)).toMatchObject({ state: 'draining', activity: 'in-turn', running: true });
       expect(await a.post(path(`session/${id}/respond`), { action: 'approve' })).toMatchObject({ status: 202 });
-      await eventually(async () => (await session(id)).state === 'asleep', PATIENCE_MS);
+      await reaches(id, 'asleep');
       expect(await session(id)).toMatchObject({ reason: 'drained', running: false });
       await verb(id, 'close');
     },
@@ -159,11 +162,7 @@ describe('sessions with real processes', () => {
     'are closed in the middle of a turn that heeds nothing: in the end, whoever still waits',
     async () => {
       // Every step of the ladder is gone up, and soon over.
-      for (const { app, config } of stack.apps) {
-        const limits = { inputMs: 200, termMs: 200 };
-        const runtime = new AcpRuntime({ limits }, { acceptedMs: 100, cancelMs: 200 });
-        if (config.role === 'worker') app.get(AgentRuntimes, { strict: false }).of = () => runtime;
-      }
+      endSoon(stack);
       const id = await make();
       await say(id, 'hang');
       const told = Promise.withResolvers<void>();
@@ -184,7 +183,7 @@ describe('sessions with real processes', () => {
       const id = reply.body.session_id as string;
       expect([200, 503]).toContain((await verb(id, 'close')).status);
       expect(['request.failed', 'request.result.session.create']).toContain((await ended(reply.body.request_id as string)).type);
-      await eventually(async () => (await session(id)).state === 'closed', PATIENCE_MS);
+      await reaches(id, 'closed');
     },
     TEST_MS,
   );

@@ -3,12 +3,10 @@ import pg from 'pg';
 import { startStack, type Stack } from '../support/app.js';
 import { adminAt } from '../support/database.js';
 import { DatabaseProxy } from '../support/database-proxy.js';
-import { STALL_LIMIT_MS } from '../../src/platform/streams/subscriber.js';
 import { api, type Api, type Reply } from '../support/http.js';
 import { expectRefusal } from '../support/refusal.js';
-import { sleep } from '../../src/platform/time/clock.js';
 import { SlowClient } from '../support/slow-client.js';
-import { eventually, openStream, type Frame, type OpenStream } from '../support/sse.js';
+import { eventually, openStream, type Frame, type OpenStream, sleep } from '../support/sse.js';
 
 const LIMIT_MS = 30_000;
 const SUPERVISOR = '/v0/events/stream';
@@ -443,7 +441,7 @@ describe('a replica in trouble', () => {
     await brisk.untilAll(() => events(brisk).length === COUNT, LIMIT_MS);
     const streamsOpen = async (): Promise<number> =>
       Number(/^svc_streams_open(?:\{.*\})? (\d+)/m.exec((await b.get('/metrics')).text)?.[1]);
-    SlowClient.later(STALL_LIMIT_MS);
+    SlowClient.timePasses();
     await eventually(async () => (await streamsOpen()) === 1, LIMIT_MS);
     slow.resume();
     await eventually(() => slow.closed);

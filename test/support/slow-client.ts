@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { jest } from '@jest/globals';
-import { Subscriber } from '../../src/platform/streams/subscriber.js';
+import { STALL_LIMIT_MS, Subscriber } from '../../src/platform/streams/subscriber.js';
 
 const { stalled } = Subscriber.prototype;
 
@@ -19,10 +19,10 @@ export class SlowClient {
     jest.spyOn(Subscriber.prototype, 'stalled').mockReturnValue(false);
   }
 
-  /** For whoever does not read it is `ms` later from now on, until all mocks are restored. */
-  static later(ms: number): void {
+  /** For whoever does not read the limit is over from now on, until all mocks are restored. */
+  static timePasses(): void {
     jest.spyOn(Subscriber.prototype, 'stalled').mockImplementation(function (this: Subscriber, now) {
-      return stalled.call(this, now + ms);
+      return stalled.call(this, now + STALL_LIMIT_MS);
     });
   }
 

@@ -5,7 +5,6 @@ import { SlowClient } from '../../../test/support/slow-client.js';
 import { eventually, openStream, type Frame, type OpenStream } from '../../../test/support/sse.js';
 import { StreamReplica } from '../../../test/support/stream-replica.js';
 import { sleep } from '../time/clock.js';
-import { STALL_LIMIT_MS } from './subscriber.js';
 
 const isEvent = (f: Frame): boolean => f.event !== 'heartbeat';
 const events = (s: OpenStream): Frame[] => s.frames.filter(isEvent);
@@ -293,7 +292,7 @@ describe('event streams of two replicas', () => {
       const slow = await SlowClient.open(`${b.url}/${name}`);
       await flood(name);
       expect(b.hub.openStreams).toBe(1);
-      SlowClient.later(STALL_LIMIT_MS);
+      SlowClient.timePasses();
       await eventually(() => b.hub.openStreams === 0);
       slow.resume();
       await eventually(() => slow.closed);
