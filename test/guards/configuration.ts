@@ -117,7 +117,6 @@ export const CONFIGURATION: readonly Guard[] = [
     find: 'const found = hashAt(target) === expected ? swap(target, temporary, expected, old) : hashAt(target);',
     replace: 'const found = swap(target, temporary, hashAt(target), old);',
     test: EDITS,
-    name: 'wins against an edit',
   },
   {
     guard: 'Nothing is written through a link that leads out of the city.',
