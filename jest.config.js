@@ -21,7 +21,9 @@ export default {
     { ...base, ...servers, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.e2e-spec.ts'] },
     ...(process.env.SVC_TEST_DEEP === '1' ? [deep] : []),
   ],
-  maxWorkers: 3,
+  testSequencer: '<rootDir>/test/runner/sequencer.mjs',
+  // Two cores: some of the tests wait.
+  maxWorkers: 4,
   // Only what hangs is to meet it, on however slow a machine.
   testTimeout: 120000,
 };

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 
 /** What a command may touch of the process: nothing else of the outside world is reached for, so tests hand in their own. */
@@ -23,13 +24,28 @@ export interface Io {
   readonly signal: AbortSignal;
 }
 
-/** The real process. */
-export function processIo(signal: AbortSignal): Io {
-  const { env, stdout, stderr } = process;
+/** A terminal has its width in columns. */
+interface Output extends NodeJS.WritableStream {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+/** What a process is to the client. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Output;
+  readonly stderr: Output;
+  cwd(): string;
+  on(event: 'SIGINT', listener: () => void): unknown;
+}
+
+export function processIo(around: Surroundings, signal: AbortSignal): Io {
+  const { env, stdin, stdout, stderr } = around;
   const interactive = stderr.isTTY === true && env.TERM !== 'dumb' && (env.CI ?? '') === '';
   return {
     env,
-    cwd: process.cwd(),
+    cwd: around.cwd(),
     out: (data) =>
       new Promise((resolve) => {
         if (stdout.write(data)) resolve();
@@ -40,13 +56,12 @@ export function processIo(signal: AbortSignal): Io {
     colour: (env.NO_COLOR ?? '') === '' && stdout.isTTY === true && env.TERM !== 'dumb',
     columns: (interactive ? stderr.columns : stdout.columns) || 80,
     width: stdout.isTTY === true ? stdout.columns || 80 : undefined,
-    input: () => text(process.stdin),
-    lines: process.stdin.isTTY === true && stdout.isTTY === true ? typedLines : undefined,
+    input: () => text(stdin),
+    // The terminal itself lets people correct a line and press Ctrl-C.
+    lines:
+      stdin.isTTY === true && stdout.isTTY === true
+        ? (until: AbortSignal) => createInterface({ input: stdin, terminal: false, signal: until })
+        : undefined,
     signal,
   };
-}
-
-/** The terminal itself lets people correct a line and press Ctrl-C. */
-function typedLines(signal: AbortSignal): AsyncIterable<string> {
-  return createInterface({ input: process.stdin, terminal: false, signal });
 }

@@ -11,10 +11,11 @@ import type { McpServer, Talk } from './talk.js';
  * | `stream <n> [ms]` | n chunks, with a pause before each |
  * | `tool` | a tool call: pending, in progress, completed with output |
  * | `ask` | asks for permission (as the mode says) and says what was chosen |
- * | `think` | a thought, then a message |
+ * | `think [ms]` | a thought, then a message, that long after it |
  * | `plan` | a plan, then the same plan with a step done |
  * | `usage` | tokens, context and cost |
  * | `wait <ms>` | nothing for that long; can be cancelled |
+ * | `work <ms>` | says that it works, then nothing for that long; can be cancelled |
  * | `hang` | nothing for ever: neither cancelling nor the end of its input nor SIGTERM helps |
  * | `crash [code]` | the process ends at once |
  * | `spawn [away]` | leaves a process running that holds its output; `away` in a group of its own |
@@ -32,10 +33,11 @@ const COMMANDS: readonly (readonly [RegExp, (talk: Talk, ...found: string[]) => 
   [/^stream (\d+)(?: (\d+))?$/, stream],
   [/^tool$/, tool],
   [/^ask$/, async (talk) => talk.say(`chosen: ${await talk.ask({ toolCallId: 'ask', title: 'May I?' })}`)],
-  [/^think$/, think],
+  [/^think(?: (\d+))?$/, think],
   [/^plan$/, plan],
   [/^usage$/, usage],
   [/^wait (\d+)$/, wait],
+  [/^work (\d+)$/, work],
   [/^hang$/, hang],
   [/^crash(?: (\d+))?$/, async (_talk, code) => crash(code)],
   [/^spawn( away)?$/, leave],
@@ -82,8 +84,9 @@ async function tool(talk: Talk): Promise<void> {
   await talk.say('The tool said hello.');
 }
 
-async function think(talk: Talk): Promise<void> {
+async function think(talk: Talk, ms = '0'): Promise<void> {
   for (const text of ['Let me ', 'think.']) await talk.update({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
+  if (ms !== '0') await talk.wait(Number(ms));
   await talk.say('I have thought.');
 }
 
@@ -110,6 +113,12 @@ async function usage(talk: Talk): Promise<void> {
 async function wait(talk: Talk, ms?: string): Promise<void> {
   await talk.wait(Number(ms));
   await talk.say('waited');
+}
+
+async function work(talk: Talk, ms?: string): Promise<void> {
+  await talk.say('working');
+  await talk.wait(Number(ms));
+  await talk.say(', worked');
 }
 
 async function hang(): Promise<void> {

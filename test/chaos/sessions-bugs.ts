@@ -34,12 +34,21 @@ const retell = (row: Item<'log'>, change: (event: { payload: Record<string, unkn
 };
 const tell = (h: SessionsHistory, type: string, subject: string, payload: object): void =>
   void h.log.push({ stream: 'town', seq: h.log.length + 1, type, city: 'town', text: JSON.stringify({ type, subject, payload }) });
+/** A connection of a structured stream, with frames enough. */
 const structured = (h: SessionsHistory): Item<'follows'> =>
   last(
     h,
     'follows',
     ({ follower, frames }) => follower.endsWith('structured') && frames.filter((f) => f.event === 'structured').length > 2,
   );
+/** The last connection of a structured stream: what is lost on it is made good by nothing. */
+const lastOne = (h: SessionsHistory, fits: (follow: Item<'follows'>) => boolean = () => true): Item<'follows'> =>
+  last(h, 'follows', (one) => {
+    const { follower } = one;
+    return follower.endsWith('structured') && one === h.follows.findLast((other) => other.follower === follower) && fits(one);
+  });
+const entryOf = ({ data }: { data: string }): string | undefined =>
+  (JSON.parse(data) as { structured_messages?: { id: string }[] }).structured_messages?.[0]?.id;
 
 /** The mistakes that are made on purpose in a right history, each with the property that must catch it. */
 export const SESSION_BUGS: Readonly<Record<string, readonly [Property, (history: SessionsHistory) => void]>> = {
@@ -153,7 +162,7 @@ export const SESSION_BUGS: Readonly<Record<string, readonly [Property, (history:
   'frame lost': [
     'stream true',
     (h) => {
-      const { frames } = structured(h);
+      const { frames } = lastOne(h);
       frames.splice(
         frames.findLastIndex((f) => f.event === 'structured'),
         1,
@@ -179,21 +188,23 @@ export const SESSION_BUGS: Readonly<Record<string, readonly [Property, (history:
   'older text kept': [
     'stream true',
     (h) => {
-      const frame = structured(h).frames.findLast((f) => f.event === 'structured')!;
+      const frame = lastOne(h).frames.findLast((f) => f.event === 'structured')!;
       (frame as Writable<typeof frame>).data = frame.data.replace(/"text":"[^"]*"/, '"text":"old"');
     },
   ],
   'resumed too far': [
     'stream true',
     (h) => {
-      const follow = last(h, 'follows', ({ after, frames }) => after !== undefined && frames.some((f) => f.event !== 'heartbeat'));
-      follow.frames.splice(0, 1);
+      const { frames } = lastOne(h, ({ after }) => after !== undefined);
+      // Up to a frame that is the last of its entry: what is older is made good by it.
+      const entries = frames.map(entryOf);
+      frames.splice(0, 1 + entries.findIndex((id, at) => id !== undefined && !entries.includes(id, at + 1)));
     },
   ],
   'taken back, and still shown': [
     'stream true',
     (h) => {
-      const entry = last(h, 'entries', ({ role }) => role === 'assistant');
+      const entry = last(h, 'entries', ({ role, status }) => role === 'assistant' && status === 'final');
       entry.status = 'superseded';
     },
   ],

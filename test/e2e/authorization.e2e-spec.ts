@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Agent } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
 import { makeAgents } from '../support/config-examples-agents.js';
@@ -33,7 +34,8 @@ let stack: Stack;
 let examples: WorkExamples;
 let witness: Witness;
 const keys = new Map<string, string>();
-const as = (key: string, replica = 0): Api => api(stack.urls[replica]!, { Authorization: `Bearer ${keys.get(key) ?? key}` });
+const connections = new Agent({ keepAlive: true, maxSockets: 16 });
+const as = (key: string, replica = 0): Api => api(stack.urls[replica]!, { Authorization: `Bearer ${keys.get(key) ?? key}` }, connections);
 
 async function key(name: string, scope: 'read' | 'write', cities?: readonly string[], revoked = false): Promise<void> {
   const id = createHash('md5').update(name).digest('hex').slice(0, 12);
@@ -72,6 +74,7 @@ beforeAll(async () => {
   witness = await watchState(stack);
 }, 90_000);
 afterAll(async () => {
+  connections.destroy();
   await witness.close();
   await stack.stop();
 });
@@ -79,7 +82,8 @@ afterAll(async () => {
 describe('without a good key', () => {
   it.each(GUARDED.map((o): [string, DocumentedOperation] => [`${o.method} ${o.path}`, o]))('%s is 401', async (_name, operation) => {
     const path = target(operation, 'mine');
-    for (const authorization of [
+    const stranger = api(stack.urls[1]!, {}, connections);
+    const authorizations = [
       undefined,
       '',
       'Bearer',
@@ -89,11 +93,16 @@ describe('without a good key', () => {
       `Bearer ${keys.get('revoked')}`,
       `Token ${keys.get('root')}`,
       `${keys.get('root')}`,
-    ]) {
-      const header = { Authorization: authorization, 'X-SVC-Request': undefined };
-      const reply = await witness.unchangedBy(() => api(stack.urls[1]!).send(operation.method, path, bodyOf(operation), header));
-      expectRefusal(reply, path, { status: 401, detail: 'unauthorized: …' });
-    }
+    ];
+    await witness.unchangedBy(() =>
+      Promise.all(
+        authorizations.map(async (authorization) => {
+          const header = { Authorization: authorization, 'X-SVC-Request': undefined };
+          const reply = await stranger.send(operation.method, path, bodyOf(operation), header);
+          expectRefusal(reply, path, { status: 401, detail: 'unauthorized: …' });
+        }),
+      ),
+    );
     const twice = await api(stack.urls[0]!).send(operation.method, `${path}?key=${keys.get('root')}&access_token=${keys.get('root')}`);
     expect(twice.status).toBe(401);
   });
@@ -108,13 +117,15 @@ describe('without a good key', () => {
 
 describe('a key of scope read', () => {
   it.each(MUTATIONS.map((o): [string, DocumentedOperation] => [`${o.method} ${o.path}`, o]))('%s is 403', async (_name, operation) => {
-    for (const name of ['reader', 'mine-reader']) {
-      const path = target(operation, 'mine');
-      const reply = await witness.unchangedBy(() =>
-        as(name).send(operation.method, path, bodyOf(operation), { 'X-SVC-Request': undefined }),
-      );
-      expectRefusal(reply, path, { status: 403, detail: 'forbidden: the API key may only read' });
-    }
+    const path = target(operation, 'mine');
+    await witness.unchangedBy(() =>
+      Promise.all(
+        ['reader', 'mine-reader'].map(async (name) => {
+          const reply = await as(name).send(operation.method, path, bodyOf(operation), { 'X-SVC-Request': undefined });
+          expectRefusal(reply, path, { status: 403, detail: 'forbidden: the API key may only read' });
+        }),
+      ),
+    );
   });
 
   it('reads everything but keys', async () => {
@@ -131,16 +142,19 @@ describe('a key limited to another city', () => {
   it.each(cityOperations.map((o): [string, DocumentedOperation] => [`${o.method} ${o.path}`, o]))(
     '%s answers as if the city did not exist',
     async (_name, operation) => {
-      for (const name of ['mine', 'nothing']) {
-        const ask = async (city: string): Promise<{ status: number; text: string }> => {
-          const path = target(operation, city);
-          const reply = await witness.unchangedBy(() => as(name).send(operation.method, path, bodyOf(operation)));
-          return { status: reply.status, text: reply.text.replaceAll(city, 'CITY') };
-        };
-        const [hidden, absent] = [await ask(SECRET), await ask('absent')];
-        expect(hidden).toEqual(absent);
-        expect([403, 404]).toContain(hidden.status);
-      }
+      const ask = async (name: string, city: string): Promise<{ status: number; text: string }> => {
+        const reply = await as(name).send(operation.method, target(operation, city), bodyOf(operation));
+        return { status: reply.status, text: reply.text.replaceAll(city, 'CITY') };
+      };
+      await witness.unchangedBy(() =>
+        Promise.all(
+          ['mine', 'nothing'].map(async (name) => {
+            const [hidden, absent] = await Promise.all([ask(name, SECRET), ask(name, 'absent')]);
+            expect(hidden).toEqual(absent);
+            expect([403, 404]).toContain(hidden.status);
+          }),
+        ),
+      );
     },
   );
 

@@ -3,11 +3,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'smol-toml';
 import { startStack, type Stack } from '../support/app.js';
-import { killSvc, spawnSvc, svc, type CliOptions, type CliRun } from '../support/cli.js';
+import { killSvc, startSvc, svc, type CliOptions, type CliRun } from '../support/cli.js';
 import { startGitServer, type GitServer } from '../support/git-server.js';
 import { api, type Api } from '../support/http.js';
 
-/** The configuration of a city through the client as a process: what it writes at one replica is read at the other. */
+/** The configuration of a city through the client: what it writes at one replica is read at the other. */
 let git: GitServer;
 let stack: Stack;
 let other: Api;
@@ -286,11 +286,11 @@ describe('svc rig', () => {
     ]);
     expect([late.code, late.stdout]).toEqual([1, '']);
     expect(late.stderr).toMatch(/\nsvc rig create: no end within the time-out(, last phase clone)?; the supervisor goes on with request /);
-    const waiting = spawnSvc(['rig', 'create', 'held2', '--git-url', git.url('hang')], {
+    const waiting = startSvc(['rig', 'create', 'held2', '--git-url', git.url('hang')], {
       env: { SVC_API_URL: stack.urls[1]!, SVC_CITY: 'alpha' },
     });
     await waiting.untilErr(/creating held2: clone\n/);
-    waiting.child.kill('SIGINT');
+    waiting.interrupt();
     const interrupted = await waiting.exited;
     expect([interrupted.code, interrupted.stdout]).toEqual([130, '']);
     expect(interrupted.stderr).toMatch(/\nsvc rig create: interrupted; the supervisor goes on with request req-\w+\n$/);

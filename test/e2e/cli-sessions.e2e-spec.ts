@@ -1,19 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { tmpdir } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { startStack, type Stack } from '../support/app.js';
-import { killSvc, spawnSvc, svc, type CliOptions, type CliProcess, type CliRun } from '../support/cli.js';
+import { CLIENT, foreignEnvironment, killSvc, startSvc, svc, type Cli, type CliOptions, type CliRun } from '../support/cli.js';
 import { api, type Api } from '../support/http.js';
 import { eventually } from '../support/sse.js';
 
-/** Conversations through the client as a process, with real agents; what it does at one replica is read at the other. */
+/** Conversations through the client, with real agents; what it does at one replica is read at the other. */
 let stack: Stack;
 let other: Api;
 const CITY = '/v0/city/alpha';
 
 const environment = (): Record<string, string> => ({ SVC_API_URL: stack.urls[0]!, SVC_CITY: 'alpha' });
 const run = (args: readonly string[], options: CliOptions = {}): Promise<CliRun> => svc(args, { env: environment(), ...options });
-const start = (...args: string[]): CliProcess => spawnSvc(args, { env: environment() });
+const start = (...args: string[]): Cli => startSvc(args, { env: environment() });
 
 async function ok(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await run(args);
@@ -83,7 +82,7 @@ describe('svc session', () => {
     const id = await make();
     const piped = await run(['session', 'send', id, '-', '--wait'], { input: 'stream 3\n' });
     expect([piped.code, piped.stdout]).toEqual([0, '1 2 3\n']);
-    expect(await ok('session', 'send', id, 'wait 60000')).toBe(`delivered to ${id}\n`);
+    expect(await ok('session', 'send', id, 'think 60000')).toBe(`delivered to ${id}\n`);
     expect(await ok('session', 'send', id, 'later', '--follow-up')).toBe(`queued for ${id}\n`);
     expect(await ok('session', 'send', id, 'now', '--interrupt', '--wait')).toBe('echo: now\n');
     const after = await run(['session', 'send', id, '   ']);
@@ -92,7 +91,7 @@ describe('svc session', () => {
 
   it('tells who waits for an answer that its message was taken back', async () => {
     const id = await make();
-    await ok('session', 'send', id, 'wait 60000');
+    await ok('session', 'send', id, 'think 60000');
     const waiting = start('session', 'send', id, 'never', '--follow-up', '--wait');
     const queued = await eventually(
       async () => (await other.get(`${CITY}/session/${id}/messages?status=queued`)).body.items[0] as { id: string } | undefined,
@@ -107,9 +106,9 @@ describe('svc session', () => {
   it('is watched to the end of its turn, and to its own', async () => {
     const id = await make();
     const watching = start('session', 'watch', id);
-    await watching.untilOut(/-- idle\n/, 30_000);
+    await watching.untilOut(/-- idle\n/);
     await ok('session', 'send', id, 'tool', '--wait');
-    await watching.untilOut(/> tool\n\[execute\] echo hello: (running\n.*)?done, hello\nThe tool said hello\.\n-- idle\n/s, 30_000);
+    await watching.untilOut(/> tool\n\[execute\] echo hello: (running\n.*)?done, hello\nThe tool said hello\.\n-- idle\n/s);
     const again = await ok('session', 'watch', id, '--until-idle', '--tail', '1');
     expect(again).toBe('The tool said hello.\n-- idle\n');
     const frames = lines(await ok('session', 'watch', id, '--until-idle', '--json'));
@@ -123,8 +122,8 @@ describe('svc session', () => {
   it('goes on behind a watch that is interrupted', async () => {
     const id = await make();
     const watching = start('session', 'watch', id);
-    await watching.untilOut(/-- idle\n/, 30_000);
-    watching.child.kill('SIGINT');
+    await watching.untilOut(/-- idle\n/);
+    watching.interrupt();
     expect((await watching.exited).code).toBe(130);
     expect(await session(id)).toMatchObject({ running: true });
   }, 60_000);
@@ -133,15 +132,15 @@ describe('svc session', () => {
     const id = await make();
     const watching = start('session', 'watch', id);
     await ok('session', 'send', id, 'ask');
-    await watching.untilOut(/\? May I\?\n {2}1\) Allow\n {2}2\) Always allow\n {2}3\) Deny\n {2}answer with: svc (.*)\n/, 30_000);
+    await watching.untilOut(/\? May I\?\n {2}1\) Allow\n {2}2\) Always allow\n {2}3\) Deny\n {2}answer with: svc (.*)\n/);
     const [, command] = /answer with: svc (.*)\n/.exec(watching.stdout())!;
     expect(command).toMatch(new RegExp(`^session respond ${id} allow\\|always\\|deny --request `));
     expect(await ok('session', 'pending')).toContain('1 allow, 2 always, 3 deny');
     const wrong = await run(['session', 'respond', id, 'perhaps']);
     expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('allow, always, deny')]);
     expect(await ok('session', 'respond', id, '3')).toBe(`${id} is answered: deny\n`);
-    await watching.untilOut(/-- the question is closed\n/, 30_000);
-    await watching.untilOut(/chosen: deny\n/, 30_000);
+    await watching.untilOut(/-- the question is closed\n/);
+    await watching.untilOut(/chosen: deny\n/);
     const late = await run(['session', 'respond', id, 'allow']);
     expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('no_pending')]);
   }, 120_000);
@@ -150,15 +149,8 @@ describe('svc session', () => {
     const pty = await import('node-pty').catch(() => undefined);
     if (pty === undefined) return;
     const id = await make();
-    const root = fileURLToPath(new URL('../../', import.meta.url));
-    const inherited = Object.fromEntries(
-      Object.entries(process.env).flatMap(([name, value]) =>
-        value === undefined || name.startsWith('SVC_') || name === 'NODE_OPTIONS' ? [] : [[name, value]],
-      ),
-    );
-    const args = ['--import', `${root}scripts/typescript.mjs`, `${root}src/cli/main.ts`, 'session', 'watch', id];
-    const env = { ...inherited, ...environment(), TERM: 'xterm', NO_COLOR: '1' };
-    const terminal = pty.spawn(process.execPath, args, { cwd: tmpdir(), cols: 60, rows: 20, env });
+    const env = { ...foreignEnvironment(), ...environment(), TERM: 'xterm', NO_COLOR: '1' };
+    const terminal = pty.spawn(process.execPath, [...CLIENT, 'session', 'watch', id], { cwd: tmpdir(), cols: 60, rows: 20, env });
     let seen = '';
     terminal.onData((data) => (seen += data));
     const code = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode)));
@@ -184,10 +176,10 @@ describe('svc agent output', () => {
   it('shows what an agent has said, and goes on with it', async () => {
     const id = (await ok('session', 'create', 'mayor', '--message', 'hello')).trim();
     const following = start('agent', 'output', 'mayor', '--follow');
-    await following.untilOut(/echo: hello\n/, 30_000);
+    await following.untilOut(/echo: hello\n/);
     await ok('session', 'send', id, 'and more', '--wait');
-    await following.untilOut(/> and more\necho: and more/, 30_000);
-    following.child.kill('SIGINT');
+    await following.untilOut(/> and more\necho: and more/);
+    following.interrupt();
     expect((await following.exited).code).toBe(130);
     expect(await ok('agent', 'output', 'mayor', '--tail', '0')).toContain('> and more\necho: and more\n');
   }, 120_000);

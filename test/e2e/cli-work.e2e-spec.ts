@@ -3,7 +3,7 @@ import { startStack, type Stack } from '../support/app.js';
 import { killSvc, svc, type CliOptions, type CliRun } from '../support/cli.js';
 import { api, type Api } from '../support/http.js';
 
-/** The work of a city through the client as a process: what it writes at one replica is read at the other. */
+/** The work of a city through the client: what it writes at one replica is read at the other. */
 let stack: Stack;
 let other: Api;
 const CITY = '/v0/city/alpha';

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import addFormats from 'ajv-formats';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { startStack, type Stack } from '../support/app.js';
-import { killSvc, spawnSvc, svc, type CliRun } from '../support/cli.js';
+import { killSvc, spawnSvc, startSvc, svc, type CliOptions, type CliRun } from '../support/cli.js';
 import { api } from '../support/http.js';
+import { openStream } from '../support/sse.js';
 
-/** The client as a process against two apis and a worker: what goes in at one replica comes out at the other. */
+/** The client against two apis and a worker: what goes in at one replica comes out at the other. */
 let stack: Stack;
 let dir: string;
 const at = (replica: number, args: readonly string[], env: Record<string, string> = {}): Promise<CliRun> =>
@@ -25,8 +26,12 @@ async function ok(...args: string[]): Promise<CliRun> {
   return result;
 }
 
+const emit = async (type: string, payload: Record<string, unknown> = {}): Promise<void> => {
+  await ok('event', 'emit', type, '--city', 'alpha', '--subject', 's', '--actor', 'tester', '--payload', JSON.stringify(payload));
+};
+
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await startStack({ config: { heartbeatMs: 100 } });
   dir = join(stack.citiesRoot, 'alpha');
   const created = await run('city', 'create', 'alpha', '--provider', 'loopback');
   expect(created).toEqual({ code: 0, stdout: `alpha is running: ${dir}\n`, stderr: expect.stringMatching(/^creating alpha\n/) });
@@ -116,9 +121,6 @@ describe('svc events', () => {
     for (const item of items)
       if (!validate[line](item)) throw new Error(`${JSON.stringify(item)}: ${JSON.stringify(validate[line].errors)}`);
   };
-  const emit = async (type: string, payload: Record<string, unknown> = {}): Promise<void> => {
-    await ok('event', 'emit', type, '--city', 'alpha', '--subject', 's', '--actor', 'tester', '--payload', JSON.stringify(payload));
-  };
   const head = async (): Promise<string> => (await ok('events', '--city', 'alpha', '--seq')).stdout.trim();
 
   it('lists what is behind a position, oldest first, and nothing at all when nothing matches', async () => {
@@ -149,15 +151,17 @@ describe('svc events', () => {
 
   it('follows a city at another replica until Ctrl-C, without heartbeats', async () => {
     const before = await head();
-    const following = spawnSvc(['events', '--follow', '--after', before, '--type', 'demo.followed'], {
+    const following = startSvc(['events', '--follow', '--after', before, '--type', 'demo.followed'], {
       env: { SVC_API_URL: stack.urls[1]!, SVC_CITY: 'alpha' },
     });
     await emit('demo.followed', { n: 1 });
     await emit('demo.left_out');
     await emit('demo.followed', { n: 2 });
     await following.untilOut(/"n": ?2/);
-    await new Promise((resolve) => setTimeout(resolve, 1_200)); // two heartbeats
-    following.child.kill('SIGINT');
+    const beside = await openStream(`${stack.urls[1]}/v0/city/alpha/events/stream`);
+    await beside.untilAll((frames) => frames.filter(({ event }) => event === 'heartbeat').length > 2);
+    await beside.close();
+    following.interrupt();
     const ended = await following.exited;
     expect([ended.code, ended.stderr]).toEqual([130, '']);
     expect(rows(ended).map((e) => (e.payload as { n: number }).n)).toEqual([1, 2]);
@@ -168,7 +172,7 @@ describe('svc events', () => {
     const cursor = (await ok('events', '--no-city', '--seq')).stdout.trim();
     const extra = await stack.add('api');
     const port = new URL(extra.url).port;
-    const following = spawnSvc(['events', '--follow', '--after-cursor', cursor, '--type', 'demo.survives'], {
+    const following = startSvc(['events', '--follow', '--after-cursor', cursor, '--type', 'demo.survives'], {
       env: { SVC_API_URL: extra.url },
     });
     await emit('demo.survives', { n: 1 });
@@ -177,15 +181,15 @@ describe('svc events', () => {
     await emit('demo.survives', { n: 2 });
     await stack.add('api', { port: Number(port) });
     await emit('demo.survives', { n: 3 });
-    await following.untilOut(/"n": ?3/, 20_000);
-    following.child.kill('SIGINT');
+    await following.untilOut(/"n": ?3/);
+    following.interrupt();
     const ended = rows(await following.exited);
     expect(ended.map((e) => (e.payload as { n: number }).n)).toEqual([1, 2, 3]);
     fits('supervisorStreamLine', ended);
   }, 60_000);
 
   it('watches for a match, and ends quietly when none comes in time', async () => {
-    const watching = spawnSvc(['events', '--watch', '--city', 'alpha', '--payload-match', 'n=7', '--after', await head()], {
+    const watching = startSvc(['events', '--watch', '--city', 'alpha', '--payload-match', 'n=7', '--after', await head()], {
       env: { SVC_API_URL: stack.urls[1]! },
     });
     await emit('demo.watched', { n: 6 });
@@ -211,6 +215,48 @@ describe('svc events', () => {
     expect(rows(await ok('events', 'rotate', '--city', 'alpha', '--wait'))).toEqual([expect.objectContaining({ rotated: true })]);
     const none = await run('events', 'rotate', '--city', 'nowhere');
     expect([none.code, none.stderr]).toEqual([1, 'svc events rotate: city nowhere was not found or is not running\n']);
+  });
+});
+
+/** All else runs in the process of the tests, by way of what `main.ts` calls. */
+describe('svc as a process', () => {
+  const spawned = (args: readonly string[], options: CliOptions = {}): ReturnType<typeof spawnSvc> =>
+    spawnSvc(args, { env: { SVC_API_URL: stack.urls[0]!, SVC_CITY: 'alpha' }, ...options });
+
+  it('ends with its exit code, with data and what is wrong on channels of their own, as it does in a process of others', async () => {
+    const env = { SVC_API_URL: stack.urls[0]!, SVC_CITY: 'alpha' };
+    for (const [args, code] of [
+      [['city', 'list', '--json'], 0],
+      [['city', 'create', 'alpha', '--provider', 'loopback'], 1],
+      [['--help'], 0],
+      [['events', '--bogus'], 1],
+    ] as const) {
+      const [real, inner] = await Promise.all([spawned(args).exited, svc(args, { env })]);
+      expect([args, real]).toEqual([args, inner]);
+      expect([args, real.code, real.stdout !== '', real.stderr === '']).toEqual([args, code, code === 0, code === 0]);
+    }
+  });
+
+  it('reads stdin to its end', async () => {
+    const made = await spawned(['bead', 'create', 'Piped', '--description-file', '-', '--json'], { input: 'one\ntwo\n' }).exited;
+    expect([made.code, rows(made)]).toEqual([0, [expect.objectContaining({ description: 'one\ntwo\n' })]]);
+  });
+
+  it('ends with 130 at Ctrl-C', async () => {
+    const following = spawned(['events', '--follow', '--after', '0']);
+    await following.untilOut(/\n/);
+    following.interrupt();
+    expect(await following.exited).toMatchObject({ code: 130, stderr: '' });
+  });
+
+  it('ends well when nobody reads any more', async () => {
+    const following = spawned(['events', '--follow', '--after', '0']);
+    await following.untilOut(/\n/);
+    following.child.stdout!.destroy();
+    const state = { over: false };
+    const ended = following.exited.finally(() => (state.over = true));
+    while (!state.over) await emit('demo.unread');
+    expect(await ended).toMatchObject({ code: 0, stderr: '' });
   });
 });
 

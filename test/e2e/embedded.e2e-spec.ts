@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { api } from '../support/http.js';
 import { spawnSupervisor, type SupervisorProcess } from '../support/supervisor-process.js';
 
@@ -11,6 +11,9 @@ const LIMIT = 90_000;
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 
+/** A data directory that a first start has made, with what that looked like: to make one takes longer than all else here. */
+let made: string;
+let first: { health: number; running: boolean; secret: number; runsOn: boolean; said: string };
 let dir: string;
 let started: SupervisorProcess[];
 
@@ -45,9 +48,24 @@ async function stop(one: SupervisorProcess): Promise<void> {
 }
 
 describe('embedded mode', () => {
+  beforeAll(async () => {
+    made = await mkdtemp(join(tmpdir(), 'svc-embedded-made-'));
+    await chmod(made, 0o755);
+    const one = spawnSupervisor({ SVC_DATA_DIR: made });
+    try {
+      const { status: health } = await api(await one.ready()).get('/health');
+      const pid = serverPid(made)!;
+      const [running, secret] = [alive(pid), statSync(join(made, 'postgres', 'password')).mode & 0o777];
+      await stop(one);
+      first = { health, running, secret, runsOn: alive(pid), said: one.output() };
+    } finally {
+      one.child.kill('SIGKILL');
+    }
+  }, LIMIT);
+  afterAll(() => rm(made, { recursive: true, force: true }));
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'svc-embedded-'));
-    await chmod(dir, 0o755);
+    execFileSync('cp', ['-a', `${made}/.`, dir]);
     started = [];
   });
   afterEach(async () => {
@@ -63,14 +81,8 @@ describe('embedded mode', () => {
   it(
     'starts, keeps its data over a restart and leaves nothing running after Ctrl-C',
     async () => {
-      const first = start(dir);
-      expect((await api(await first.ready()).get('/health')).status).toBeLessThan(500);
-      const pid = serverPid(dir)!;
-      expect(alive(pid)).toBe(true);
-      expect(statSync(join(dir, 'postgres', 'password')).mode & 0o777).toBe(0o600);
-      await stop(first);
-      expect(alive(pid)).toBe(false);
-
+      expect(first).toMatchObject({ running: true, secret: 0o600, runsOn: false, said: expect.stringContaining('making the database') });
+      expect(first.health).toBeLessThan(500);
       const second = start(dir);
       await second.ready();
       expect(second.output()).not.toContain('making the database');
@@ -115,9 +127,6 @@ describe('embedded mode', () => {
   it(
     'is not stopped by a pid file and a lock whose numbers other programs have by now',
     async () => {
-      const first = start(dir);
-      await first.ready();
-      await stop(first);
       const stranger = String(process.pid);
       writeFileSync(join(dir, 'postgres', 'data', 'postmaster.pid'), `${stranger}\n${dir}/postgres/data\n0\n5432\n\n127.0.0.1\n`);
       writeFileSync(join(dir, 'supervisor.lock'), JSON.stringify({ pid: process.pid, birth: 'another life' }));
@@ -144,10 +153,6 @@ describe('embedded mode', () => {
   (isRoot ? it : it.skip)(
     'runs as root on a data directory that the account of the server may not enter',
     async () => {
-      const open = start(dir);
-      await open.ready();
-      await stop(open);
-
       // What was made while the directory was open moves along.
       await chmod(dir, 0o700);
       for (let i = 0; i < 2; i++) {
@@ -171,6 +176,7 @@ describe('embedded mode', () => {
   (readable ? it : it.skip)(
     'runs as an ordinary user',
     async () => {
+      // Not a copy: what root has made has another owner.
       const own = join(dir, 'own');
       await mkdir(own, { mode: 0o700 });
       await chown(own, NOBODY, NOBODY);

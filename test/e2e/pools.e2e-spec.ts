@@ -6,6 +6,7 @@ import { adminAt } from '../support/database.js';
 import { api, type Api } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
 import { eventually } from '../support/sse.js';
+import { lookOften } from '../support/stack-timings.js';
 
 let stack: Stack;
 let a: Api;
@@ -42,6 +43,7 @@ prompt_template = "prompt.md"
 
 beforeAll(async () => {
   stack = await startStack({ apis: 1, workers: 2 });
+  lookOften(stack);
   [a] = stack.urls.map((url) => api(url)) as [Api];
   ledger = await Ledger.open(stack);
   await ledger.succeeded(await a.post('/v0/city', { dir: 'port', provider: 'loopback' }), 'request.result.city.create');
@@ -129,7 +131,7 @@ describe('sessions that a city needs', () => {
     const idle = (): Promise<boolean> => found(async () => ((await a.get(at)).body.activity === 'idle' ? true : undefined));
     await idle();
     expect(await drift()).toEqual([]);
-    await ledger.succeeded(await a.post(`${at}/messages`, { message: 'wait 60000' }), 'request.result.session.message');
+    await ledger.succeeded(await a.post(`${at}/messages`, { message: 'work 60000' }), 'request.result.session.message');
     await configure('0');
     const told = { session_id: before.id, template: 'boss', activity: 'in-turn', differs: ['env.CHANGED'] };
     expect(await drift()).toMatchObject([{ ...told, next: 'restart_after_turn' }]);
@@ -149,11 +151,16 @@ describe('sessions that a city needs', () => {
       ledger.succeeded(await a.post(`/v0/city/port/session/${before.id}/messages`, { message }), 'request.result.session.message');
     const said = async (): Promise<string[]> =>
       (await a.get(`/v0/city/port/session/${before.id}/transcript`)).body.turns.map(({ text }: { text: string }) => text);
-    await say('wait 4000');
+    const at = `/v0/city/port/session/${before.id}`;
+    expect((await a.post(`${at}/permission-mode`, { permission_mode: 'ask' })).status).toBe(200);
+    await say('ask');
     await configure('1');
+    await looks(2);
     expect(await live('boss')).toMatchObject({ generation: before.generation });
+    await found(async () => ((await a.get(`${at}/pending`)).body.pending === undefined ? undefined : true));
+    expect((await a.post(`${at}/respond`, { action: 'approve' })).status).toBe(202);
     await found(async () => ((await live('boss'))?.generation === String(Number(before.generation) + 1) ? true : undefined));
-    expect(await said()).toContain('waited');
+    expect(await said()).toContainEqual(expect.stringMatching(/^chosen: /));
     await say('env CHANGED');
     await say('history');
     await found(async () => ((await said()).includes('CHANGED is set') ? true : undefined));

@@ -4,6 +4,7 @@ import { startStack, testRedisUrl, type Stack } from '../support/app.js';
 import { adminAt } from '../support/database.js';
 import { api, type Api } from '../support/http.js';
 import { eventually } from '../support/sse.js';
+import { RUNNER_LEASE_MS } from '../support/stack-timings.js';
 import { spawnSupervisor, type SupervisorProcess } from '../support/supervisor-process.js';
 
 /** Workers that are real processes, with agents that are: what one of them loses, another one goes on with. */
@@ -127,6 +128,12 @@ describe('a session', () => {
     const next = await worker();
     old!.child.kill('SIGKILL');
     await old!.exited;
+    // As if the time of its lease had passed; nobody renews it any more.
+    const { process_id: gone } = await session(id);
+    await adminAt(stack.databaseUrl, `update runners set lease_until = lease_until - $1 * interval '1 ms' where process_id = $2`, [
+      RUNNER_LEASE_MS,
+      gone,
+    ]);
     await eventually(async () => {
       const { generation, live } = await session(id);
       return generation === 2 && live;

@@ -82,7 +82,7 @@ describe('messages over HTTP', () => {
 
   it('wait for the end of a turn, as follow-ups succeed at once, and can be taken back until then', async () => {
     const id = await session();
-    await ended(await a.post(at(id, 'messages'), { message: 'wait 60000' }));
+    await ended(await a.post(at(id, 'messages'), { message: 'work 60000' }));
     await eventually(async () => (await activity(id)) === 'in-turn');
     const plain = accepted(await b.post(at(id, 'submit'), { message: 'plain' }));
     expect(await ended(await a.post(at(id, 'submit'), { message: 'after', intent: 'follow_up' }))).toMatchObject({

@@ -76,11 +76,14 @@ describe('the place of a session', () => {
       await said('servers: files (stdio PLACE KEY)');
 
       const before = await generation(id);
-      await say('wait 3000');
+      expect((await a.post(path(`session/${id}/permission-mode`), { permission_mode: 'ask' })).status).toBe(200);
+      await say('ask');
       await write('agents/smith/agent.toml', FILES['agents/smith/agent.toml'].replace('echo one', 'echo two'));
       await reload();
+      await eventually(async () => (await a.get(path(`session/${id}/pending`))).body.pending !== undefined, PATIENCE_MS);
+      expect((await a.post(path(`session/${id}/respond`), { action: 'approve' })).status).toBe(202);
       await eventually(async () => (await generation(id)) === before + 1, PATIENCE_MS);
-      await said('waited');
+      await said('chosen: ');
       expect(await text('work/smith/made')).toBe(`two\n${id} smith\n`);
       await write('mcp/files.toml', FILES['mcp/files.toml'].replace('KEY', 'OTHER'));
       await reload();

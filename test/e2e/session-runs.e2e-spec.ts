@@ -5,6 +5,7 @@ import { api, type Api, type Reply } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
 import { patience } from '../support/sessions-city.js';
 import { eventually } from '../support/sse.js';
+import { endSoon } from '../support/stack-timings.js';
 
 /** Real processes on a machine that may have much else to do. */
 const PATIENCE_MS = 45_000;
@@ -34,6 +35,10 @@ const ended = async (request: string): Promise<any> => {
     return found !== undefined;
   }, PATIENCE_MS);
   return found;
+};
+const reaches = async (id: string, state: string): Promise<void> => {
+  const there = async (): Promise<boolean> => (await session(id)).state === state;
+  await eventually(there, PATIENCE_MS).catch(async () => expect(await session(id)).toMatchObject({ state }));
 };
 const make = async (body: object = {}): Promise<string> => {
   const reply = await a.post(path('sessions'), { kind: 'provider', name: 'loopback', ...body });
@@ -79,7 +84,7 @@ describe('sessions with real processes', () => {
     'stop a turn and keep the process',
     async () => {
       const id = await make();
-      await say(id, 'wait 60000');
+      await say(id, 'work 60000');
       expect((await session(id)).activity).toBe('in-turn');
       expect(await verb(id, 'stop')).toMatchObject({ status: 200 });
       await idle(id);
@@ -146,7 +151,7 @@ describe('sessions with real processes', () => {
       expect(await verb(id, 'drain')).toMatchObject({ status: 200 });
       expect(await session(id)).toMatchObject({ state: 'draining', activity: 'in-turn', running: true });
       expect(await a.post(path(`session/${id}/respond`), { action: 'approve' })).toMatchObject({ status: 202 });
-      await eventually(async () => (await session(id)).state === 'asleep', PATIENCE_MS);
+      await reaches(id, 'asleep');
       expect(await session(id)).toMatchObject({ reason: 'drained', running: false });
       await verb(id, 'close');
     },
@@ -156,11 +161,16 @@ describe('sessions with real processes', () => {
   it(
     'are closed in the middle of a turn that heeds nothing: in the end, whoever still waits',
     async () => {
+      // Every step of the ladder is gone up, and soon over.
+      endSoon(stack);
       const id = await make();
       await say(id, 'hang');
-      patience(stack, { confirmMs: 1_000 });
+      const told = Promise.withResolvers<void>();
+      for (const failpoints of stack.failpoints) failpoints.arm('runner.before_exit_recorded', () => told.promise);
+      patience(stack, { confirmMs: 100 });
       const reply = await a.post(path(`session/${id}/close?delete=true`));
       expect(reply).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+      told.resolve();
       await eventually(async () => (await a.get(path(`session/${id}`))).status === 404, PATIENCE_MS);
     },
     TEST_MS,
@@ -173,7 +183,7 @@ describe('sessions with real processes', () => {
       const id = reply.body.session_id as string;
       expect([200, 503]).toContain((await verb(id, 'close')).status);
       expect(['request.failed', 'request.result.session.create']).toContain((await ended(reply.body.request_id as string)).type);
-      await eventually(async () => (await session(id)).state === 'closed', PATIENCE_MS);
+      await reaches(id, 'closed');
     },
     TEST_MS,
   );

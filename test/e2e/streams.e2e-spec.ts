@@ -6,7 +6,7 @@ import { DatabaseProxy } from '../support/database-proxy.js';
 import { api, type Api, type Reply } from '../support/http.js';
 import { expectRefusal } from '../support/refusal.js';
 import { SlowClient } from '../support/slow-client.js';
-import { eventually, openStream, type Frame, type OpenStream } from '../support/sse.js';
+import { eventually, openStream, type Frame, type OpenStream, sleep } from '../support/sse.js';
 
 const LIMIT_MS = 30_000;
 const SUPERVISOR = '/v0/events/stream';
@@ -30,7 +30,6 @@ afterAll(() => stack?.stop(), 60_000);
 const isEvent = (f: Frame): boolean => f.event !== 'heartbeat';
 const events = (s: OpenStream): Frame[] => s.frames.filter(isEvent);
 const seqs = (s: OpenStream): number[] => events(s).map((f) => f.data.seq as number);
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const from = (first: number, count: number): number[] => Array.from({ length: count }, (_, i) => first + i);
 const someUrl = (): string => stack.urls[Math.random() < 0.5 ? 0 : 1]!;
 const sql = <R extends Record<string, unknown>>(text: string, values: unknown[] = []): Promise<R[]> =>
@@ -111,7 +110,7 @@ describe('twenty emitters over both replicas', () => {
       const stream = await openStream(url, { headers: byQuery ? {} : { 'last-event-id': id } });
       expect(stream.response.status).toBe(200);
       connections++;
-      await pause(20 + Math.random() * 150);
+      await sleep(20 + Math.random() * 150); // awaits nothing: it is cut wherever it is then
       await stream.close();
       for (const { data } of events(stream)) {
         if (data.type !== 'test.emitted') continue;
@@ -223,12 +222,14 @@ describe('between replicas', () => {
   it('no frame, heartbeats included, moves the position backwards', async () => {
     const city = await open(`${stack.urls[1]}${cityPath('wire')}?after_seq=0`);
     const some = await open(`${stack.urls[1]}${SUPERVISOR}?cities=wire,other`);
-    for (let i = 0; i < 40; i++) {
-      await emit(i % 2 === 0 ? a : b, i % 3 === 0 ? 'other' : 'wire');
-      await pause(15);
-    }
     const beats = (s: OpenStream): number => s.frames.filter((f) => f.event === 'heartbeat').length;
-    await some.untilAll((frames) => events(some).length >= 40 && frames.at(-1)?.event === 'heartbeat' && beats(some) > 3);
+    let sent = 0;
+    while (sent < 40 || beats(some) < 4) {
+      await emit(sent % 2 === 0 ? a : b, sent % 3 === 0 ? 'other' : 'wire');
+      sent++;
+      await some.untilAll(() => events(some).length >= sent); // only who is not behind gets a heartbeat
+    }
+    await some.untilAll((frames) => frames.at(-1)?.event === 'heartbeat');
     await city.untilAll((frames) => frames.at(-1)?.event === 'heartbeat' && beats(city) > 3);
     const ids = city.frames.map((f) => Number(f.id));
     expect(ids.filter((id, i) => i > 0 && id < ids[i - 1]!)).toEqual([]);
@@ -406,7 +407,8 @@ describe('a replica in trouble', () => {
     }
   }, 60_000);
 
-  const COUNT = 60;
+  /** Twice what the kernel keeps for a connection. */
+  const COUNT = 24;
   const flood = async (): Promise<void> => {
     const pad = 'x'.repeat(400_000);
     for (let i = 0; i < COUNT; i += 4) await Promise.all([0, 1, 2, 3].map(() => emit(a, 'sturdy', { pad })));
@@ -419,7 +421,10 @@ describe('a replica in trouble', () => {
     const start = await head('sturdy');
     const slow = await SlowClient.open(`${stack.urls[1]}${cityPath('sturdy')}`);
     await flood();
-    await pause(700);
+    // Others get their heartbeats meanwhile.
+    const beside = await open(`${stack.urls[1]}${SUPERVISOR}?cities=nobody`);
+    await beside.untilAll((frames) => frames.filter((f) => f.event === 'heartbeat').length > 3);
+    expect(slow.read().seqs.length).toBeLessThan(COUNT);
     slow.resume();
     await eventually(() => slow.read().seqs.length >= COUNT, LIMIT_MS);
     expect(slow.read().seqs).toEqual(from(start + 1, COUNT));
@@ -436,6 +441,7 @@ describe('a replica in trouble', () => {
     await brisk.untilAll(() => events(brisk).length === COUNT, LIMIT_MS);
     const streamsOpen = async (): Promise<number> =>
       Number(/^svc_streams_open(?:\{.*\})? (\d+)/m.exec((await b.get('/metrics')).text)?.[1]);
+    SlowClient.timePasses();
     await eventually(async () => (await streamsOpen()) === 1, LIMIT_MS);
     slow.resume();
     await eventually(() => slow.closed);

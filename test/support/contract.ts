@@ -79,7 +79,9 @@ export class Contract {
   readonly seen = new Set<string>();
   readonly #ajv: Ajv2020;
   readonly #routes: readonly { readonly pattern: RegExp; readonly operation: DocumentedOperation }[];
+  /** By the text of a schema: a hundred operations share few of them. */
   readonly #compiled = new Map<string, ValidateFunction>();
+  readonly #byPlace = new Map<string, ValidateFunction>();
 
   constructor(readonly document: OpenApi) {
     this.operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -201,10 +203,12 @@ export class Contract {
   }
 
   #fault(key: string, schema: object, value: unknown): string | undefined {
-    let validate = this.#compiled.get(key);
+    let validate = this.#byPlace.get(key);
     if (validate === undefined) {
-      validate = this.#ajv.compile(local(schema));
-      this.#compiled.set(key, validate);
+      const text = JSON.stringify(schema);
+      validate = this.#compiled.get(text) ?? this.#ajv.compile(local(schema));
+      this.#compiled.set(text, validate);
+      this.#byPlace.set(key, validate);
     }
     return validate(value) ? undefined : explain(validate.errors);
   }

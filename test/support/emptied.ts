@@ -2,6 +2,8 @@ import pg from 'pg';
 
 /** Tables whose rows say what the schema is. */
 const KEPT = ['public.kysely_migration', 'public.kysely_migration_lock', 'bullmq.migration'];
+/** Only a superuser takes triggers away. */
+const INSUFFICIENT_PRIVILEGE = '42501';
 const OURS = `in (select oid from pg_namespace where nspname in ('public', 'bullmq'))`;
 
 /** What a migrated database looks like before anybody has used it. One a worker: all come from one template. */
@@ -39,8 +41,8 @@ export function remember(url: string): Promise<void> {
 /**
  * Takes all rows away that were written, restarts the counters and puts back what the migrations have made.
  *
- * @returns whether the database is as the template again: it is not when a test has changed more than rows, or nobody can connect;
- *   and the transactions that somebody has left open.
+ * @returns whether the database is as the template again: it is not when a test has changed more than rows, when nobody can
+ *   connect, or when our role may not do it; and the transactions that somebody has left open.
  */
 export async function emptied(url: string): Promise<{ clean: boolean; open: LeftOpen[] }> {
   const known = await template;
@@ -52,15 +54,22 @@ export async function emptied(url: string): Promise<{ clean: boolean; open: Left
        from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
     );
     const open = rows.filter(({ stuck }) => stuck).map(({ application_name, query }) => ({ application_name, query }));
-    const clean = known !== undefined && (await schemaOf(client)) === known.schema;
-    if (clean) {
-      await client.query(known.clear);
-      for (const { insert, values } of known.rows) await client.query(insert, [values]);
-    }
-    return { clean, open };
+    return { clean: known !== undefined && (await clear(client, known)), open };
   } finally {
     await client.end();
   }
+}
+
+async function clear(client: pg.Client, known: Template): Promise<boolean> {
+  if ((await schemaOf(client)) !== known.schema) return false;
+  try {
+    await client.query(known.clear);
+  } catch (error) {
+    if ((error as { code?: string }).code === INSUFFICIENT_PRIVILEGE) return false;
+    throw error;
+  }
+  for (const { insert, values } of known.rows) await client.query(insert, [values]);
+  return true;
 }
 
 async function read(client: pg.Client): Promise<Template> {

@@ -1,4 +1,4 @@
-import { request as httpRequest } from 'node:http';
+import { type Agent, request as httpRequest } from 'node:http';
 import { checkAnswer } from './contract.js';
 
 export interface Reply {
@@ -23,11 +23,12 @@ export interface Api {
 const LIMIT_MS = 60_000;
 
 /**
- * A client that sets `X-SVC-Request` on mutations. A connection per call, so that nothing is left open behind a test.
+ * A client that sets `X-SVC-Request` on mutations. A connection per call, so that nothing is left open behind a test, unless it is
+ * given an agent, which its owner destroys.
  * Answers of servers that speak our contract are held against the OpenAPI document: what does not fit it rejects.
  */
-export function api(url: string, defaults: RequestHeaders = {}): Api {
-  const send: Api['send'] = (method, path, body, headers = {}) => exchange(url, method, path, body, { ...defaults, ...headers });
+export function api(url: string, defaults: RequestHeaders = {}, agent?: Agent): Api {
+  const send: Api['send'] = (method, path, body, headers = {}) => exchange(url, method, path, body, { ...defaults, ...headers }, agent);
   return {
     send,
     get: (path, headers) => send('GET', path, undefined, headers),
@@ -37,7 +38,7 @@ export function api(url: string, defaults: RequestHeaders = {}): Api {
   };
 }
 
-function exchange(base: string, method: string, path: string, body: unknown, given: RequestHeaders): Promise<Reply> {
+function exchange(base: string, method: string, path: string, body: unknown, given: RequestHeaders, agent?: Agent): Promise<Reply> {
   const { hostname, port } = new URL(base);
   const payload = body === undefined ? undefined : typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   const headers: Record<string, string> = {};
@@ -48,7 +49,7 @@ function exchange(base: string, method: string, path: string, body: unknown, giv
   };
   for (const [name, value] of Object.entries(wanted)) if (value !== undefined) headers[name] = value;
   return new Promise((resolve, reject) => {
-    const req = httpRequest({ hostname: hostname.replace(/^\[|]$/g, ''), port, method, path, headers, agent: false });
+    const req = httpRequest({ hostname: hostname.replace(/^\[|]$/g, ''), port, method, path, headers, agent: agent ?? false });
     const timer = setTimeout(() => req.destroy(new Error(`${method} ${path}: no answer within ${LIMIT_MS} ms`)), LIMIT_MS);
     req.on('error', (error) => {
       clearTimeout(timer);

@@ -18,6 +18,7 @@ import { OperationsModule } from '../../src/platform/operations/operations.modul
 import { OperationsWorkerModule } from '../../src/platform/operations/operations.worker.module.js';
 import { DeclaredKinds } from '../../src/platform/operations/registry.js';
 import { OperationTimings } from '../../src/platform/operations/timings.js';
+import { QueueTimings } from '../../src/platform/queue/timings.js';
 
 export interface OperationProcessOptions {
   readonly id: string;
@@ -28,6 +29,7 @@ export interface OperationProcessOptions {
   /** Present in a worker process only. */
   readonly handlers?: readonly OperationHandler[];
   readonly timings?: Partial<OperationTimings>;
+  readonly queueTimings?: Partial<QueueTimings>;
 }
 
 /** One process's worth of the operations room, without HTTP: an api when it has no handlers, else a worker. */
@@ -55,7 +57,9 @@ export class OperationProcess {
     })
       .setLogger(logger)
       .overrideProvider(DeclaredKinds)
-      .useValue({ kinds: () => options.declared.map(({ kind }) => kind) });
+      .useValue({ kinds: () => options.declared.map(({ kind }) => kind) })
+      .overrideProvider(QueueTimings)
+      .useValue(new QueueTimings(options.queueTimings));
     if (options.handlers !== undefined) building.overrideProvider(OperationTimings).useValue(new OperationTimings(options.timings));
     const nest = await building.compile();
     const started = new OperationProcess(nest, failpoints);

@@ -1,5 +1,6 @@
 import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import pg from 'pg';
 import type { CityScope } from '../../src/modules/cities/city-scope.js';
 import { MessageQueue } from '../../src/modules/messages/message-queue.service.js';
 import { SessionChangesService } from '../../src/modules/sessions/session-changes.service.js';
@@ -9,7 +10,6 @@ import { SessionResolver } from '../../src/modules/sessions/session-resolver.ser
 import type { StopRequest } from '../../src/modules/sessions/session-states.js';
 import { SessionTimings } from '../../src/modules/sessions/session-timings.js';
 import { startStack, type Stack } from './app.js';
-import { adminAt } from './database.js';
 import { api, type Api } from './http.js';
 import { Ledger } from './ledger.js';
 import { eventually } from './sse.js';
@@ -75,6 +75,9 @@ template = "clerk"
 dir = "docs"
 `;
 
+/** On one connection for the whole city: to make one costs fifty times the look that it is made for. */
+type Sql = <R extends object>(text: string, values?: unknown[]) => Promise<R[]>;
+
 /**
  * A city without anybody who starts sessions, and two api processes: what requests leave behind is looked at, and a stand-in
  * does what runners do.
@@ -86,6 +89,7 @@ export class SessionsCity {
     readonly b: Api,
     readonly city: CityScope,
     readonly runner: StandIn,
+    private readonly client: pg.Client,
   ) {}
 
   static async open(
@@ -114,17 +118,17 @@ export class SessionsCity {
     const reloaded = await a.post('/v0/city/crew/config/reload');
     if (reloaded.status !== 200) throw new Error(reloaded.text);
     patience(stack, timings);
-    const [row] = await adminAt<{ id: number; dir: string; stream_id: number }>(
-      stack.databaseUrl,
-      `select id, dir, stream_id from cities where name = 'crew'`,
-    );
+    const client = new pg.Client({ connectionString: stack.databaseUrl });
+    await client.connect();
+    const sql: Sql = async <R extends object>(text: string, values: unknown[] = []) => (await client.query<R>(text, values)).rows;
+    const [row] = await sql<{ id: number; dir: string; stream_id: number }>(`select id, dir, stream_id from cities where name = 'crew'`);
     const city = { id: row!.id, name: 'crew', path: row!.dir, stream: 'crew', streamId: row!.stream_id };
     // What the worker began before it went.
-    await adminAt(stack.databaseUrl, `delete from sessions`);
-    await adminAt(stack.databaseUrl, `delete from session_names`);
-    const runner = new StandIn(stack, city, stack.apps[1]!.app.get(SessionChangesService, { strict: false }));
+    await sql(`delete from sessions`);
+    await sql(`delete from session_names`);
+    const runner = new StandIn(stack, city, sql, stack.apps[1]!.app.get(SessionChangesService, { strict: false }));
     await runner.register();
-    return new SessionsCity(stack, a, b, city, runner);
+    return new SessionsCity(stack, a, b, city, runner, client);
   }
 
   /** What both processes answer who make the session of one configured name at once, when nothing makes one wait for the other. */
@@ -164,7 +168,7 @@ export class SessionsCity {
   }
 
   async sql<R extends object>(text: string, values: unknown[] = []): Promise<R[]> {
-    return adminAt<R>(this.stack.databaseUrl, text, values);
+    return (await this.client.query<R>(text, values)).rows;
   }
 
   /** As the database has it. */
@@ -208,6 +212,7 @@ export class SessionsCity {
 
   async close(): Promise<void> {
     await this.runner.stop();
+    await this.client.end();
     await this.stack.stop();
   }
 }
@@ -223,12 +228,12 @@ export class StandIn {
   constructor(
     private readonly stack: Stack,
     private readonly city: CityScope,
+    private readonly sql: Sql,
     private readonly changes: SessionChangesService,
   ) {}
 
   async register(): Promise<void> {
-    await adminAt(
-      this.stack.databaseUrl,
+    await this.sql(
       `insert into runners (id, process_id, host, capacity, state, lease_until) values ($1, 'p', 'h', 0, 'active', now() + interval '1 day')`,
       [StandIn.id],
     );
@@ -240,8 +245,7 @@ export class StandIn {
     this.#loop = (async () => {
       while (!this.#stopped) {
         for (const { pk } of await this.#wishes()) await this.carryOut(Number(pk));
-        await adminAt(
-          this.stack.databaseUrl,
+        await this.sql(
           `update session_commands set status = $1, error = $2 where status = 'waiting'`,
           answer.command === undefined ? ['done', null] : ['failed', answer.command],
         );
@@ -278,9 +282,7 @@ export class StandIn {
   /** A start, from the claim to the readiness. */
   async start(id: string, ready = true): Promise<void> {
     await this.changes.anyhow(this.city, 'runner', async (changes) => {
-      const [{ pk }] = (await adminAt<{ pk: string }>(this.stack.databaseUrl, 'select pk from sessions where id = $1', [id])) as [
-        { pk: string },
-      ];
+      const [{ pk }] = (await this.sql<{ pk: string }>('select pk from sessions where id = $1', [id])) as [{ pk: string }];
       let row = (await changes.lock(Number(pk)))!;
       row = await changes.move(row, 'start', {
         set: { runner_id: StandIn.id, generation: row.generation + 1, wake_request: null, instance_token: 'token' },
@@ -293,7 +295,7 @@ export class StandIn {
     id: string,
     body: (changes: Parameters<Parameters<SessionChangesService['anyhow']>[2]>[0], row: SessionRow) => Promise<T>,
   ): Promise<T> {
-    const [row] = await adminAt<{ pk: string }>(this.stack.databaseUrl, 'select pk from sessions where id = $1', [id]);
+    const [row] = await this.sql<{ pk: string }>('select pk from sessions where id = $1', [id]);
     return this.changes.anyhow(this.city, 'runner', async (changes) => body(changes, (await changes.lock(Number(row!.pk)))!));
   }
 
@@ -311,11 +313,7 @@ export class StandIn {
   async asked(id: string): Promise<string> {
     let found: string | undefined;
     await eventually(async () => {
-      const [row] = await adminAt<{ stop_request: string | null }>(
-        this.stack.databaseUrl,
-        'select stop_request from sessions where id = $1',
-        [id],
-      );
+      const [row] = await this.sql<{ stop_request: string | null }>('select stop_request from sessions where id = $1', [id]);
       found = row?.stop_request ?? undefined;
       return found !== undefined;
     });
@@ -323,7 +321,7 @@ export class StandIn {
   }
 
   async #wishes(): Promise<{ pk: string }[]> {
-    return adminAt(this.stack.databaseUrl, 'select pk from sessions where stop_request is not null and runner_id = $1', [StandIn.id]);
+    return this.sql('select pk from sessions where stop_request is not null and runner_id = $1', [StandIn.id]);
   }
 }
 

@@ -1,6 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { jest } from '@jest/globals';
-import { Subscriber } from '../../src/platform/streams/subscriber.js';
+import { STALL_LIMIT_MS, Subscriber } from '../../src/platform/streams/subscriber.js';
+
+const { stalled } = Subscriber.prototype;
 
 /** A client of an event stream that decides itself when it reads. It does not read until `resume`. */
 export class SlowClient {
@@ -15,6 +17,13 @@ export class SlowClient {
   /** Nobody is closed for not reading, until all mocks are restored: how long the writing beside it takes is up to the machine. */
   static tolerate(): void {
     jest.spyOn(Subscriber.prototype, 'stalled').mockReturnValue(false);
+  }
+
+  /** For whoever does not read the limit is over from now on, until all mocks are restored. */
+  static timePasses(): void {
+    jest.spyOn(Subscriber.prototype, 'stalled').mockImplementation(function (this: Subscriber, now) {
+      return stalled.call(this, now + STALL_LIMIT_MS);
+    });
   }
 
   /** Resolves once the answer has begun. */

@@ -1,4 +1,5 @@
 import { createParser } from 'eventsource-parser';
+export { sleep } from '../../src/platform/time/clock.js';
 import { checkAnswer, frameViolation, type ContractViolation } from './contract.js';
 
 export interface Frame {

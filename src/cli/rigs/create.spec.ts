@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { eventually } from '../../../test/support/sse.js';
 import { runCli } from '../program.js';
 import { collecting } from '../testing/collect.js';
 import { fakeIo, type FakeIo } from '../testing/io.js';
@@ -7,7 +8,10 @@ import { gitState, madeLine } from './view.js';
 
 let server: TestServer;
 let io: FakeIo;
-afterEach(() => server?.close());
+afterEach(() => {
+  jest.restoreAllMocks();
+  return server?.close();
+});
 
 const told = (id: number, type: string, payload: object): string => frame(String(id), 'event', anEvent(id, { type, payload }));
 const step = (id: number, name: string, values: object = {}): string =>
@@ -24,6 +28,11 @@ async function create(events: Handler, ...flags: string[]): Promise<number> {
   });
   io = fakeIo({ env: { SVC_API_URL: server.url, SVC_CITY: 'alpha' } });
   return runCli(['rig', 'create', 'web', '--git-url', 'https://git.example.org/web', ...flags], io);
+}
+
+/** Once the client has shown it. */
+function seen(text: string, act: () => void): void {
+  void eventually(() => io.stderr.includes(text)).then(act);
 }
 
 describe('waiting for a clone', () => {
@@ -50,8 +59,8 @@ describe('waiting for a clone', () => {
         expect(request.headers['last-event-id']).toBe('7');
         return stream(response, done);
       }
-      stream(response, 'retry: 100\n\n', step(7, 'clone'));
-      setTimeout(() => response.destroy(), 50);
+      stream(response, 'retry: 10\n\n', step(7, 'clone'));
+      seen('clone', () => response.destroy());
     });
     expect(code).toBe(0);
   });
@@ -71,15 +80,11 @@ describe('waiting for a clone', () => {
   it('ends at its time-out and at Ctrl-C also when what began the stream has been collected', async () => {
     const stop = collecting();
     try {
-      expect(await create((_request, response) => stream(response, step(7, 'clone')), '--timeout', '1500ms')).toBe(1);
+      expect(await create((_request, response) => stream(response, step(7, 'clone')), '--timeout', '300ms')).toBe(1);
       await server.close();
       const interrupted = await create((_request, response) => {
         stream(response, step(7, 'clone'));
-        const seen = setInterval(() => {
-          if (!io.stderr.includes('clone')) return;
-          clearInterval(seen);
-          setTimeout(() => io.interrupt(), 200);
-        }, 20);
+        seen('clone', () => setTimeout(() => io.interrupt(), 100)); // collected meanwhile
       });
       expect(interrupted).toBe(130);
     } finally {
@@ -89,7 +94,18 @@ describe('waiting for a clone', () => {
   });
 
   it('names the last step at its time-out, and waits for nothing with --no-wait', async () => {
-    expect(await create((_request, response) => stream(response, step(7, 'clone')), '--timeout', '1500ms')).toBe(1);
+    const over = new AbortController();
+    const { timeout } = AbortSignal;
+    jest.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => (ms === 1_500 ? over.signal : timeout.call(AbortSignal, ms)));
+    const waited = create(
+      (_request, response) => {
+        stream(response, step(7, 'clone'));
+        seen('clone', () => over.abort(new DOMException('', 'TimeoutError')));
+      },
+      '--timeout',
+      '1500ms',
+    );
+    expect(await waited).toBe(1);
     expect(io.stderr).toContain(
       'svc rig create: no end within the time-out, last phase clone; the supervisor goes on with request req-1\n',
     );

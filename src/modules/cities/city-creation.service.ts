@@ -124,7 +124,7 @@ export class CityCreationService {
   async #commit(tx: Tx, creation: Creation): Promise<AsyncAcceptedResponse> {
     const { requestId, dir, facts, eventCursor, key, caller } = creation;
     const body = answer(creation);
-    if (key !== undefined) await this.idempotency.guard(tx, key, requestId);
+    if (key !== undefined) await this.idempotency.regain(tx, key, requestId);
     if (!(await this.reservations.delete(tx, requestId, this.config.processId))) {
       throw problem('unavailable', 'making the city took too long; nothing was changed, try again');
     }

@@ -180,7 +180,7 @@ export class ConfigEditsService {
     const { city, caller, key, status = 200 } = request;
     return this.transactions.run(
       async (tx) => {
-        if (key !== undefined) await this.idempotency.guard(tx, key, id);
+        if (key !== undefined) await this.idempotency.regain(tx, key, id);
         const state = await this.revisions.lock(tx, city);
         if (!(await this.repository.end(tx, city.streamId, id))) throw new HoldLost();
         if (!(await this.reads.isRunning(city, tx))) throw notRunning(city.name);

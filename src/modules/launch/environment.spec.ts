@@ -24,7 +24,8 @@ describe('the environment of an agent', () => {
   });
 
   it('expands what hosts pass on, and nothing else', () => {
-    const env = of({ A: '$HOME/x ${HOME} $SVC_DATABASE_URL${NOTHING} $A $ $1' }, {}, {});
+    expect(process.env.NODE_ENV).not.toBeUndefined();
+    const env = of({ A: '$HOME/x ${HOME} $SVC_DATABASE_URL${NOTHING}$NODE_ENV $A $ $1' }, {}, {});
     expect(env.A).toBe('/home/a/x /home/a   $ $1');
   });
 

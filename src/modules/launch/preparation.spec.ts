@@ -1,7 +1,7 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
-import { chmod, mkdir, mkdtemp, realpath, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { chmod, mkdir, realpath, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { folder, removeFolders } from '../../../test/support/folders.js';
 import type { Preparation } from '../../platform/runtime/preparation/preparation.js';
 import { compose } from '../composition/compose/compose.js';
 import type { CityConfig } from '../composition/city-config.js';
@@ -18,8 +18,9 @@ import { variablesOf, type Values } from './variables.js';
 
 let citiesRoot: string;
 let cityPath: string;
+afterAll(removeFolders);
 beforeEach(async () => {
-  citiesRoot = await realpath(await mkdtemp(path.join(tmpdir(), 'svc-cities-')));
+  citiesRoot = await realpath(await folder('svc-cities-'));
   cityPath = path.join(citiesRoot, 'town');
   for (const [name, text] of Object.entries(FILES)) await write(name, text);
   await chmod(at('packs/desk/agents/clerk/setup.sh'), 0o755);
@@ -121,7 +122,7 @@ describe('what a place is prepared with', () => {
   });
 
   it('is not made of what a link outside of the city has', async () => {
-    const outside = await mkdtemp(path.join(tmpdir(), 'svc-secret-'));
+    const outside = await folder('svc-secret-');
     await writeFile(path.join(outside, 'id_rsa'), 'secret');
     const config = await composed();
     await symlink(outside, at('overlays/keys'));

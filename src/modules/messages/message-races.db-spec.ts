@@ -58,12 +58,13 @@ describe('how a request for a message ends', () => {
     const session = await realm.session();
     const sent = await realm.submit(session, 'old');
     const young = await realm.submit(session, 'young');
+    await realm.submit(session, 'waiting');
     await letExpire((await byRequest(sent)).id);
     expect(await realm.deliverNext(session.pk)).toMatchObject({ body: 'young' });
     const swept = await Promise.all([realm.a.reconciler.sweep(), realm.b.reconciler.sweep(), realm.a.reconciler.sweep()]);
     expect(swept.reduce((sum, n) => sum + n)).toBe(1);
     expect([await codes(sent), await codes(young)]).toEqual([['expired'], ['ok']]);
-    expect(await realm.statuses(session.pk)).toEqual(['expired', 'delivered']);
+    expect(await realm.statuses(session.pk)).toEqual(['expired', 'delivered', 'queued']);
   });
 
   it('timed out: the request has failed, and the message still comes, silently', async () => {

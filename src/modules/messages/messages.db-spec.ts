@@ -256,6 +256,21 @@ describe('the queue', () => {
     expect(await realm.statuses(session.pk)).toEqual(['in_flight', 'queued']);
   });
 
+  // Guard: the condition of the taking itself, for who has chosen before another took.
+  it('gives a message once, and no other while it is on its way, whatever was chosen before', async () => {
+    const session = await realm.session();
+    for (const body of ['one', 'two']) await realm.send(session, body);
+    const { rows } = await sql<{ pk: number }>`select pk from session_messages where session_pk = ${session.pk} order by pk`.execute(
+      realm.db,
+    );
+    const taken = await realm.within(session.pk, async (changes, row) => {
+      const bodies: (string | undefined)[] = [];
+      for (const { pk } of [rows[0]!, rows[1]!, rows[0]!]) bodies.push((await realm.a.queue.inFlight(changes, row, pk))?.body);
+      return bodies;
+    });
+    expect(taken).toEqual(['one', undefined, undefined]);
+  });
+
   it('minds the conversation that a message was meant for, and the time before which it is not', async () => {
     const session = await realm.session();
     const enqueue = (body: string, more: object) =>

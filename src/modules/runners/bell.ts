@@ -21,6 +21,7 @@ export class Bell {
 export class Pulse {
   readonly #stop = new AbortController();
   #asked = new AbortController();
+  #awaited: (() => void)[] = [];
   #loop: Promise<void> | undefined;
 
   constructor(
@@ -38,6 +39,14 @@ export class Pulse {
     this.#asked.abort();
   }
 
+  /** Asks, and resolves when a turn that began after that is over. */
+  turn(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#awaited.push(resolve);
+      this.ask();
+    });
+  }
+
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#loop;
@@ -47,7 +56,9 @@ export class Pulse {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       this.#asked = new AbortController();
+      const awaited = this.#awaited.splice(0);
       await this.work().catch(this.failed);
+      for (const over of awaited) over();
       await sleep(this.everyMs, AbortSignal.any([signal, this.#asked.signal]));
     }
   }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../test/support/sse.js';
 import type { SessionPatch } from '../sessions/session-row.js';
-import { WANTED } from './testing/runner-process.js';
+import { TEST_TIMINGS, WANTED } from './testing/runner-process.js';
 import { RunnerRealm } from './testing/runner-realm.js';
 
 let realm: RunnerRealm;
@@ -45,11 +45,13 @@ describe('two runners', () => {
 
   it('take no more than they have room for', async () => {
     const a = await realm.runner('a', { capacity: 2 });
-    await realm.runner('b', { capacity: 1 });
+    const b = await realm.runner('b', { capacity: 1 });
     const made = [];
     for (let i = 0; i < 5; i++) made.push(await a.create(realm.city));
     await eventually(async () => (await live()) === 3);
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    // However long the others have been waiting.
+    await sql`update sessions set wake_requested_at = now() - interval '1 hour' where not live`.execute(realm.db);
+    await Promise.all([a.runner.look(), b.runner.look()]);
     expect(await held()).toEqual([1, 2]);
     const { rows } = await sql<{ pk: number }>`select pk from sessions where live limit 1`.execute(realm.db);
     await a.patch(realm.city, rows[0]!.pk, { stop_request: 'close' });
@@ -68,6 +70,10 @@ describe('two runners', () => {
     b.kill();
     const third = await a.create(realm.city);
     const fourth = await a.create(realm.city);
+    await a.runner.look();
+    await sql`update sessions set wake_requested_at = now() - ${TEST_TIMINGS.overdueMs! / 1000}::float8 * interval '1 s' where not live`.execute(
+      realm.db,
+    );
     for (const { pk } of [third, fourth]) expect((await realm.until(pk, 'active')).runner_id).toBe(a.runner.runnerId);
   });
 });
@@ -83,8 +89,10 @@ describe('what keeps a session from being started', () => {
     const maker = await realm.runner('maker', { capacity: 0 });
     const { pk } = await maker.create(realm.city, { wake_request: undefined as never });
     await maker.patch(realm.city, pk, { ...set, wake_request: 'explicit', wake_requested_at: new Date() });
-    await realm.runner('a');
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    const a = await realm.runner('a');
+    // One that came later is taken in the same look.
+    await realm.until((await maker.create(realm.city)).pk, 'active');
+    await a.runner.look();
     expect(await realm.row(pk)).toMatchObject({ generation: 0, runner_id: null });
     await maker.patch(realm.city, pk, { not_before: null, held_until: null, quarantined_until: null, stop_request: null });
     await realm.until(pk, 'active');
@@ -92,16 +100,17 @@ describe('what keeps a session from being started', () => {
 
   it('a city that does not run, is to stop, or is suspended', async () => {
     const a = await realm.runner('a');
+    await realm.until((await a.create(realm.city)).pk, 'active');
     await sql`update cities set suspended = true`.execute(realm.db);
     const { pk } = await a.create(realm.city);
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await a.runner.look();
     expect((await realm.row(pk)).generation).toBe(0);
     await sql`update cities set suspended = null, running = false`.execute(realm.db);
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await a.runner.look();
     expect((await realm.row(pk)).generation).toBe(0);
     // One that is to stop still runs until its sessions are asleep.
     await sql`update cities set running = true, desired = 'stopped'`.execute(realm.db);
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await a.runner.look();
     expect((await realm.row(pk)).generation).toBe(0);
     await sql`update cities set desired = 'running'`.execute(realm.db);
     await realm.until(pk, 'active');

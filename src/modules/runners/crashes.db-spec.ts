@@ -133,6 +133,7 @@ describe('an orderly stop', () => {
     const { pk } = await a.create(realm.city);
     const message = await a.send(realm.city, pk, 'hang');
     await realm.untilMessage(message.pk, 'delivered');
+    a.time({ handoverMs: 50 });
     await a.stop();
     expect(await realm.row(pk)).toMatchObject({ state: 'asleep', reason: 'handover', wake_request: 'handover', runner_id: null });
     expect(realm.host.alive).toEqual([]);

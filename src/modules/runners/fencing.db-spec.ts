@@ -7,7 +7,7 @@ import { FencingSweeper } from './fencing.sweeper.js';
 import { Leftovers } from './leftovers.js';
 import type { RunnerTimings } from './runner-timings.js';
 import { RunnerRealm } from './testing/runner-realm.js';
-import type { RunnerProcess } from './testing/runner-process.js';
+import { TEST_TIMINGS, type RunnerProcess } from './testing/runner-process.js';
 
 let realm: RunnerRealm;
 let a: RunnerProcess;
@@ -21,10 +21,11 @@ afterEach(() => realm.close());
 /** Thinks for a minute that it has its lease, and hears of nothing. */
 const FROZEN: Partial<RunnerTimings> = { leaseMs: 60_000, renewMs: 50_000, acceptMs: 55_000, holdMs: 58_000, pollMs: 60_000 };
 
-/** Loses its lease three seconds after its last sign of life. */
-const QUICK: Partial<RunnerTimings> = { leaseMs: 3_000, acceptMs: 2_000, holdMs: 2_500 };
-
 const pause = (runner: RunnerProcess): Promise<void> => realm.expire(runner.runner.runnerId!);
+
+/** Nothing that a runner has begun for a session is still to come. */
+const over = (runner: RunnerProcess, pk: number, generation: number): Promise<unknown> =>
+  eventually(() => runner.runner.sessions.get(pk)?.generation !== generation);
 
 const alive = (id: string): string[] => realm.host.alive.filter(({ session }) => session === id).map(({ generation }) => generation);
 
@@ -45,12 +46,13 @@ describe('a runner that is gone', () => {
   });
 
   it('loses them by the time alone that its lease has', async () => {
-    const quick = await realm.runner('quick', { timings: QUICK });
-    await a.stop();
-    const { pk } = await quick.create(realm.city);
+    const { pk } = await a.create(realm.city);
     await realm.until(pk, 'active');
-    quick.kill({ noticed: false });
+    a.kill({ noticed: false });
     await realm.runner('b');
+    // As if so much time had passed.
+    await sql`update runners set lease_until = lease_until - ${TEST_TIMINGS.leaseMs! / 1000}::float8 * interval '1 s'
+      where id = ${(await realm.row(pk)).runner_id}`.execute(realm.db);
     await realm.when(pk, ({ generation, live }) => generation === 2 && live);
   });
 
@@ -63,7 +65,7 @@ describe('a runner that is gone', () => {
     await realm.runner('b');
     await realm.when(pk, ({ generation, live }) => generation === 2 && live);
     open();
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await a.end();
     expect(alive(id)).toEqual(['2']);
     expect(await realm.row(pk)).toMatchObject({ generation: 2, live: true, session_key: 'conversation-2' });
   });
@@ -175,7 +177,7 @@ describe('a runner that was paused', () => {
     frozen.clock.skipMs += 60_000;
     go();
     await realm.when(pk, ({ generation, live }) => generation === 2 && live);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await over(frozen, pk, 1);
     expect(realm.host.told(id)).toEqual(told);
     expect((await realm.message(message.pk)).status).toBe(status);
   });
@@ -196,7 +198,7 @@ describe('a runner that was paused', () => {
     await pause(frozen);
     await realm.when(pk, ({ generation, live }) => generation === 2 && live);
     go();
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await over(frozen, pk, 1);
     expect(await realm.row(pk)).toMatchObject({ generation: 2, live: true, crashes: [] });
     expect(await realm.events('session.crashed')).toEqual([]);
   });
@@ -211,7 +213,7 @@ describe('a runner that was paused', () => {
     await eventually(() => gates.has('2'));
     gates.get('1')!();
     await eventually(() => realm.host.processes[0]!.alive === false);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await over(frozen, pk, 1);
     expect(await realm.row(pk)).toMatchObject({ state: 'creating', generation: 2, live: false, session_key: null });
     gates.get('2')!();
     expect(await realm.until(pk, 'active')).toMatchObject({ generation: 2, session_key: 'conversation-2' });
@@ -250,16 +252,30 @@ describe('a runner that was paused', () => {
 });
 
 describe('leftovers', () => {
-  it('are ended before a session is started again, and a start waits until they are', async () => {
+  it.each([
+    ['it is claimed', { reason: 'unconfirmed-dead', generation: 2 }],
+    ['its next runner has registered', { reason: 'runner-lost', generation: 1 }],
+  ])('are ended before a session is started again, and a start waits until they are: once %s', async (when, waits) => {
     const { pk, id } = await a.create(realm.city);
     await realm.until(pk, 'active');
-    a.kill();
-    const b = await realm.runner('b');
+    const early = when === 'it is claimed' ? await realm.runner('b') : undefined;
+    // It takes what is wanted: it has looked for leftovers, and found none.
+    if (early !== undefined)
+      expect(await realm.until((await a.create(realm.city)).pk, 'active')).toMatchObject({ runner_id: early.runner.runnerId });
     realm.host.immortal = true;
-    await realm.when(pk, ({ reason, runner_id }) => reason === 'unconfirmed-dead' || runner_id === null);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    a.kill();
+    if (early === undefined) {
+      await realm.runner('sweeps', { capacity: 0 });
+      await realm.until(pk, 'asleep');
+    }
+    const b = early ?? (await realm.runner('b'));
+    await realm.when(pk, ({ reason }) => reason === waits.reason);
+    const tried = realm.host.inVain;
+    await eventually(() => realm.host.inVain > tried + 3);
     expect(alive(id)).toEqual(['1']);
+    expect(await realm.row(pk)).toMatchObject({ ...waits, live: false });
     realm.host.immortal = false;
+    if (early !== undefined) await realm.unpause(pk);
     await realm.when(pk, ({ live, runner_id }) => live && runner_id === b.runner.runnerId);
     expect(alive(id)).toHaveLength(1);
     expect(alive(id)).not.toEqual(['1']);

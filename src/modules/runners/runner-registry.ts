@@ -141,6 +141,6 @@ export class RunnerRegistry {
   #watch(lease: RunnerLease): void {
     clearTimeout(this.#watchdog);
     if (lease.signal.aborted) return;
-    this.#watchdog = setTimeout(() => (lease.held ? this.#watch(lease) : lease.lose()), this.timings.holdMs / 20);
+    this.#watchdog = setTimeout(() => (lease.held ? this.#watch(lease) : lease.lose()), this.timings.watchMs);
   }
 }

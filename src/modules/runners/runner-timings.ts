@@ -7,6 +7,8 @@ export class RunnerTimings {
   readonly acceptMs: number = 7_000;
   /** Without a renewal for this long all processes are killed and nothing is recorded any more. Less than the lease. */
   readonly holdMs: number = 9_000;
+  /** How often a runner looks at its own clock whether it still has its lease. */
+  readonly watchMs: number = 450;
   /** How often a runner looks for work that no signal has told of. */
   readonly pollMs: number = 1_000;
   readonly sweepMs: number = 1_000;

@@ -112,7 +112,8 @@ describe('a runner', () => {
       });
     });
     await realm.when(pk, (row) => row.state === 'draining');
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    // Its actor has seen by then that it is to drain.
+    await command(pk, 'set_option', { key: 'a', value: 'b' });
     expect(realm.host.alive).toHaveLength(1);
     realm.host.alive[0]!.release();
     await realm.until(pk, 'asleep');
@@ -136,9 +137,7 @@ describe('a runner', () => {
 
     const second = await runner.send(realm.city, pk, 'hang');
     await realm.untilMessage(second.pk, 'delivered');
-    const { rows } = await sql<{ pk: number }>`
-      insert into session_commands (session_pk, generation, kind) values (${pk}, 1, 'interrupt') returning pk`.execute(realm.db);
-    await eventually(async () => (await command(rows[0]!.pk)) === 'done');
+    await command(pk, 'interrupt');
     expect(await realm.activity(pk)).toBe('idle');
   });
 
@@ -146,6 +145,7 @@ describe('a runner', () => {
     const { pk, id } = await create();
     const first = await runner.send(realm.city, pk, 'deaf');
     await realm.untilMessage(first.pk, 'delivered');
+    runner.time({ cancelMs: 50 });
     const urgent = await runner.send(realm.city, pk, 'now', { intent: 'interrupt_now' });
     await realm.untilMessage(urgent.pk, 'delivered');
     expect(realm.host.told(id)).toEqual(['deaf', 'now']);
@@ -160,16 +160,13 @@ describe('a runner', () => {
       with k as (update sessions set stop_request = 'kill', stop_requested_at = now() where pk = ${pk})
       insert into session_commands (session_pk, generation, kind) values (${pk}, 1, 'interrupt') returning pk`.execute(realm.db);
     await realm.until(pk, 'asleep');
-    expect(await command(rows[0]!.pk)).toBe('done');
+    expect(await statusOf(rows[0]!.pk)).toBe('done');
   });
 
   it('sets an option of the live agent and remembers it', async () => {
     const { pk } = await create();
     await realm.until(pk, 'active');
-    const { rows } = await sql<{ pk: number }>`
-      insert into session_commands (session_pk, generation, kind, body)
-      values (${pk}, 1, 'set_option', '{"key":"permission_mode","value":"plan"}') returning pk`.execute(realm.db);
-    await eventually(async () => (await command(rows[0]!.pk)) === 'done');
+    await command(pk, 'set_option', { key: 'permission_mode', value: 'plan' });
     expect(realm.host.alive[0]!.set).toEqual({ permission_mode: 'plan' });
     expect((await realm.row(pk)).options).toEqual({ permission_mode: 'plan' });
   });
@@ -183,7 +180,8 @@ describe('a runner', () => {
       where session_pk = ${pk}`.execute(realm.db);
     await eventually(async () => (await question(pk))?.applied === true);
     await eventually(async () => (await realm.activity(pk)) === 'idle');
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await realm.untilMessage((await runner.send(realm.city, pk, 'afterwards')).pk, 'delivered');
+    await runner.runner.look();
     expect(realm.host.alive[0]!.answers).toEqual([{ requestId: 'question-1', answer: { action: 'yes' } }]);
     expect((await realm.events('session.interaction.opened')).length).toBe(1);
   });
@@ -192,6 +190,7 @@ describe('a runner', () => {
     const { pk } = await create();
     const message = await runner.send(realm.city, pk, 'crash');
     await realm.untilMessage(message.pk, 'delivered');
+    await realm.unpause(pk);
     await realm.when(pk, (row) => row.generation === 2 && row.live);
     expect(await realm.row(pk)).toMatchObject({ state: 'active', crashes: [expect.any(Date)] });
     const [crash] = await realm.events('session.crashed');
@@ -203,6 +202,7 @@ describe('a runner', () => {
     runner.plans.restarts = { maxCrashes: 2 };
     const { pk } = await create();
     await runner.send(realm.city, pk, 'crash');
+    await realm.unpause(pk);
     await realm.when(pk, (row) => row.generation === 2 && row.live);
     await runner.send(realm.city, pk, 'crash');
     const row = await realm.until(pk, 'quarantined');
@@ -245,6 +245,7 @@ describe('a runner', () => {
     const { pk, id } = await create();
     const message = await runner.send(realm.city, pk, 'die');
     await realm.untilMessage(message.pk, 'unconfirmed');
+    await realm.unpause(pk);
     await realm.when(pk, (row) => row.generation === 2 && row.live);
     expect(realm.host.told(id)).toEqual(['die']);
   });
@@ -290,7 +291,7 @@ describe('a runner', () => {
     const { pk } = await create();
     for (let n = 1; n < 5; n++) {
       await realm.when(pk, (row) => row.failed_starts === n && row.state === 'asleep');
-      await sql`update sessions set not_before = null where pk = ${pk}`.execute(realm.db);
+      await realm.unpause(pk);
     }
     const row = await realm.until(pk, 'failed-create');
     expect(row).toMatchObject({ failed_starts: 5, generation: 5, runner_id: null });
@@ -325,7 +326,9 @@ describe('a runner', () => {
     const stuck = await realm.when(pk, (row) => row.reason === 'unconfirmed-dead');
     expect(stuck).toMatchObject({ state: 'active', runner_id: runner.runner.runnerId, stop_request: 'sleep' });
     await runner.patch(realm.city, pk, { wake_request: 'explicit', wake_requested_at: new Date() });
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await runner.runner.look();
+    const tried = realm.host.inVain;
+    await eventually(() => realm.host.inVain > tried + 3);
     expect((await realm.row(pk)).generation).toBe(1);
     realm.host.immortal = false;
     await realm.when(pk, (row) => row.generation === 2 && row.live);
@@ -347,7 +350,16 @@ describe('a runner', () => {
   });
 });
 
-async function command(pk: number): Promise<string> {
+/** Gives the first process of a session a command, and waits until it is done. */
+async function command(pk: number, kind: string, body: object = {}): Promise<void> {
+  const { rows } = await sql<{ pk: number }>`
+    insert into session_commands (session_pk, generation, kind, body) values (${pk}, 1, ${kind}, ${JSON.stringify(body)}) returning pk`.execute(
+    realm.db,
+  );
+  await eventually(async () => (await statusOf(rows[0]!.pk)) === 'done');
+}
+
+async function statusOf(pk: number): Promise<string> {
   return (await sql<{ status: string }>`select status from session_commands where pk = ${pk}`.execute(realm.db)).rows[0]!.status;
 }
 

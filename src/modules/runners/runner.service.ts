@@ -92,6 +92,11 @@ export class Runner implements OnApplicationBootstrap {
     );
   }
 
+  /** Looks at once for what is wanted and for what its sessions are told, and has acted on it when this resolves. */
+  async look(): Promise<void> {
+    await Promise.all([this.#claims.turn(), this.#inbox.turn()]);
+  }
+
   /** Ends everything in order: no new sessions, turns get a while, then the processes are stopped and given to others. */
   async handOver(): Promise<void> {
     this.#handing = true;

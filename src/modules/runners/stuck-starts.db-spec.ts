@@ -19,6 +19,8 @@ describe('a start whose preparation does not come to an end', () => {
     const late = await realm.when(pk, (row) => row.failed_starts === 1);
     expect(late).toMatchObject({ state: 'asleep', runner_id: null, wake_request: 'create', not_before: expect.any(Date) });
     runner.plans.plan = plan;
+    runner.time({ planMs: 60_000 });
+    await realm.unpause(pk);
     expect(await realm.until(pk, 'active')).toMatchObject({ generation: late.generation + 1 });
     expect((await realm.events('session.cold_start_timeout')).length).toBe(1);
   });

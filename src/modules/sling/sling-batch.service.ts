@@ -89,7 +89,7 @@ export class SlingBatchService {
 
   async #store(ref: IdempotencyRef, owner: string, body: SlingBatchResponse): Promise<void> {
     await this.transactions.run(async (tx) => {
-      await this.idempotency.guard(tx, ref, owner);
+      await this.idempotency.regain(tx, ref, owner);
       await this.idempotency.store(tx, ref, { status: 200, body });
     });
   }

@@ -87,6 +87,14 @@ describe('the event log of two processes', () => {
     expect(rows[0]!.backwards).toBe(false);
   });
 
+  // Guard: an event is never older than the one before it, whatever the clock does.
+  it('goes on from the newest time of a stream when the clock is behind it', async () => {
+    const name = await join();
+    await sql`update event_streams set last_ts = now() + interval '1 hour' where name = ${name}`.execute(a.db);
+    const { last_ts: newest } = await stream(name);
+    expect((await append(a, ...events(name)))[0]!.ts).toEqual(newest);
+  });
+
   // Guard: the counter is a row of the same transaction, not a sequence.
   it('leaves no gap and marks nothing when a transaction rolls back', async () => {
     const name = await join();

@@ -129,8 +129,8 @@ describe('Git', () => {
   });
 
   it.each(['hang/one', 'drip/one'])('ends with its time, and leaves no process: %s', async (where) => {
-    expect(await reasonOf(git.list(remote(where), ['HEAD'], AbortSignal.timeout(500)))).toBe('timeout');
-    expect(await reasonOf(git.clone(remote(where), into, LIMITS, AbortSignal.timeout(500)))).toBe('timeout');
+    expect(await reasonOf(git.list(remote(where), ['HEAD'], AbortSignal.timeout(100)))).toBe('timeout');
+    expect(await reasonOf(git.clone(remote(where), into, LIMITS, AbortSignal.timeout(100)))).toBe('timeout');
     const given = new AbortController();
     const run = reasonOf(git.list(remote(where), ['HEAD'], given.signal));
     given.abort();

@@ -62,8 +62,18 @@ describe('the front door', () => {
     expect(reply.headers.get('content-type')).toContain('application/json');
   });
 
-  it.each(['evil.com', 'localhost.', '0.0.0.0', '10.0.0.1', '127.1', 'user@localhost'])('refuses the Host %j', async (host) => {
-    expectProblem(await client.get('/health', { Host: host }), 421, 'host_not_allowed', 'supervisor Host header is not allowed');
+  it.each(['evil.com', 'localhost.', '0.0.0.0', '10.0.0.1', '127.1', '127.0.0.256', '127.0.0.01', 'user@localhost'])(
+    'refuses the Host %j',
+    async (host) => {
+      expectProblem(await client.get('/health', { Host: host }), 421, 'host_not_allowed', 'supervisor Host header is not allowed');
+    },
+  );
+
+  it.each([
+    ['a second Host line', 'GET /health HTTP/1.1\r\nHost: localhost\r\nHost: evil.com'],
+    ['a host in the target', 'GET http://evil.com/health HTTP/1.1\r\nHost: localhost'],
+  ])('refuses %s, whatever the first says', async (_, head) => {
+    expect(await raw(door.port, `${head}\r\nConnection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 (400|421) /);
   });
 
   it.each(['LOCALHOST:1', '127.9.8.7', '[::1]:80', '[::ffff:127.0.0.1]', 'SVC.example.com', 'svc.example.com:1'])(

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { eventually } from '../../../test/support/sse.js';
 import { createDb, createPool, type Db } from '../database/database.js';
 import { Transactions } from '../database/transactions.js';
 import { Failpoints } from '../failpoints/failpoints.js';
@@ -23,6 +24,9 @@ describe('idempotency keys', () => {
   });
   const age = (r: IdempotencyRef, interval: string) =>
     sql`update idempotency_keys set created_at = now() - ${interval}::interval where key = ${r.key}`.execute(db);
+
+  const waiting = async (): Promise<number> =>
+    (await sql`select 1 from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`.execute(db)).rows.length;
 
   beforeAll(async () => {
     database = await cloneDatabase();
@@ -96,6 +100,19 @@ describe('idempotency keys', () => {
     expect(refusals.filter((p) => p !== 'idempotency_in_flight')).toEqual([]);
   });
 
+  // Guard: the key's lock, which whoever works under it holds to its commit.
+  it('refuses a second one while the first is at work', async () => {
+    const r = ref();
+    const first = await transactions.run((tx) =>
+      keys.run(tx, r, async () => {
+        const second = transactions.run((own) => other.run(own, r, async () => ({ status: 202, body: { by: 'the second' } })));
+        await expect(second).rejects.toMatchObject({ problem: 'idempotency_in_flight' });
+        return { status: 202, body: { by: 'the first' } };
+      }),
+    );
+    expect(first).toEqual({ status: 202, body: { by: 'the first' }, replayed: false });
+  });
+
   it('forgets an answer after 24 hours, not before', async () => {
     const r = ref();
     const use = () => transactions.run((tx) => keys.run(tx, r, async () => ({ status: 201, body: {} })));
@@ -116,7 +133,7 @@ describe('idempotency keys', () => {
       expect(await transactions.run((tx) => keys.hold(tx, r, 'req-a'))).toBeUndefined();
       await expect(transactions.run((tx) => other.hold(tx, r, 'req-b'))).rejects.toMatchObject({ problem: 'idempotency_in_flight' });
       await transactions.run(async (tx) => {
-        expect(await keys.guard(tx, r, 'req-a')).toBeUndefined();
+        expect(await keys.regain(tx, r, 'req-a')).toBeUndefined();
         await keys.store(tx, r, { status: 202, body: { by: 'a' } });
       });
       expect(await transactions.run((tx) => other.hold(tx, r, 'req-b'))).toEqual({ status: 202, body: { by: 'a' } });
@@ -131,6 +148,21 @@ describe('idempotency keys', () => {
       expect(await transactions.run((tx) => other.hold(tx, r, 'req-b', 1))).toBeUndefined();
       await new Promise((resolve) => setTimeout(resolve, 20));
       expect(await transactions.run((tx) => keys.hold(tx, r, 'req-c'))).toBeUndefined();
+    });
+
+    it('does not refuse the holder because a repeat is being refused', async () => {
+      const r = ref();
+      await transactions.run((tx) => keys.hold(tx, r, 'req-a'));
+      let regained!: Promise<unknown>;
+      const repeat = transactions.run(async (tx) => {
+        const refused = await other.guard(tx, r).catch((error: unknown) => error);
+        // The repeat has the key's lock; its transaction goes on until the holder waits for it.
+        regained = transactions.run((own) => keys.regain(own, r, 'req-a'));
+        await eventually(async () => (await waiting()) > 0);
+        throw refused as Error;
+      });
+      await expect(repeat).rejects.toMatchObject({ problem: 'idempotency_in_flight' });
+      expect(await regained).toBeUndefined();
     });
 
     it('lets only one of two late holders have its effect', async () => {

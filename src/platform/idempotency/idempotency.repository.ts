@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Database } from '../database/database.js';
 import type { Tx } from '../database/transactions.js';
 
@@ -17,6 +17,9 @@ export interface StoredRow {
 
 const LIFE = sql.lit('24 hours');
 
+const lockOf = ({ scope, operation, key }: KeyAddress): RawBuilder<unknown> =>
+  sql`hashtextextended(${JSON.stringify([scope, operation, key])}, 0)`;
+
 @Injectable()
 export class IdempotencyRepository {
   async find(db: Kysely<Database>, at: KeyAddress): Promise<StoredRow | undefined> {
@@ -32,9 +35,13 @@ export class IdempotencyRepository {
 
   /** Takes the key's lock until the end of the transaction; false when another transaction has it. */
   async tryLock(tx: Tx, at: KeyAddress): Promise<boolean> {
-    const text = JSON.stringify([at.scope, at.operation, at.key]);
-    const { rows } = await sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(hashtextextended(${text}, 0)) as locked`.execute(tx);
+    const { rows } = await sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${lockOf(at)}) as locked`.execute(tx);
     return rows[0]!.locked;
+  }
+
+  /** The same, and waits for whoever has it. */
+  async lock(tx: Tx, at: KeyAddress): Promise<void> {
+    await sql`select pg_advisory_xact_lock(${lockOf(at)})`.execute(tx);
   }
 
   /** False when an answer that still counts is already stored. */

@@ -56,6 +56,19 @@ export class Idempotency {
       if (stored === undefined) throw inFlight();
       return stored;
     }
+    return this.#answered(tx, ref, owner);
+  }
+
+  /**
+   * As `guard`, for who holds the key. Repeats take its lock for a moment to see that: they are waited for, or a burst of them
+   * would refuse the request that they repeat.
+   */
+  async regain(tx: Tx, ref: IdempotencyRef, owner: string): Promise<StoredAnswer | undefined> {
+    await this.repository.lock(tx, ref);
+    return this.#answered(tx, ref, owner);
+  }
+
+  async #answered(tx: Tx, ref: IdempotencyRef, owner: string | undefined): Promise<StoredAnswer | undefined> {
     const stored = await this.lookup(tx, ref);
     if (stored !== undefined) return stored;
     const holder = await this.repository.holder(tx, ref);
@@ -85,7 +98,7 @@ export class Idempotency {
 
   /**
    * For an effect that spans transactions: guards, then holds the key for `owner` beyond this transaction, at most
-   * `ms`. The transaction of the effect calls `guard(tx, ref, owner)` and `store`; a failed effect calls `release`.
+   * `ms`. The transaction of the effect calls `regain` and `store`; a failed effect calls `release`.
    */
   async hold(tx: Tx, ref: IdempotencyRef, owner: string, ms = DEFAULT_HOLD_MS): Promise<StoredAnswer | undefined> {
     const stored = await this.guard(tx, ref, owner);

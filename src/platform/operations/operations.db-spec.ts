@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { DEEP } from '../../../test/support/depth.js';
 import { OperationProcess } from '../../../test/support/operation-process.js';
 import { startRedis, type RedisServer } from '../../../test/support/redis.js';
 import { eventually } from '../../../test/support/sse.js';
@@ -11,13 +12,8 @@ import { migrateQueue } from '../queue/migrate-queue.js';
 import { JobQueue } from '../queue/job-queue.js';
 import { JobWorker } from '../queue/job-worker.js';
 import { sleep } from '../time/clock.js';
-import type {
-  ClaimedOperation,
-  OperationContext,
-  OperationDefinition,
-  OperationHandler,
-  OperationOutcome,
-} from './operation.js';
+import type { ClaimedOperation, OperationContext, OperationDefinition, OperationHandler, OperationOutcome } from './operation.js';
+import { OperationRunner } from './runner.js';
 import { OperationSweeper } from './sweeper.js';
 import type { OperationTimings } from './timings.js';
 
@@ -36,6 +32,8 @@ const Work: OperationDefinition<typeof WorkInput> = {
   deadlineMs: 20_000,
   maxAttempts: 3,
 };
+/** For work that loses its worker again and again. */
+const Tough: OperationDefinition<typeof WorkInput> = { ...Work, kind: 'test.tough', maxAttempts: 1_000 };
 
 type Run = (operation: ClaimedOperation<{ n: number }>, context: OperationContext, by: string) => Promise<OperationOutcome>;
 interface Terminal {
@@ -46,14 +44,16 @@ interface Terminal {
   payload: Record<string, unknown>;
 }
 
-/** Short times, so that a lost lease costs the test half a second and not fifteen. */
-const FAST: Partial<OperationTimings> = { leaseMs: 600, renewMs: 150, sweepMs: 100, pickupMs: 300, backoffMs: 50, graceMs: 300 };
 const NEVER = 3_600_000;
+/** Rounds come soon; leases last as in production, so that no slow machine loses one: a test that needs one lost ends it. */
+const FAST: Partial<OperationTimings> = { renewMs: 50, sweepMs: 50, pickupMs: 100, backoffMs: 20, graceMs: 50 };
+const QUEUE_ONLY: Partial<OperationTimings> = { sweepMs: NEVER, pickupMs: NEVER };
+const EXPIRE_LEASES = sql`update operations set lease_until = clock_timestamp() where state = 'running'`;
 
 describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (backend) => {
   let database: TestDatabase;
   let redis: RedisServer | undefined;
-  let processes: OperationProcess[] = [];
+  const workers: OperationProcess[] = [];
   let api: OperationProcess;
   let run: Run;
   let runs: { by: string; id: string; attempt: number }[] = [];
@@ -62,8 +62,8 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
 
   let lockSeconds = 0;
 
-  const handler = (by: string): OperationHandler => ({
-    definition: Work,
+  const handler = (by: string, definition = Work): OperationHandler => ({
+    definition,
     lock: async (tx) => void (lockSeconds > 0 && (await sql`select pg_sleep(${lockSeconds})`.execute(tx))),
     run: (operation, context) => {
       runs.push({ by, id: operation.id, attempt: operation.attempt });
@@ -76,28 +76,37 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     },
   });
   const start = async (id: string, timings?: Partial<OperationTimings>, worker = true): Promise<OperationProcess> => {
-    const handlers = worker ? [handler(id)] : undefined;
+    const handlers = worker ? [handler(id), handler(id, Tough)] : undefined;
     const started = await OperationProcess.start({
       id,
-      declared: [Work],
+      declared: [Work, Tough],
       databaseUrl: database.url,
       redisUrl: redis?.url,
       handlers,
       timings: { ...FAST, ...timings },
     });
-    processes.push(started);
+    if (worker) workers.push(started);
     return started;
   };
-  const accept = (target: string, n = 1): Promise<string> =>
-    api.transactions.run(async (tx) => (await api.operations.accept(tx, Work, { target, input: { n }, eventCursor: 'c:1' })).requestId);
+  /** Every worker has looked for more work and found none, and has ended what it had in hand: nothing comes after this. */
+  const rest = async (): Promise<void> => {
+    const swept = (worker: OperationProcess): Promise<boolean> =>
+      worker.get(OperationSweeper).sweep().then(() => true, () => false); // prettier-ignore
+    for (const worker of [...workers, ...workers]) await eventually(() => swept(worker));
+    await Promise.all(workers.splice(0).map((worker) => worker.stop()));
+  };
+  const accept = (target: string, definition = Work): Promise<string> =>
+    api.transactions.run(
+      async (tx) => (await api.operations.accept(tx, definition, { target, input: { n: 1 }, eventCursor: 'c:1' })).requestId,
+    );
   const terminals = async (id?: string): Promise<Terminal[]> => {
     const { rows } = await sql<Terminal>`select type, payload ->> 'request_id' as request_id, subject, actor, payload from events
       where (type = 'request.failed' or type like 'request.result.%') order by seq`.execute(api.db);
     return rows.filter((r) => id === undefined || r.request_id === id);
   };
   const row = async (id: string) => api.db.selectFrom('operations').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
-  const ended = async (id: string, ms = 8_000): Promise<Terminal> => {
-    await eventually(async () => (await terminals(id)).length > 0, ms);
+  const ended = async (id: string): Promise<Terminal> => {
+    await eventually(async () => (await terminals(id)).length > 0);
     return (await terminals(id))[0]!;
   };
   const ok = (by: string): OperationOutcome => ({ ok: true, payload: { by } });
@@ -106,28 +115,28 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     database = await cloneDatabase();
     if (backend === 'postgres') await migrateQueue(database.url);
     else redis = await startRedis();
+    api = await start('api', undefined, false);
+    await eventually(async () => (await api.get(JobQueue).check()) === undefined);
   });
-  beforeEach(async () => {
+  beforeEach(() => {
     runs = [];
     failedCalls = [];
     failedThrows = false;
     lockSeconds = 0;
     run = async (_operation, _context, by) => ok(by);
-    api = await start('api', undefined, false);
-    await eventually(async () => (await api.get(JobQueue).check()) === undefined);
   });
   afterEach(async () => {
-    await Promise.all(processes.map((p) => p.stop()));
-    processes = [];
+    api.failpoints.disarm();
+    await Promise.all(workers.splice(0).map((worker) => worker.stop()));
   });
   afterAll(async () => {
+    await api.stop();
     await redis?.stop();
     await database.drop();
   });
 
   it('ends an accepted operation with one success event, through the queue alone and only once', async () => {
-    await start('w1', { sweepMs: NEVER });
-    await sleep(300);
+    await start('w1', QUEUE_ONLY);
     const id = await accept('alpha');
     const terminal = await ended(id);
     expect(id).toMatch(/^req-[0-9a-f]{24}$/);
@@ -140,6 +149,43 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     });
     expect(await row(id)).toMatchObject({ state: 'succeeded', result: { request_id: id, by: 'w1' }, event_cursor: 'c:1', attempts: 1 });
   });
+
+  it('takes jobs from the queue and not only from the sweeper', async () => {
+    const worker = await start('w1', QUEUE_ONLY);
+    expect(worker.get(JobWorker)).toBeDefined();
+    const ids = await Promise.all(Array.from({ length: 20 }, (_, i) => accept(`queued-${i}`)));
+    await eventually(async () => (await terminals()).filter((t) => ids.includes(t.request_id)).length === 20);
+  });
+
+  it('shares a burst between two workers, each operation ending once', async () => {
+    await Promise.all([start('w1'), start('w2')]);
+    run = async (_operation, _context, by) => {
+      await eventually(() => new Set(runs.map((r) => r.by)).size === 2);
+      return ok(by);
+    };
+    const ids = await Promise.all(Array.from({ length: 60 }, (_, i) => accept(`burst-${i}`)));
+    await eventually(async () => ids.length === (await terminals()).filter((t) => ids.includes(t.request_id)).length);
+    expect(new Set((await terminals()).filter((t) => ids.includes(t.request_id)).map((t) => t.request_id)).size).toBe(60);
+    expect(runs.filter((r) => ids.includes(r.id))).toHaveLength(60);
+  });
+
+  it('puts running work back when its process stops, without using up an attempt', async () => {
+    const leaving = await start('w1', QUEUE_ONLY);
+    run = async (_operation, _context, by) => {
+      if (by === 'w1') await new Promise(() => undefined);
+      return ok(by);
+    };
+    const id = await accept('moving');
+    await eventually(() => runs.length === 1);
+    await leaving.stop();
+    workers.splice(workers.indexOf(leaving), 1);
+    expect(await row(id)).toMatchObject({ state: 'accepted', attempts: 0 });
+    await start('w2');
+    expect((await ended(id)).payload).toMatchObject({ by: 'w2' });
+  });
+
+  // What follows asks nothing of the queue that depends on where it is.
+  if (backend === 'postgres' && !DEEP) return;
 
   it('refuses a second operation for a target until the first has ended', async () => {
     const first = await accept('busy');
@@ -184,7 +230,7 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     });
     expect(runs.filter((r) => r.id === id).map((r) => r.attempt)).toEqual([1, 2, 3]);
     expect(failedCalls).toEqual([`${id} internal_error`]);
-    await sleep(500);
+    await rest();
     expect(await terminals(id)).toHaveLength(1);
   });
 
@@ -227,35 +273,23 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
   });
 
   it('runs an id that is delivered twice only once', async () => {
-    const worker = await start('w1', { sweepMs: NEVER });
-    await start('w2', { sweepMs: NEVER });
+    const runner = (await start('w1', QUEUE_ONLY)).get(OperationRunner);
+    await start('w2', QUEUE_ONLY);
+    let over = 0;
     run = async (_operation, _context, by) => {
-      await sleep(300);
+      await eventually(() => over >= 9 || runs.length > 1); // one delivery has the work, all others find it taken
       return ok(by);
     };
     const id = await accept('twice');
-    const { OperationRunner } = await import('./runner.js');
-    await Promise.all(Array.from({ length: 10 }, () => worker.get(OperationRunner).deliver(id)));
+    await Promise.all(Array.from({ length: 10 }, () => runner.deliver(id).then(() => over++)));
     await ended(id);
-    await worker.get(OperationRunner).deliver(id);
+    await runner.deliver(id);
     expect(runs.filter((r) => r.id === id)).toHaveLength(1);
     expect(await terminals(id)).toHaveLength(1);
   });
 
-  it('shares a burst between two workers, each operation ending once', async () => {
-    await Promise.all([start('w1', { leaseMs: 5_000 }), start('w2', { leaseMs: 5_000 })]);
-    run = async (_operation, _context, by) => {
-      await sleep(5);
-      return ok(by);
-    };
-    const ids = await Promise.all(Array.from({ length: 60 }, (_, i) => accept(`burst-${i}`)));
-    await eventually(async () => ids.length === (await terminals()).filter((t) => ids.includes(t.request_id)).length, 15_000);
-    expect(new Set((await terminals()).filter((t) => ids.includes(t.request_id)).map((t) => t.request_id)).size).toBe(60);
-    expect(runs.filter((r) => ids.includes(r.id))).toHaveLength(60);
-  });
-
   it('is finished by another worker when one dies between act and finish, and the late one changes nothing', async () => {
-    const frozen = await start('w1', { renewMs: NEVER, sweepMs: NEVER, leaseMs: 400 });
+    const frozen = await start('w1', { ...QUEUE_ONLY, renewMs: NEVER });
     let thaw = (): void => undefined;
     const reached = new Promise<void>((resolve) =>
       frozen.failpoints.arm('operation.before_finish', () => {
@@ -265,10 +299,11 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     );
     const id = await accept('dies');
     await reached;
+    await EXPIRE_LEASES.execute(api.db);
     await start('w2');
     expect((await ended(id)).payload).toMatchObject({ by: 'w2' });
     thaw();
-    await sleep(400);
+    await rest();
     expect(await terminals(id)).toHaveLength(1);
     expect(runs.filter((r) => r.id === id).map((r) => [r.by, r.attempt])).toEqual([['w1', 1], ['w2', 2]]); // prettier-ignore
   });
@@ -278,12 +313,12 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     let refused: unknown;
     run = async (operation, context, by) => {
       if (by === 'w2') return ok(by);
-      await sleep(5_000, context.signal);
+      await sleep(NEVER, context.signal);
       why = context.signal.reason;
       refused = await context.progress('too late').catch((error: unknown) => error);
       return ok(by);
     };
-    await start('w1', { renewMs: NEVER, sweepMs: NEVER, leaseMs: 400 });
+    await start('w1', { ...QUEUE_ONLY, renewMs: NEVER, leaseMs: 200 });
     const id = await accept('stale');
     await eventually(() => runs.length === 1);
     await start('w2');
@@ -297,31 +332,40 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
   it.each(['operation.after_claim', 'operation.before_finish', 'tx.before_commit', 'tx.after_commit', 'operation.after_finish'] as const)(
     'ends once when the database drops its connections at %s',
     async (place) => {
-      const worker = await start('w1');
+      const worker = await start('w1', { leaseMs: 200 });
       let hits = 0;
       worker.failpoints.arm(place, async () => {
         if (++hits > 8) return;
-        await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'w1' and datname = current_database()`.execute(
+        await sql`select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = 'w1' and datname = current_database()`.execute(
           api.db,
         );
-        await sleep(30);
       });
-      const ids = await Promise.all(Array.from({ length: 5 }, (_, i) => accept(`dropped-${i}`)));
-      for (const id of ids) expect((await ended(id, 12_000)).type).toBe('request.result.test.work');
-      await sleep(900);
+      const ids = await Promise.all(Array.from({ length: 5 }, (_, i) => accept(`dropped-${i}`, Tough)));
+      for (const id of ids) expect((await ended(id)).type).toBe('request.result.test.work');
+      worker.failpoints.disarm();
+      await rest();
       expect((await terminals()).filter((t) => ids.includes(t.request_id))).toHaveLength(5);
       expect(hits).toBeGreaterThan(0);
     },
   );
 
   it('renews the lease of a slow handler, so that nobody else takes it', async () => {
-    await Promise.all([start('w1', { leaseMs: 1_500 }), start('w2', { leaseMs: 1_500 })]);
-    run = async (_operation, _context, by) => {
-      await sleep(4_000);
-      return ok(by);
-    };
+    const both = [await start('w1', QUEUE_ONLY), await start('w2', QUEUE_ONLY)];
+    for (const worker of both) await worker.get(OperationSweeper).sweep();
+    const leased = () => sql`select from operations where id = ${id} and lease_until > clock_timestamp()`.execute(api.db);
+    let done = (): void => undefined;
+    run = (_operation, _context, by) => new Promise((resolve) => (done = () => resolve(ok(by))));
     const id = await accept('slow');
-    await ended(id);
+    await eventually(() => runs.length === 1);
+    const { by } = runs[0]!;
+    const other = both[by === 'w1' ? 1 : 0]!.get(OperationSweeper);
+    for (let lease = 0; lease < 3; lease++) {
+      await EXPIRE_LEASES.execute(api.db);
+      await eventually(async () => (await leased()).rows.length === 1);
+      await other.sweep();
+    }
+    done();
+    expect((await ended(id)).payload).toMatchObject({ by });
     expect(runs.filter((r) => r.id === id)).toHaveLength(1);
   });
 
@@ -330,7 +374,7 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     run = async (_operation, context, by) => {
       await context.progress('one');
       await worker.db.updateTable('operations').set({ phase: 'two' }).where('state', '=', 'running').execute();
-      await sleep(10_000, context.signal);
+      await sleep(NEVER, context.signal);
       return ok(by);
     };
     const id = await accept('endless');
@@ -338,7 +382,7 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     await sql`update operations set deadline_at = clock_timestamp() where id = ${id}`.execute(api.db);
     expect((await ended(id)).payload).toMatchObject({ error_code: 'timeout', error_message: 'not finished within 20 s' });
     expect(failedCalls).toEqual([`${id} timeout`]);
-    await sleep(500);
+    await rest();
     expect(await terminals(id)).toHaveLength(1);
   });
 
@@ -352,12 +396,12 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
 
   it('is not taken again while its end is under way, however many are past their deadline', async () => {
     // Taken again in each round, none would ever end: the fence would have moved on when an ending came to its guard.
-    lockSeconds = 0.2;
+    lockSeconds = 0.1;
     const ids: string[] = [];
     for (let n = 0; n < 50; n++) ids.push(await accept(`many-${n}`));
     await sql`update operations set deadline_at = clock_timestamp() where id = any(${ids})`.execute(api.db);
-    await Promise.all([start('w1', { leaseMs: 5_000 }), start('w2', { leaseMs: 5_000 })]);
-    for (const id of ids) expect((await ended(id, 20_000)).payload).toMatchObject({ error_code: 'timeout' });
+    await Promise.all([start('w1', { sweepMs: 20 }), start('w2', { sweepMs: 20 })]);
+    for (const id of ids) expect((await ended(id)).payload).toMatchObject({ error_code: 'timeout' });
     const { rows } = await sql<{ most: number }>`select max(attempts)::int as most from operations where id = any(${ids})`.execute(api.db);
     expect(rows[0]!.most).toBe(1);
     expect(failedCalls).toHaveLength(50);
@@ -397,30 +441,13 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     expect(await terminals(id)).toHaveLength(1);
   });
 
-  it('puts running work back when its process stops, without using up an attempt', async () => {
-    const leaving = await start('w1', { sweepMs: NEVER });
-    const over = new AbortController();
-    run = async (_operation, _context, by) => {
-      if (by === 'w1') await sleep(4_000, over.signal);
-      return ok(by);
-    };
-    const id = await accept('moving');
-    await eventually(() => runs.length === 1);
-    await leaving.stop();
-    over.abort();
-    processes = processes.filter((p) => p !== leaving);
-    expect(await row(id)).toMatchObject({ state: 'accepted', attempts: 0 });
-    await start('w2');
-    expect((await ended(id)).payload).toMatchObject({ by: 'w2' });
-  });
-
   it('needs no queue: a sweeper alone ends everything', async () => {
     api.failpoints.arm('queue.before_enqueue', () => {
       throw new Error('the queue is away');
     });
     await start('w1');
     const ids = await Promise.all(Array.from({ length: 30 }, (_, i) => accept(`swept-${i}`)));
-    await eventually(async () => (await terminals()).filter((t) => ids.includes(t.request_id)).length === 30, 10_000);
+    await eventually(async () => (await terminals()).filter((t) => ids.includes(t.request_id)).length === 30);
     expect(runs).toHaveLength(30);
   });
 
@@ -440,12 +467,5 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     await expect(OperationProcess.start({ ...options, handlers: [handler('a'), handler('b')] })).rejects.toThrow(
       'operation has two handlers: test.work',
     );
-  });
-
-  it('takes jobs from the queue and not only from the sweeper', async () => {
-    const worker = await start('w1', { sweepMs: NEVER });
-    expect(worker.get(JobWorker)).toBeDefined();
-    const ids = await Promise.all(Array.from({ length: 20 }, (_, i) => accept(`queued-${i}`)));
-    await eventually(async () => (await terminals()).filter((t) => ids.includes(t.request_id)).length === 20);
   });
 });

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { EventLogModule } from '../event-log/event-log.module.js';
 import { IdempotencyModule } from '../idempotency/idempotency.module.js';
 import { JobWorker } from '../queue/job-worker.js';
+import { QueueModule } from '../queue/queue.module.js';
 import { OperationEndings } from './endings.js';
 import { OperationWorker } from './operation-worker.js';
 import { OperationsModule } from './operations.module.js';
@@ -11,7 +12,7 @@ import { OperationTimings } from './timings.js';
 
 /** The working half: imported once, by the worker's root module. Families do not import it. */
 @Module({
-  imports: [OperationsModule, EventLogModule, IdempotencyModule],
+  imports: [OperationsModule, QueueModule, EventLogModule, IdempotencyModule],
   providers: [
     OperationWorker,
     OperationRunner,

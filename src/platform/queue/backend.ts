@@ -2,6 +2,7 @@ import { createPostgresBackend, Queue, withBackend, Worker } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
 import { withSettings } from '../database/database.js';
 import { sleep } from '../time/clock.js';
+import type { QueueTimings } from './timings.js';
 
 /**
  * The only file that knows which of BullMQ's backends is in use. Jobs carry an id and nothing else: losing every
@@ -45,25 +46,19 @@ const Postgres = withBackend(createPostgresBackend);
 const QUEUE_NAME = 'operations';
 /** A finished or failed job is of no interest: the row tells how the operation ended. */
 const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const;
-const CONNECT_LIMIT_MS = 2_000;
-const COMMAND_LIMIT_MS = 1_000;
-/** An orderly close that takes longer (jobs in hand, a server that hangs) is given up and the connection cut. */
-const CLOSE_LIMIT_MS = { producer: 1_000, consumer: 2_000 } as const;
-/** How long a consumer waits after a failed fetch; BullMQ's own default is 15 s. */
-const RETRY_MS = 1_000;
 
-export function openProducer(target: QueueTarget, onError: OnError): Opened<Producer> {
+export function openProducer(target: QueueTarget, times: QueueTimings, onError: OnError): Opened<Producer> {
   if (target.redisUrl === undefined) {
-    const connection = postgresOptions(target, { max: 2, statementMs: COMMAND_LIMIT_MS });
+    const connection = postgresOptions(target, times, { max: 2, statementMs: times.commandMs });
     const queue = new Postgres.Queue<JobData>(QUEUE_NAME, { connection, defaultJobOptions: JOB_OPTIONS });
     queue.on('error', onError);
     return { it: queue, connected: () => true, close: () => queue.close() };
   }
   // Without an offline queue a command fails at once while Redis is away, instead of piling up in memory.
-  const redis = openRedis(target.redisUrl, onError, {
+  const redis = openRedis(target.redisUrl, times, onError, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
-    commandTimeout: COMMAND_LIMIT_MS,
+    commandTimeout: times.commandMs,
   });
   const queue = new Queue<JobData>(QUEUE_NAME, {
     connection: redis,
@@ -76,28 +71,35 @@ export function openProducer(target: QueueTarget, onError: OnError): Opened<Prod
     it: queue,
     connected: () => redis.status === 'ready',
     close: async () => {
-      await atMost(queue.close().catch(onError), CLOSE_LIMIT_MS.producer);
+      await atMost(queue.close().catch(onError), times.closeProducerMs);
       redis.disconnect();
     },
   };
 }
 
-export function openConsumer(target: QueueTarget, process: Process, concurrency: number, onError: OnError): Opened<Consumer> {
-  const options = { concurrency, autorun: false, runRetryDelay: RETRY_MS, removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } };
+export function openConsumer(
+  target: QueueTarget,
+  times: QueueTimings,
+  process: Process,
+  concurrency: number,
+  onError: OnError,
+): Opened<Consumer> {
+  const kept = { removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } };
+  const options = { concurrency, autorun: false, runRetryDelay: times.retryMs, ...kept };
   if (target.redisUrl === undefined) {
-    const connection = postgresOptions(target, { max: 4, statementMs: 10_000 });
+    const connection = postgresOptions(target, times, { max: 4, statementMs: 10_000 });
     const worker = new Postgres.Worker<JobData>(QUEUE_NAME, process, { ...options, connection });
     worker.on('error', onError);
     return { it: worker, connected: () => true, close: (force) => worker.close(force) };
   }
-  const redis = openRedis(target.redisUrl, onError, { maxRetriesPerRequest: null });
+  const redis = openRedis(target.redisUrl, times, onError, { maxRetriesPerRequest: null });
   const worker = new Worker<JobData>(QUEUE_NAME, process, { ...options, connection: redis, prefix: target.prefix });
   worker.on('error', onError);
   return {
     it: worker,
     connected: () => redis.status === 'ready',
     close: async (force) => {
-      await atMost(worker.close(force).catch(onError), CLOSE_LIMIT_MS.consumer);
+      await atMost(worker.close(force).catch(onError), times.closeConsumerMs);
       redis.disconnect();
     },
   };
@@ -109,25 +111,25 @@ async function atMost(work: Promise<void>, ms: number): Promise<void> {
   done.abort();
 }
 
-function openRedis(url: string, onError: OnError, options: RedisOptions): Redis {
+function openRedis(url: string, times: QueueTimings, onError: OnError, options: RedisOptions): Redis {
   const redis = new Redis(url, {
-    connectTimeout: CONNECT_LIMIT_MS,
-    retryStrategy: (attempt) => Math.min(100 * 2 ** Math.min(attempt, 5), 2_000),
+    connectTimeout: times.connectMs,
+    retryStrategy: (attempt) => Math.min(times.reconnectMs * 2 ** Math.min(attempt - 1, 10), times.reconnectMaxMs),
     ...options,
   });
   redis.on('error', onError);
   return redis;
 }
 
-function postgresOptions(target: QueueTarget, limits: { max: number; statementMs: number }) {
+function postgresOptions(target: QueueTarget, times: QueueTimings, limits: { max: number; statementMs: number }) {
   if (target.databaseUrl === undefined) throw new Error('the queue needs a database or a Redis address');
   return {
     ...withSettings(
       target.databaseUrl,
-      `-c statement_timeout=${limits.statementMs} -c lock_timeout=${COMMAND_LIMIT_MS} -c idle_in_transaction_session_timeout=10000`,
+      `-c statement_timeout=${limits.statementMs} -c lock_timeout=${times.commandMs} -c idle_in_transaction_session_timeout=10000`,
     ),
     max: limits.max,
-    connectionTimeoutMillis: CONNECT_LIMIT_MS,
+    connectionTimeoutMillis: times.connectMs,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     application_name: 'svc-queue',

@@ -1,11 +1,8 @@
 import type { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
 import type { Opened } from './backend.js';
+import type { QueueTimings } from './timings.js';
 
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 5_000;
-/** How long a close waits for an opening under way. */
-const OPENING_LIMIT_MS = 1_000;
 const LOG_EVERY_MS = 10_000;
 
 type Ready = { waitUntilReady(): Promise<unknown> };
@@ -25,6 +22,7 @@ export class KeptOpen<T extends Ready> {
   constructor(
     private readonly what: string,
     private readonly make: (onError: (error: Error) => void) => Opened<T>,
+    private readonly times: QueueTimings,
     private readonly log: AppLogger,
   ) {}
 
@@ -42,13 +40,12 @@ export class KeptOpen<T extends Ready> {
     this.#closing.abort();
     this.#ready = false;
     // Closed in the middle of its opening, BullMQ's PostgreSQL worker leaves its LISTEN connection behind.
-    const opened = new AbortController();
-    void this.#opening?.finally(() => opened.abort());
-    if (this.#opening !== undefined) await sleep(OPENING_LIMIT_MS, opened.signal);
+    await this.#opened();
     const current = this.#current;
     this.#current = undefined;
     await current?.close(force).catch((error: unknown) => this.report(error));
-    await this.#opening;
+    // Cut between two attempts, ioredis does not tell that it has ended, and BullMQ's opening never does either.
+    await this.#opened();
   }
 
   /** Logs what went wrong with the connection, without flooding the log while a server is away. */
@@ -59,9 +56,18 @@ export class KeptOpen<T extends Ready> {
     this.log.warn({ err: error, part: this.what }, 'the queue is not reachable; accepted work is picked up from the database');
   }
 
+  /** Waits for an opening under way, for a while. */
+  async #opened(): Promise<void> {
+    if (this.#opening === undefined) return;
+    const opened = new AbortController();
+    void this.#opening.finally(() => opened.abort());
+    await sleep(this.times.openingMs, opened.signal);
+  }
+
   async #open(whenReady?: (it: T) => void): Promise<void> {
     const { signal } = this.#closing;
-    for (let pause = FIRST_PAUSE_MS; !signal.aborted; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    const { reopenMs, reopenMaxMs } = this.times;
+    for (let pause = reopenMs; !signal.aborted; pause = Math.min(pause * 2, reopenMaxMs)) {
       const opened = (this.#current = this.make((error) => this.report(error)));
       try {
         await opened.it.waitUntilReady();

@@ -7,10 +7,7 @@ import { Readiness } from '../health/readiness.js';
 import { AppLogger } from '../logging/logger.js';
 import { openProducer, type Producer, type QueueTarget } from './backend.js';
 import { KeptOpen } from './connection.js';
-
-/** No request and no commit ever waits longer than this for the queue. */
-const ADD_LIMIT_MS = 1_000;
-const SAMPLE_LIMIT_MS = 500;
+import { QueueTimings } from './timings.js';
 
 /** The database's name is part of the prefix: two installations on one Redis must not take each other's jobs. */
 export function queueTarget(config: Pick<AppConfig, 'redisUrl' | 'databaseUrl'>): QueueTarget {
@@ -27,9 +24,16 @@ export function queueTarget(config: Pick<AppConfig, 'redisUrl' | 'databaseUrl'>)
 export class JobQueue implements OnModuleInit {
   readonly #kept: KeptOpen<Producer>;
 
-  constructor(config: AppConfig, log: AppLogger, lifecycle: Lifecycle, readiness: Readiness, metrics: Metrics) {
+  constructor(
+    config: AppConfig,
+    log: AppLogger,
+    lifecycle: Lifecycle,
+    readiness: Readiness,
+    metrics: Metrics,
+    private readonly times: QueueTimings,
+  ) {
     const target = queueTarget(config);
-    this.#kept = new KeptOpen('producer', (onError) => openProducer(target, onError), log.child('queue'));
+    this.#kept = new KeptOpen('producer', (onError) => openProducer(target, times, onError), times, log.child('queue'));
     lifecycle.onStop('queue', 'job queue', () => this.#kept.close());
     readiness.register('queue', () => this.check());
     const depth: Gauge<'state'> = metrics.gauge({
@@ -55,7 +59,7 @@ export class JobQueue implements OnModuleInit {
   async add(name: string, id: string): Promise<void> {
     const queue = this.#kept.live;
     if (queue === undefined) throw new Error('the queue is not connected');
-    await within(queue.add(name, { id }, { jobId: id }), ADD_LIMIT_MS, 'the queue did not answer');
+    await within(queue.add(name, { id }, { jobId: id }), this.times.addMs, 'the queue did not answer');
   }
 
   /** Undefined when jobs can be added now, otherwise why not. */
@@ -67,7 +71,7 @@ export class JobQueue implements OnModuleInit {
   async #counts(): Promise<Record<string, number> | undefined> {
     const queue = this.#kept.live;
     if (queue === undefined) return undefined;
-    return within(jobCounts(queue), SAMPLE_LIMIT_MS, 'no answer').catch(() => undefined);
+    return within(jobCounts(queue), this.times.sampleMs, 'no answer').catch(() => undefined);
   }
 }
 

@@ -4,6 +4,7 @@ import { AppLogger } from '../logging/logger.js';
 import { openConsumer, type Consumer, type Process } from './backend.js';
 import { KeptOpen } from './connection.js';
 import { queueTarget } from './job-queue.js';
+import { QueueTimings } from './timings.js';
 
 /**
  * The consuming half of the queue room; worker processes have one. A job may arrive twice or never: whoever
@@ -16,6 +17,7 @@ export class JobWorker {
   constructor(
     private readonly config: AppConfig,
     private readonly log: AppLogger,
+    private readonly times: QueueTimings,
   ) {}
 
   /** Begins to take jobs, at most `concurrency` at a time. `handle` must not throw: nothing retries a job. */
@@ -24,7 +26,9 @@ export class JobWorker {
     const log = this.log.child('queue');
     const target = queueTarget(this.config);
     const process: Process = (job) => handle(job.data.id);
-    const kept = new KeptOpen<Consumer>('consumer', (onError) => openConsumer(target, process, concurrency, onError), log);
+    const { times } = this;
+    const open = (onError: (error: Error) => void) => openConsumer(target, times, process, concurrency, onError);
+    const kept = new KeptOpen<Consumer>('consumer', open, times, log);
     this.#kept = kept;
     kept.open((worker) => void worker.run().catch((error: unknown) => kept.report(error)));
   }

@@ -11,6 +11,7 @@ import type { OperationDefinition, OperationHandler } from '../operations/operat
 import type { OperationTimings } from '../operations/timings.js';
 import { JobQueue } from './job-queue.js';
 import { migrateQueue } from './migrate-queue.js';
+import type { QueueTimings } from './timings.js';
 
 const Job: OperationDefinition = {
   kind: 'test.job',
@@ -22,7 +23,23 @@ const Job: OperationDefinition = {
 const handler: OperationHandler = { definition: Job, run: async () => ({ ok: true, payload: {} }) };
 
 const QUEUE_ONLY = { sweepMs: 3_600_000 };
-const SWEEPER = { sweepMs: 100, pickupMs: 300 };
+const SWEEPER = { sweepMs: 50, pickupMs: 50 };
+/** A server that is away is given up soon and found again soon; one that answers has all the time it needs. */
+const SOON = {
+  addMs: 30_000,
+  commandMs: 30_000,
+  sampleMs: 30_000,
+  openingMs: 50,
+  closeProducerMs: 100,
+  closeConsumerMs: 100,
+  retryMs: 50,
+  reconnectMs: 20,
+  reconnectMaxMs: 50,
+  reopenMs: 20,
+  reopenMaxMs: 50,
+};
+/** For a server that hangs. */
+const IMPATIENT = { addMs: 200, sampleMs: 200 };
 
 describe('a queue whose server comes and goes', () => {
   let database: TestDatabase;
@@ -31,7 +48,11 @@ describe('a queue whose server comes and goes', () => {
   let redisUrl: string | undefined;
   let made = 0;
 
-  const start = async (id: string, timings?: Partial<OperationTimings>): Promise<OperationProcess> => {
+  const start = async (
+    id: string,
+    timings?: Partial<OperationTimings>,
+    queueTimings?: Partial<QueueTimings>,
+  ): Promise<OperationProcess> => {
     const handlers = timings === undefined ? undefined : [handler];
     const started = await OperationProcess.start({
       id,
@@ -39,6 +60,7 @@ describe('a queue whose server comes and goes', () => {
       databaseUrl: database.url,
       redisUrl,
       handlers,
+      queueTimings: { ...SOON, ...queueTimings },
       ...(timings && { timings }),
     });
     processes.push(started);
@@ -50,13 +72,12 @@ describe('a queue whose server comes and goes', () => {
     );
     return requestId;
   };
-  const ended = (api: OperationProcess, id: string, ms = 8_000): Promise<unknown> =>
+  const ended = (api: OperationProcess, id: string): Promise<unknown> =>
     eventually(async () => {
       const row = await api.db.selectFrom('operations').select('state').where('id', '=', id).executeTakeFirstOrThrow();
       return row.state === 'succeeded';
-    }, ms);
-  const up = (process: OperationProcess, ms = 8_000): Promise<unknown> =>
-    eventually(async () => (await process.get(JobQueue).check()) === undefined, ms);
+    });
+  const up = (process: OperationProcess): Promise<unknown> => eventually(async () => (await process.get(JobQueue).check()) === undefined);
 
   beforeAll(async () => {
     database = await cloneDatabase();
@@ -88,8 +109,8 @@ describe('a queue whose server comes and goes', () => {
         mine.url,
         'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
       );
-      await eventually(() => accept(api).then(() => true, () => undefined), 3_000); // prettier-ignore
-      await ended(api, await eventually(() => accept(api).catch(() => undefined), 3_000), 12_000);
+      await eventually(() => accept(api).then(() => true, () => undefined)); // prettier-ignore
+      await ended(api, await eventually(() => accept(api).catch(() => undefined)));
     } finally {
       await Promise.all(processes.splice(0).map((p) => p.stop()));
       database = original;
@@ -100,7 +121,7 @@ describe('a queue whose server comes and goes', () => {
   it('answers within its limit while Redis hangs, and stops in time', async () => {
     redis = await startRedis();
     redisUrl = redis.url;
-    const api = await start('api');
+    const api = await start('api', undefined, IMPATIENT);
     await start('w1', SWEEPER);
     await up(api);
     process.kill(redis.pid, 'SIGSTOP');
@@ -142,7 +163,7 @@ describe('a queue whose server comes and goes', () => {
     processes = [api, consumer];
     redis = await startRedis(port);
     await up(api);
-    await ended(api, await accept(api), 12_000);
+    await ended(api, await accept(api));
   });
 
   it('loses every job and no operation when Redis is emptied', async () => {

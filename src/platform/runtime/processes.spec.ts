@@ -1,5 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { spawn as spawnRaw, execFileSync } from 'node:child_process';
+import { removeFolders } from '../../../test/support/folders.js';
 import { eventually } from '../../../test/support/sse.js';
 import { endFound, endLeftovers, endProcess } from './ending.js';
 import { StartError, UnconfirmedDead } from './port.js';
@@ -8,7 +9,10 @@ import { spawnAgent, type AgentProcess, type SpawnSpec } from './spawn.js';
 import { Tail } from './tail.js';
 import { PATH, script, uniqueMarkers } from './testing/scripted-agent.js';
 
-const QUICK = { inputMs: 300, termMs: 500, confirmMs: 3000 };
+/** For those that do not end before they are killed. */
+const QUICK = { inputMs: 50, termMs: 50, confirmMs: 60_000 };
+afterAll(removeFolders);
+
 const STAYS = 'setInterval(() => undefined, 1000); process.stdin.resume();';
 
 async function failureOf(spec: SpawnSpec): Promise<StartError> {
@@ -91,14 +95,14 @@ describe('a process that is started', () => {
 describe('the end of a process', () => {
   it('comes by itself when its input is closed', async () => {
     const agent = await spawnAgent(await script(`process.stdin.resume().on('end', () => process.exit(7))`), {
-      limits: { inputMs: 10_000 },
+      limits: { inputMs: 60_000 },
     });
     await agent.end();
     expect(await agent.exited).toEqual({ code: 7, signal: null });
   });
 
   it('comes with SIGTERM when it does not read, with SIGKILL when it does not listen', async () => {
-    const polite = await spawnAgent(await script(STAYS), { limits: QUICK });
+    const polite = await spawnAgent(await script(STAYS), { limits: { ...QUICK, termMs: 60_000 } });
     await polite.end();
     expect(await polite.exited).toEqual({ code: null, signal: 'SIGTERM' });
     const deaf = await spawnAgent(await script(`process.on('SIGTERM', () => undefined); console.log(process.pid); ${STAYS}`), {
@@ -157,7 +161,7 @@ process.stdin.resume().on('end', () => process.exit(0));`;
   it('is not believed while something is left', async () => {
     const env = { PATH, ...uniqueMarkers() };
     const ghost: TableEntry = { pid: 2 ** 22 + 5, group: 2 ** 22 + 5, birth: 'ghost', environment: () => new Map(Object.entries(env)) };
-    const haunted = { limits: { ...QUICK, confirmMs: 200 }, table: async () => [...(await listProcesses()), ghost] };
+    const haunted = { limits: { ...QUICK, confirmMs: 50 }, table: async () => [...(await listProcesses()), ghost] };
     const agent = await spawnAgent(await script(STAYS, { env }), haunted);
     await expect(agent.end({ hard: true })).rejects.toThrow(UnconfirmedDead);
     await expect(agent.end({ hard: true })).rejects.toThrow(String(ghost.pid));

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { eventually, openStream, type Frame, type OpenStream } from '../../../test/support/sse.js';
 import { StreamReplica } from '../../../test/support/stream-replica.js';
@@ -83,6 +83,26 @@ describe('streams of a city that stops and starts again', () => {
     await stream.untilEnd();
     expect(events(stream)).toEqual([2]);
     expect(Math.max(...ids(stream))).toBe(2);
+  });
+
+  // Guard: where the group of a stream has ended is looked at when the stream takes its place.
+  it('who resumes from after a stop that is only being read is sent away, not taken back to it', async () => {
+    const name = await city();
+    const { repository } = b.hub;
+    const read = repository.read.bind(repository);
+    let go = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (go = resolve));
+    const slow = jest.spyOn(repository, 'read').mockImplementation((...asked) => gate.then(() => read(...asked)));
+    await a.emit(name);
+    await a.emit(name, 1, 'controller.stopped');
+    await a.emit(name, 2);
+    const opened = openStream(`${b.url}/${name}`, { headers: { 'last-event-id': '5' } });
+    await eventually(() => b.hub.stream(name)?.groups.size === 1);
+    slow.mockRestore();
+    go();
+    const stream = await opened;
+    await stream.untilEnd();
+    expect(ids(stream)).toEqual([]);
   });
 
   it('a stream whose opening stood still until nobody fed its group any more is ended, not left in silence', async () => {

@@ -9,6 +9,9 @@ export class Clock {
   monotonic(): number {
     return performance.now();
   }
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return sleep(ms, signal);
+  }
 }
 
 /** `<prefix>-` and 24 lowercase hex characters: never all digits, never with `:` (BullMQ refuses both). */

@@ -16,7 +16,7 @@ import {
 import { PackFailure, packFailure } from './pack-failure.js';
 import type { RepositorySource } from './sources.js';
 
-const LIMITS = { bytes: 256 * 1024 * 1024, files: 20_000 };
+export const CHECKOUT_LIMITS = { bytes: 256 * 1024 * 1024, files: 20_000 };
 const FETCH_MS = 120_000;
 const WORK = '.work-';
 /** Longer than any fetch takes: what is older was left by a process that died. */
@@ -27,6 +27,7 @@ export class CheckoutStore {
   constructor(
     private readonly citiesRoot: string,
     private readonly git: Git,
+    private readonly limits: { readonly bytes: number; readonly files: number } = CHECKOUT_LIMITS,
   ) {}
 
   /**
@@ -49,7 +50,7 @@ export class CheckoutStore {
       const tree = treeOfCheckout(fresh);
       const git = path.join(work, 'fetch');
       await mkdir(git);
-      await this.git.checkout(await this.#remote(source, root), commit, tree, git, LIMITS, limit);
+      await this.git.checkout(await this.#remote(source, root), commit, tree, git, this.limits, limit);
       await checkLinks(tree);
       const manifest: Manifest = { url: source.url, commit, digest: await contentDigest(new DiskTree(tree)) };
       await writeFile(manifestOfCheckout(fresh), JSON.stringify(manifest));

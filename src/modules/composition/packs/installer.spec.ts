@@ -10,7 +10,7 @@ import { gitServer, type GitServer } from '../../../platform/git/testing/git-ser
 import { TestRepository } from '../../../platform/git/testing/repository.js';
 import { OutgoingGuard } from '../../../platform/outgoing/outgoing-guard.js';
 import { DiskTree } from '../trees/disk-tree.js';
-import { CheckoutStore } from './checkout-store.js';
+import { CHECKOUT_LIMITS, CheckoutStore } from './checkout-store.js';
 import { DiskPackStore } from './disk-pack-store.js';
 import { PackInstaller, type Installed } from './installer.js';
 import type { Lock } from './lock.js';
@@ -310,7 +310,7 @@ describe('hostile sources', () => {
   });
 
   it.each(['hang', 'drip'])('ends with its time when a server does not: %s', async (kind) => {
-    installer = new PackInstaller(citiesRoot, git, { deadlineMs: 700 });
+    installer = new PackInstaller(citiesRoot, git, { deadlineMs: 100 });
     await city({ x: `${server.url}/${kind}/x @^1` });
     expect(await failure(resolve())).toMatchObject({ code: 'lookup_failed', message: expect.stringContaining('took too long') });
     await city({ x: `${server.url}/${kind}/x @sha:${'a'.repeat(40)}` });
@@ -335,12 +335,14 @@ describe('hostile sources', () => {
   });
 
   it('refuses more than fits, as soon as it shows', async () => {
+    expect(CHECKOUT_LIMITS.bytes).toBe(256 * 1024 * 1024);
+    installer = new PackInstaller(citiesRoot, git, { checkouts: { ...CHECKOUT_LIMITS, bytes: 8 * 1024 * 1024 } });
     const large = await repository('large');
     await large.commit({ 'pack.toml': pack('large') });
     // Zeros compress well: little to send, much to write.
-    await large.commit(Object.fromEntries(Array.from({ length: 5 }, (_, n) => [`zeros${n}`, Buffer.alloc(60 * 1024 * 1024)])), 'v1.0.0');
+    await large.commit(Object.fromEntries(Array.from({ length: 5 }, (_, n) => [`zeros${n}`, Buffer.alloc(2 * 1024 * 1024)])), 'v1.0.0');
     await city({ x: url('large') });
-    expect(await failure(resolve())).toMatchObject({ code: 'install_failed', message: expect.stringContaining('larger than 256 MiB') });
+    expect(await failure(resolve())).toMatchObject({ code: 'install_failed', message: expect.stringContaining('larger than 8 MiB') });
     expect(await readdir(path.join(citiesRoot, '.packs'))).toEqual([]);
   });
 

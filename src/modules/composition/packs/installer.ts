@@ -2,7 +2,7 @@ import type { Git } from '../../../platform/git/git.js';
 import { errorsOf, type Issue } from '../issue.js';
 import { TreeFailure, type FileTree } from '../trees/file-tree.js';
 import { Ledger } from '../trees/ledger.js';
-import { CheckoutStore } from './checkout-store.js';
+import { CheckoutStore, type CHECKOUT_LIMITS } from './checkout-store.js';
 import { DiskPackStore } from './disk-pack-store.js';
 import { importsOfCity, importsOfPack, type Wish } from './imports-of.js';
 import type { Lock, LockedPack } from './lock.js';
@@ -39,9 +39,13 @@ export class PackInstaller {
   constructor(
     private readonly citiesRoot: string,
     private readonly git: Git,
-    private readonly options: { readonly builtin?: string; readonly deadlineMs?: number } = {},
+    private readonly options: {
+      readonly builtin?: string;
+      readonly deadlineMs?: number;
+      readonly checkouts?: typeof CHECKOUT_LIMITS;
+    } = {},
   ) {
-    this.#checkouts = new CheckoutStore(citiesRoot, git);
+    this.#checkouts = new CheckoutStore(citiesRoot, git, options.checkouts);
   }
 
   /**

@@ -37,6 +37,8 @@ export class FakeHost {
   gate: (spec: StartSpec) => Promise<void> | undefined = () => undefined;
   /** Of processes that cannot be ended. */
   immortal = false;
+  /** How often that was tried in vain. */
+  inVain = 0;
 
   /** The runtimes of one runner. */
   runtimes(owner: string): AgentRuntimes {
@@ -47,6 +49,11 @@ export class FakeHost {
   /** A runner has been killed: what it would still do to its processes has no effect. */
   orphan(owner: string): void {
     for (const process of this.processes) if (process.owner === owner) process.orphaned = true;
+  }
+
+  survived(): UnconfirmedDead {
+    this.inVain++;
+    return new UnconfirmedDead('it does not die');
   }
 
   get alive(): FakeAgent[] {
@@ -88,7 +95,7 @@ export class FakeProcesses extends HostProcesses {
 
   async end(markers: ProcessMarkers): Promise<number> {
     const found = this.host.alive.filter((process) => fits(process, markers));
-    if (found.length > 0 && this.host.immortal) throw new UnconfirmedDead('it does not die');
+    if (found.length > 0 && this.host.immortal) throw this.host.survived();
     for (const process of found) process.die({ code: null, signal: 'SIGKILL', cause: 'crashed', stderrTail: '' });
     return found.length;
   }
@@ -229,7 +236,7 @@ export class FakeAgent implements RunningAgent {
 
   async stop(): Promise<Exit> {
     if (this.orphaned) return new Promise(() => undefined);
-    if (this.host.immortal && this.alive) throw new UnconfirmedDead('it does not die');
+    if (this.host.immortal && this.alive) throw this.host.survived();
     this.#turn?.resolve({ stopReason: 'cancelled' });
     this.die({ code: null, signal: 'SIGTERM', cause: 'stopped', stderrTail: '' });
     return this.#exit.promise;

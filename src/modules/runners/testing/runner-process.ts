@@ -3,7 +3,7 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { sql } from 'kysely';
 import { AppConfig, loadConfig, type Config } from '../../../platform/config/config.js';
 import { ConfigModule } from '../../../platform/config/config.module.js';
-import { Db } from '../../../platform/database/database.js';
+import { Db, PgPool } from '../../../platform/database/database.js';
 import { DatabaseModule } from '../../../platform/database/database.module.js';
 import { Failpoints, type FailpointName } from '../../../platform/failpoints/failpoints.js';
 import { HealthModule } from '../../../platform/health/health.module.js';
@@ -23,6 +23,7 @@ import { AgentRuntimes, HostProcesses, LaunchPlans } from '../ports.js';
 import { RunnerTimings } from '../runner-timings.js';
 import { Runner } from '../runner.service.js';
 import { RunnersWorkerModule } from '../runners.worker.module.js';
+import { cutOff } from './cut-pool.js';
 import { FakeProcesses, type FakeHost } from './fake-runtime.js';
 
 /** A clock that a test can move on, as if the process had been paused meanwhile. */
@@ -54,20 +55,24 @@ export class FakePlans extends LaunchPlans {
   }
 }
 
-/** Short enough for tests; the order of the times is that of the real ones. The lease is long: no machine is too slow for it. */
+/**
+ * What is waited for comes soon; a limit that a test does not mean to meet is too long for any machine to meet it. Those that
+ * do are set with `time`, or made to have passed in the rows.
+ */
 export const TEST_TIMINGS: Partial<RunnerTimings> = {
   leaseMs: 30_000,
   renewMs: 300,
   acceptMs: 25_000,
   holdMs: 28_000,
-  pollMs: 100,
-  sweepMs: 100,
-  overdueMs: 300,
+  watchMs: 20,
+  pollMs: 50,
+  sweepMs: 50,
+  overdueMs: 60_000,
   joinMs: 10,
-  cancelMs: 1_000,
-  handoverMs: 1_000,
-  handoverLimitMs: 4_000,
-  unconfirmedMs: 50,
+  cancelMs: 60_000,
+  handoverMs: 60_000,
+  handoverLimitMs: 90_000,
+  unconfirmedMs: 20,
   leftoversMs: 100,
 };
 
@@ -199,10 +204,8 @@ export class RunnerProcess {
   kill({ noticed = true } = {}): void {
     this.#killed = true;
     this.host.orphan(this.id);
-    // At the end of the test nothing of it is waited for.
-    Object.assign(this.timings, { handoverMs: 0, handoverLimitMs: 1_000 });
     const { runnerId } = this.runner;
-    void this.db.destroy();
+    cutOff(this.get(PgPool));
     if (noticed && runnerId !== undefined) void this.giveUp(runnerId);
   }
 
@@ -219,8 +222,19 @@ export class RunnerProcess {
     });
   }
 
+  /** Other times from now on. */
+  time(overrides: Partial<RunnerTimings>): void {
+    Object.assign(this.timings, overrides);
+  }
+
   #killed = false;
   #bury: (reason: Error) => void = () => undefined;
+
+  /** As at the end of a test: no turn is waited for, and nothing of one that was killed. */
+  async end(): Promise<void> {
+    this.time({ handoverMs: 0, handoverLimitMs: this.#killed ? 1_000 : 5_000 });
+    await this.stop();
+  }
 
   async stop(): Promise<void> {
     this.failpoints.disarm();

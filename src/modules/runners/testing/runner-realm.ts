@@ -63,6 +63,12 @@ export class RunnerRealm {
     return last!;
   }
 
+  /** As if the pause before the next start of a session were over. */
+  async unpause(pk: number): Promise<void> {
+    await this.when(pk, ({ not_before }) => not_before !== null);
+    await sql`update sessions set not_before = null where pk = ${pk}`.execute(this.db);
+  }
+
   async message(pk: number): Promise<{ status: string; generation: number | null; error_code: string | null }> {
     const { rows } = await sql<{ status: string; generation: number | null; error_code: string | null }>`
       select status, generation, error_code from session_messages where pk = ${pk}`.execute(this.db);
@@ -95,9 +101,10 @@ export class RunnerRealm {
     return rows;
   }
 
-  /** Ends everything; runners that were killed, too. */
+  /** Ends everything, runners that were killed, too, and leaves nothing behind. */
   async close(): Promise<void> {
-    await Promise.all(this.runners.map((runner) => runner.stop().catch(() => undefined)));
+    this.host.immortal = false;
+    await Promise.all(this.runners.map((runner) => runner.end().catch(() => undefined)));
     await this.db.destroy();
     await this.drop();
   }

@@ -17,14 +17,10 @@ import { LiveOptions } from './options.js';
 import { Peek } from './peek.js';
 import { Permissions } from './permissions.js';
 import { ConfigOptions, PermissionRequest, PromptAnswer } from './schemas.js';
+import type { AcpTiming } from './timing.js';
 import { Turn } from './turn.js';
 import { Updates } from './updates.js';
 import { Garbage, Wire } from './wire.js';
-
-const CANCEL_MS = 5000;
-const OPTION_MS = 10_000;
-const QUIET_MS = 200;
-const LAST_WORDS_MS = 2000;
 
 /** What an agent can do and what conversation it has: known once the hands are shaken. */
 export interface Introduction {
@@ -54,7 +50,10 @@ export class AcpAgent implements RunningAgent {
   #stopping = false;
   #protocolBroken = false;
 
-  constructor(private readonly process: AgentProcess) {
+  constructor(
+    private readonly process: AgentProcess,
+    private readonly timing: AcpTiming,
+  ) {
     this.updates = new Updates(this.live, (event, bytes) => this.#tell(event, bytes));
     this.#permissions = new Permissions((event) => this.#tell(event));
     this.wire = new Wire(process.stdout, process.stdin, (message, bytes) => this.#look(message, bytes));
@@ -102,7 +101,7 @@ export class AcpAgent implements RunningAgent {
 
   async prompt(text: string, onAccepted: () => void): Promise<TurnEnd> {
     if (this.#turn !== undefined) throw new PromptError('refused', 'a turn is under way');
-    const turn = new Turn(onAccepted);
+    const turn = new Turn(onAccepted, this.timing.acceptedMs);
     this.#turn = turn;
     this.updates.replaying = false;
     this.updates.beginTurn();
@@ -135,7 +134,7 @@ export class AcpAgent implements RunningAgent {
     // Not waited for: an agent that does not read its input would keep us here.
     void this.connection.agent.notify('session/cancel', { sessionId: this.sessionKey }).catch(() => undefined);
     this.#permissions.cancelAll();
-    await Promise.race([turn.ended, this.exit, sleep(CANCEL_MS, undefined, { ref: false })]);
+    await Promise.race([turn.ended, this.exit, sleep(this.timing.cancelMs, undefined, { ref: false })]);
   }
 
   async respond(requestId: string, answer: InteractionAnswer): Promise<boolean> {
@@ -148,7 +147,7 @@ export class AcpAgent implements RunningAgent {
     try {
       const params = { ...change.params, sessionId: this.sessionKey };
       const request = this.connection.agent.request<{ configOptions?: unknown } | null>(change.method, params);
-      const answer = await Promise.race([request, tooLate(OPTION_MS)]);
+      const answer = await Promise.race([request, tooLate(this.timing.optionMs)]);
       const { data } = ConfigOptions.safeParse(answer?.configOptions);
       if (data !== undefined) this.live.opened(data, undefined);
       else if (change.method === 'session/set_mode') this.live.modeIs(change.params.modeId);
@@ -236,10 +235,10 @@ export class AcpAgent implements RunningAgent {
 
   /** Reads what it had said before it ended, also when a child of it keeps the pipe open. */
   async #lastWords(): Promise<void> {
-    const limit = performance.now() + LAST_WORDS_MS;
+    const limit = performance.now() + this.timing.lastWordsMs;
     for (let bytes = -1; this.#queue.isFull || bytes !== this.wire.bytes;) {
       bytes = this.wire.bytes;
-      const quiet = sleep(QUIET_MS, 'quiet', { ref: false });
+      const quiet = sleep(this.timing.quietMs, 'quiet', { ref: false });
       if ((await Promise.race([this.wire.ended, quiet])) !== 'quiet') return;
       if (this.#stopping && performance.now() > limit) return;
     }
@@ -249,7 +248,7 @@ export class AcpAgent implements RunningAgent {
   async #endWithOutput(): Promise<void> {
     const error = await this.wire.ended;
     this.#protocolBroken = error instanceof Garbage;
-    if (error === undefined) await Promise.race([this.process.exited, sleep(LAST_WORDS_MS, undefined, { ref: false })]);
+    if (error === undefined) await Promise.race([this.process.exited, sleep(this.timing.lastWordsMs, undefined, { ref: false })]);
     if (!this.process.hasExited) await this.process.end({ hard: true }).catch(() => undefined);
   }
 }

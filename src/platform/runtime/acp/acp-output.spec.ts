@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../../test/support/sse.js';
-import { accepted, endAll, failed, loopback, start } from '../testing/acp-agents.js';
+import { accepted, endAll, failed, loopback, never, QUICK, start } from '../testing/acp-agents.js';
 import { readEvents, scripted } from '../testing/scripted-agent.js';
+import { AcpRuntime } from './acp-runtime.js';
 
 afterEach(endAll);
 
@@ -60,7 +61,7 @@ describe('an output that is not as it should be', () => {
 
   it('ends a process that closes it and stays', async () => {
     const on = `{ 'session/prompt': async () => { const { closeSync } = await import('node:fs'); closeSync(1); setInterval(() => undefined, 1000); await sleep(1e9); } }`;
-    const agent = await start(await scripted(on));
+    const agent = await new AcpRuntime({ limits: QUICK }, { lastWordsMs: 50 }).start(await scripted(on), never);
     const reader = readEvents(agent);
     const error: unknown = await agent.prompt('x', accepted).catch((thrown: unknown) => thrown);
     expect(failed(error)[0]).toBe('died');
@@ -88,7 +89,7 @@ describe('a reader that is slow', () => {
     const chunk = 64 * 1024;
     const on = `{ 'session/prompt': async () => {
       let sent = 0;
-      for (let i = 0; i < 2000; i++) {
+      for (let i = 0; i < 400; i++) {
         if (!process.stdout.write(JSON.stringify({ jsonrpc: '2.0', method: 'session/update', params: { sessionId: 's1', update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: String(i).padStart(${chunk}) } } } }) + '\\n')) {
           process.stderr.write('sent ' + i + '\\n');
           await new Promise((resolve) => process.stdout.once('drain', resolve));
@@ -113,7 +114,7 @@ describe('a reader that is slow', () => {
     let count = 0;
     let ended = false;
     void turn.then(() => (ended = true));
-    for (; count < 2000; count++) {
+    for (; count < 400; count++) {
       const { value } = await events.next();
       expect(Number((value as unknown as { text: string }).text)).toBe(count);
     }

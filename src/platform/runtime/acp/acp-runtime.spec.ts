@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { eventually } from '../../../../test/support/sse.js';
 import { UnconfirmedDead, type StartSpec } from '../port.js';
 import { birthOf, findProcesses, listProcesses } from '../process-table.js';
@@ -28,7 +30,7 @@ describe('a start', () => {
     ['one that sends back what it gets', { command: '/bin/cat', args: [] }, 'protocol'],
     ['one that has only other things to say', { command: '/bin/sh', args: ['-c', 'yes hello'] }, 'protocol'],
     ['one that never ends its line', { command: '/bin/sh', args: ['-c', 'tr "\\0" x < /dev/zero'] }, 'protocol'],
-    ['one that says nothing', { command: '/bin/sleep', args: ['600'], timeoutMs: 500 }, 'timeout'],
+    ['one that says nothing', { command: '/bin/sleep', args: ['600'], timeoutMs: 100 }, 'timeout'],
   ])('of %s fails', async (_, over, failure) => {
     const error = await failureOf(await loopback([], over));
     expect(error.failure).toBe(failure);
@@ -40,7 +42,7 @@ describe('a start', () => {
     ['wants somebody to log in', ['--require-auth'], 'auth_required', /it offers: Log in/],
     ['is too slow', ['--slow-start', '600000'], 'timeout', /not ready in time/],
   ])('of an agent that %s fails', async (_, args, failure, words) => {
-    const error = await failureOf(await loopback(args, { timeoutMs: failure === 'timeout' ? 3000 : 30_000 }));
+    const error = await failureOf(await loopback(args, { timeoutMs: failure === 'timeout' ? 300 : 30_000 }));
     expect([error.failure, error.message]).toEqual([failure, expect.stringMatching(words)]);
   });
 
@@ -101,7 +103,7 @@ describe('a start', () => {
     const spec = await loopback(['--fail-initialize']);
     const ghost = { pid: 2 ** 22 + 7, group: 2 ** 22 + 7, birth: 'ghost', environment: () => new Map(Object.entries(spec.env)) };
     const table = async (): Promise<(typeof ghost)[]> => [...(await listProcesses()), ghost] as (typeof ghost)[];
-    const haunted = new AcpRuntime({ limits: { ...QUICK, confirmMs: 200 }, table });
+    const haunted = new AcpRuntime({ limits: { ...QUICK, confirmMs: 50 }, table });
     expect(await failureOf(spec, never, haunted)).toMatchObject({ failure: 'unconfirmed_dead' });
     const agent = await haunted.start({ ...spec, args: spec.args.filter((arg) => arg !== '--fail-initialize') }, never);
     const { done } = readEvents(agent);
@@ -146,17 +148,18 @@ describe('a turn', () => {
   });
 
   it('is accepted after some seconds without a sign of life, and at its answer at the latest', async () => {
-    const agent = await start(
-      await scripted(
-        `{ 'session/prompt': async ({ prompt }) => { await sleep(prompt[0].text === 'slow' ? 20_000 : 0); return { stopReason: 'end_turn' }; } }`,
-      ),
-    );
+    const spec = await scripted(`{ 'session/prompt': async () => { await signal('go'); return { stopReason: 'end_turn' }; } }`);
+    const agent = await new AcpRuntime({ limits: QUICK }, { acceptedMs: 50 }).start(spec, never);
     readEvents(agent);
+    await new Promise<void>((resolve) => void agent.prompt('slow', resolve).catch(accepted));
+    await agent.stop({ hard: true });
+    const patient = await new AcpRuntime({ limits: QUICK }, { acceptedMs: 1e9 }).start(spec, never);
+    readEvents(patient);
+    await writeFile(join(spec.cwd, 'go'), '');
     let quick = false;
-    await agent.prompt('quick', () => (quick = true));
+    await patient.prompt('quick', () => (quick = true));
     expect(quick).toBe(true);
-    const slow = new Promise<void>((resolve) => void agent.prompt('slow', resolve).catch(accepted));
-    await slow;
+    await patient.stop({ hard: true });
   });
 
   it('is one at a time', async () => {
@@ -256,11 +259,13 @@ describe('a conversation that goes on', () => {
   it('keeps out a repetition that comes late', async () => {
     const on = `{
       initialize: () => ({ protocolVersion: 1, agentCapabilities: { loadSession: true } }),
-      'session/load': () => { setTimeout(() => { text('old'); update({ sessionUpdate: 'session_info_update', title: 'late' }); }, 50); },
+      'session/load': () => { void signal('started').then(() => { text('old'); update({ sessionUpdate: 'session_info_update', title: 'late' }); }); },
       'session/prompt': () => { text('new'); return { stopReason: 'end_turn' }; },
     }`;
-    const agent = await start(await scripted(on, { resume: 's1' }));
+    const spec = await scripted(on, { resume: 's1' });
+    const agent = await start(spec);
     const reader = readEvents(agent);
+    await writeFile(join(spec.cwd, 'started'), '');
     await eventually(() => reader.of('title').length === 1);
     await agent.prompt('x', accepted);
     expect(reader.text()).toBe('new');
@@ -311,14 +316,18 @@ describe('a question', () => {
   it('is cleared when the agent takes it back', async () => {
     const on = `{ 'session/prompt': async () => {
       const asking = ask('session/request_permission', { sessionId: 's1', toolCall: { toolCallId: 't' }, options: [{ optionId: 'a', name: 'A', kind: 'of_a_new_kind' }] });
-      await sleep(200);
+      await signal('seen');
       say({ method: '$/cancel_request', params: { requestId: 'q1' } });
       await asking;
       return { stopReason: 'end_turn' };
     } }`;
-    const agent = await start(await scripted(on));
+    const spec = await scripted(on);
+    const agent = await start(spec);
     const reader = readEvents(agent);
-    await agent.prompt('x', accepted);
+    const turn = agent.prompt('x', accepted);
+    await eventually(() => reader.of('interaction').length > 0);
+    await writeFile(join(spec.cwd, 'seen'), '');
+    await turn;
     expect(reader.seen.map(({ type }) => type)).toEqual(['entry', 'interaction', 'interaction_cleared', 'entry']);
   });
 
@@ -360,10 +369,17 @@ describe('a stop', () => {
   });
 
   it('of an agent that hangs goes up to SIGKILL', async () => {
-    const hanging = new AcpRuntime({ limits: QUICK });
-    const agent = await hanging.start(await loopback(), never);
-    readEvents(agent);
+    const hanging = new AcpRuntime({ limits: { ...QUICK, inputMs: 50, termMs: 50 } }, { cancelMs: 50 });
+    const on = `{ 'session/prompt': () => {
+      process.on('SIGTERM', () => undefined);
+      setInterval(() => undefined, 60_000);
+      text('deaf');
+      return new Promise(() => undefined);
+    } }`;
+    const agent = await hanging.start(await scripted(on), never);
+    const reader = readEvents(agent);
     const turn = agent.prompt('hang', accepted).catch((error: unknown) => failed(error)[0]);
+    await eventually(() => reader.text() === 'deaf');
     const soft = agent.stop();
     expect(await soft).toMatchObject({ signal: 'SIGKILL', cause: 'stopped' });
     expect(await turn).toBe('died');

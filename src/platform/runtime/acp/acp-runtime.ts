@@ -5,17 +5,25 @@ import { spawnAgent, type EndingMeans } from '../spawn.js';
 import { AcpAgent } from './acp-agent.js';
 import { AUTH_REQUIRED, wordsOf } from './errors.js';
 import { introduce } from './handshake.js';
+import { ACP_TIMING, type AcpTiming } from './timing.js';
 
 /** Agents that speak the Agent Client Protocol, version 1, over their standard input and output. */
 export class AcpRuntime implements AgentRuntime {
   readonly transport = 'acp';
 
-  constructor(private readonly means?: EndingMeans) {}
+  readonly #timing: AcpTiming;
+
+  constructor(
+    private readonly means?: EndingMeans,
+    timing: Partial<AcpTiming> = {},
+  ) {
+    this.#timing = { ...ACP_TIMING, ...timing };
+  }
 
   async start(spec: StartSpec, signal: AbortSignal): Promise<RunningAgent> {
     const begun = performance.now();
     if (signal.aborted) throw new StartError('aborted', 'the start was given up');
-    const agent = new AcpAgent(await spawnAgent(spec, this.means));
+    const agent = new AcpAgent(await spawnAgent(spec, this.means), this.#timing);
     const deadline = AbortSignal.timeout(Math.max(1, Math.round(spec.timeoutMs - (performance.now() - begun))));
     try {
       await Promise.race([introduce(agent, spec), abortion(signal, deadline), death(agent)]);

@@ -1,15 +1,18 @@
-const ACCEPTED_MS = 3000;
-
 /** A prompt that has been sent, until its answer. */
 export class Turn {
   wasCancelled = false;
   #accepted = false;
   #end!: () => void;
   readonly ended = new Promise<void>((resolve) => (this.#end = resolve));
-  /** No error for some seconds: an agent that thinks has the prompt. */
-  readonly #timer = setTimeout(() => this.showsLife(), ACCEPTED_MS);
+  readonly #timer: NodeJS.Timeout;
 
-  constructor(private readonly onAccepted: () => void) {}
+  /** @param acceptedMs without an error: an agent that thinks has the prompt. */
+  constructor(
+    private readonly onAccepted: () => void,
+    acceptedMs: number,
+  ) {
+    this.#timer = setTimeout(() => this.showsLife(), acceptedMs);
+  }
 
   showsLife(): void {
     if (this.#accepted) return;

@@ -1,4 +1,4 @@
-import { sleep } from '../../time/clock.js';
+import type { Clock } from '../../time/clock.js';
 import { EventQueue } from '../event-queue.js';
 import { PromptError, UnconfirmedDead, type Exit, type RunningAgent, type RuntimeCapabilities, type TurnEnd } from '../port.js';
 import { Growth } from '../screen/growth.js';
@@ -45,6 +45,7 @@ export class ExecAgent implements RunningAgent {
     reported: readonly string[],
     private readonly processNames: readonly string[],
     private readonly timing: ExecTiming,
+    private readonly clock: Clock,
   ) {
     this.capabilities = { resume: false, interactions: false, interrupt: true, options: [], reported };
   }
@@ -106,11 +107,11 @@ export class ExecAgent implements RunningAgent {
     this.#over.abort();
     this.script.abort();
     const answer = await this.script.run('stop');
-    const limit = performance.now() + this.timing.confirmMs;
+    const limit = this.clock.monotonic() + this.timing.confirmMs;
     while ((await this.script.isRunning()) !== false) {
-      if (performance.now() > limit)
+      if (this.clock.monotonic() > limit)
         throw new UnconfirmedDead(`the script does not say that the session has stopped: ${answer.stderr.trim()}`);
-      await sleep(this.timing.pollMs);
+      await this.clock.sleep(this.timing.pollMs);
     }
     return this.#ended({ code: null, signal: null, cause: 'stopped', stderrTail: answer.stderr });
   }
@@ -136,19 +137,19 @@ export class ExecAgent implements RunningAgent {
   async #untilQuiet(turn: Turn, growth: Growth, shown: TurnText): Promise<void> {
     const { pollMs, quietMs, patienceMs } = this.timing;
     let activity = await this.script.lastActivity();
-    let quietSince = performance.now();
+    let quietSince = this.clock.monotonic();
     let moved = false;
     for (;;) {
-      await sleep(pollMs, this.#over.signal);
+      await this.clock.sleep(pollMs, this.#over.signal);
       if (this.#over.signal.aborted) throw new PromptError('died', 'the session ended in the middle of a turn');
       const changed = await this.#look(growth, shown);
       const latest = await this.script.lastActivity();
       if (changed || latest !== activity) {
         activity = latest;
-        quietSince = performance.now();
+        quietSince = this.clock.monotonic();
         moved = true;
       }
-      if (performance.now() - quietSince < (moved || turn.cancelled ? quietMs : patienceMs)) continue;
+      if (this.clock.monotonic() - quietSince < (moved || turn.cancelled ? quietMs : patienceMs)) continue;
       // What has died is quiet, too: then the turn waits for the watch to find the same, or to find otherwise.
       if (!(await this.#gone())) return;
     }
@@ -167,7 +168,7 @@ export class ExecAgent implements RunningAgent {
   async #watch(): Promise<void> {
     const { signal } = this.#over;
     for (let gone = 0; ;) {
-      await sleep(this.#turn === undefined ? this.timing.idlePollMs : this.timing.pollMs, signal);
+      await this.clock.sleep(this.#turn === undefined ? this.timing.idlePollMs : this.timing.pollMs, signal);
       if (signal.aborted) return;
       gone = (await this.#gone()) ? gone + 1 : 0;
       // One wrong answer must not end a session.

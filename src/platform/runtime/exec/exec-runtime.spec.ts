@@ -1,10 +1,11 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../../test/support/sse.js';
 import { UnconfirmedDead, type RunningAgent, type RuntimeEvent, type StartSpec } from '../port.js';
 import { birthOf } from '../process-table.js';
+import { Clock } from '../../time/clock.js';
 import { ExecRuntime } from './exec-runtime.js';
 
 /** Keeps each session in a folder: its agent, a process of its own, answers what it finds in the file `in`. */
@@ -37,14 +38,15 @@ const AGENT = `d="$1"
 echo welcome >> "$d/screen"
 while :; do
   if [ -f "$d/in" ]; then
-    text="$(cat "$d/in")"; rm "$d/in"
+    mv "$d/in" "$d/work"; text="$(cat "$d/work")"
     echo "> $text" >> "$d/screen"
     case "$text" in
     die) exit 7;;
     long) while [ ! -f "$d/interrupt" ]; do echo tick >> "$d/screen"; sleep 0.05; done; rm "$d/interrupt"; echo stopped >> "$d/screen";;
     many) i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo "line $i" >> "$d/screen"; done;;
-    *) sleep 0.1; echo "echo: $text" >> "$d/screen";;
+    *) echo "echo: $text" >> "$d/screen";;
     esac
+    rm "$d/work"
   fi
   sleep 0.02
 done
@@ -53,7 +55,34 @@ done
 let state: string;
 let agents: RunningAgent[];
 let heard: Map<RunningAgent, Heard>;
-const timing = { pollMs: 30, idlePollMs: 50, quietMs: 400, patienceMs: 1_500, confirmMs: 1_500 };
+const timing = { pollMs: 100, idlePollMs: 500, quietMs: 300, patienceMs: 1_500, confirmMs: 1_000 };
+
+/** A tenth of the time, which stands still while an agent is at work: how long that takes says nothing. */
+class AgentClock extends Clock {
+  #now = 0;
+  #looks = 0;
+
+  /** @param asleep is called each time that somebody is about to wait, with how often that was. */
+  constructor(private readonly asleep: (nth: number) => Promise<void> = async () => undefined) {
+    super();
+  }
+
+  override monotonic(): number {
+    return this.#now;
+  }
+
+  override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    await this.asleep(++this.#looks);
+    do await super.sleep(ms / 10, signal);
+    while (signal?.aborted !== true && (await isAtWork()));
+    this.#now += ms;
+  }
+}
+
+async function isAtWork(): Promise<boolean> {
+  const names = (await readdir(path.join(state, 's1')).catch(() => [])).filter((name) => /^(in|in\.new|work)$/.test(name));
+  return names.length > 0 && (await birthOf(Number(await file('s1/pid')))) !== undefined;
+}
 
 beforeEach(async () => {
   state = await mkdtemp(path.join(tmpdir(), 'svc-exec-'));
@@ -76,8 +105,13 @@ function spec(over: Partial<StartSpec> = {}): StartSpec {
   const env = { PATH: '/usr/bin:/bin', STATE: state, SVC_DEPLOYMENT: 'd', SVC_CITY: 'c', SVC_SESSION_ID: 'c-1', SVC_GENERATION: '1' };
   return { command: './script', args: [], cwd: state, env, timeoutMs: 10_000, name: 's1', ...over };
 }
-async function start(over: Partial<StartSpec> = {}, signal = new AbortController().signal, timed = timing): Promise<RunningAgent> {
-  const agent = await new ExecRuntime(timed).start(spec(over), signal);
+async function start(
+  over: Partial<StartSpec> = {},
+  signal = new AbortController().signal,
+  timed = timing,
+  clock = new AgentClock(),
+): Promise<RunningAgent> {
+  const agent = await new ExecRuntime(timed, clock).start(spec(over), signal);
   agents.push(agent);
   heard.set(agent, collect(agent));
   return agent;
@@ -154,19 +188,25 @@ describe('a session that a script runs', () => {
     expect(await agent.peek(1)).toBe('stopped');
   });
 
-  it('takes a prompt for ended only when the script reports no activity', async () => {
-    const agent = await start();
-    await flag('s1/activity', '1');
-    const turn = agent.prompt('one', () => undefined);
-    let over = false;
-    void turn.then(() => (over = true));
-    await eventually(async () => (await agent.peek(5)).includes('echo'));
-    for (let n = 2; n < 32; n++) {
-      await flag('s1/activity', String(n));
-      await new Promise((resolve) => setTimeout(resolve, 30));
-    }
+  it.each([
+    ['the script reports no activity', (n: number) => flag('s1/activity', String(n))],
+    ['it shows nothing new', (n: number) => appendFile(path.join(state, 's1/screen'), `tick ${n}\n`)],
+  ])('takes a prompt for ended only when %s', async (_, sign) => {
+    let over: boolean | undefined;
+    let signs = 0;
+    let looked: () => void;
+    const often = new Promise<void>((resolve) => (looked = resolve));
+    const enough = (3 * timing.quietMs) / timing.pollMs;
+    const clock = new AgentClock(async (nth) => {
+      if (over === undefined || signs > enough) return;
+      await sign(nth);
+      if (++signs > enough) looked();
+    });
+    const agent = await start({}, undefined, { ...timing, idlePollMs: 1e9, patienceMs: timing.quietMs }, clock);
+    const turn = agent.prompt('one', () => (over = false)).finally(() => (over = true));
+    await Promise.race([often, turn]);
     expect(over).toBe(false);
-    await turn;
+    expect(await turn).toEqual({ stopReason: 'end_turn' });
   });
 
   it('passes on why a prompt was refused', async () => {
@@ -178,7 +218,7 @@ describe('a session that a script runs', () => {
 
   it.each([
     ['', timing],
-    [', also when it seems to be quiet before that is noticed', { ...timing, idlePollMs: 800, quietMs: 0, patienceMs: 0 }],
+    [', also when it seems to be quiet before that is noticed', { ...timing, idlePollMs: 3_000, quietMs: 0, patienceMs: 0 }],
   ])('tells that it has ended by itself, and why a prompt failed%s', async (_, timed) => {
     const agent = await start({}, undefined, timed);
     const { events, done } = listen(agent);

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { sleep } from '../../time/clock.js';
+import { Clock } from '../../time/clock.js';
 import { StartError, type AgentRuntime, type RunningAgent, type StartSpec } from '../port.js';
 import { EXEC_TIMING, ExecAgent, type ExecTiming } from './exec-agent.js';
 import { OperationFailed, Script, START_MS } from './script.js';
@@ -18,7 +18,10 @@ export class ExecRuntime implements AgentRuntime {
   readonly transport = 'exec';
   readonly #timing: ExecTiming;
 
-  constructor(timing: Partial<ExecTiming> = {}) {
+  constructor(
+    timing: Partial<ExecTiming> = {},
+    private readonly clock = new Clock(),
+  ) {
     this.#timing = { ...EXEC_TIMING, ...timing };
   }
 
@@ -27,7 +30,7 @@ export class ExecRuntime implements AgentRuntime {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(Math.min(spec.timeoutMs, START_MS))]);
     const capabilities = await handshake(script, limit, signal);
     await this.#clear(script, spec, signal);
-    const agent = new ExecAgent(script, capabilities, processNames(spec), this.#timing);
+    const agent = new ExecAgent(script, capabilities, processNames(spec), this.#timing, this.clock);
     try {
       await this.#start(script, spec, limit, signal);
       agent.watch();
@@ -52,7 +55,7 @@ export class ExecRuntime implements AgentRuntime {
     }
     while ((await script.isRunning(limit)) !== true) {
       if (limit.aborted) throw stopped(signal);
-      await sleep(this.#timing.pollMs, limit);
+      await this.clock.sleep(this.#timing.pollMs, limit);
     }
     if (limit.aborted) throw stopped(signal);
   }
@@ -62,7 +65,7 @@ export class ExecRuntime implements AgentRuntime {
     if ((await script.isRunning(signal)) !== true) return;
     const owner = await script.getMeta(OWNER);
     if (owner !== '' && owner !== ownerOf(spec)) throw new StartError('unsupported', `the script runs ${spec.name} for another session`);
-    await new ExecAgent(script, [], [], this.#timing).stop({ hard: true }).catch((cause: unknown) => {
+    await new ExecAgent(script, [], [], this.#timing, this.clock).stop({ hard: true }).catch((cause: unknown) => {
       throw new StartError('unconfirmed_dead', 'an earlier process of the session cannot be ended', messageOf(cause), { cause });
     });
   }

@@ -1,8 +1,8 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, lstat, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { folder, removeFolders } from '../../../../test/support/folders.js';
 import { StartError } from '../port.js';
 import { layOver } from './overlay.js';
 import type { OverlayFile } from './preparation.js';
@@ -12,10 +12,11 @@ let place: string;
 let source: string;
 let ledger: string;
 beforeEach(async () => {
-  const root = await mkdtemp(path.join(tmpdir(), 'svc-overlay-'));
+  const root = await folder('svc-overlay-');
   [place, source, ledger] = ['place', 'source', 'ledger/l.json'].map((name) => path.join(root, name)) as [string, string, string];
   await mkdir(place);
 });
+afterAll(removeFolders);
 
 async function file(name: string, text: string): Promise<OverlayFile> {
   const at = path.join(source, name);
@@ -59,7 +60,7 @@ describe('an overlay', () => {
   });
 
   it('goes through no link and over no folder', async () => {
-    const outside = await mkdtemp(path.join(tmpdir(), 'svc-outside-'));
+    const outside = await folder('svc-outside-');
     await symlink(outside, at('linked'));
     await symlink(path.join(outside, 'target'), at('file'));
     await mkdir(at('folder'));

@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, realpath, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { folder } from '../../../../test/support/folders.js';
 import { eventually } from '../../../../test/support/sse.js';
 import { StartError, type AgentRuntime, type RunningAgent, type StartSpec } from '../port.js';
 import { birthOf, findProcesses } from '../process-table.js';
@@ -19,8 +19,10 @@ beforeEach(async () => {
   spec = { ...spec, cwd: await realpath(spec.cwd) };
 });
 afterEach(async () => {
+  jest.restoreAllMocks();
   await Promise.all(running.splice(0).map((agent) => agent.stop({ hard: true })));
   await endAll();
+  await rm(`${spec.cwd}.old`, { recursive: true, force: true });
 });
 
 const steps = (key: string, ...lines: string[]): Step[] => lines.map((line) => ({ key, written: line, line }));
@@ -58,7 +60,7 @@ async function failureOf(preparation: Preparation, signal?: AbortSignal): Promis
 
 async function pidIn(name: string): Promise<number> {
   let pid = NaN;
-  await eventually(async () => Number.isInteger((pid = parseInt(await text(name).catch(() => ''), 10))), 20_000);
+  await eventually(async () => Number.isInteger((pid = parseInt(await text(name).catch(() => ''), 10))));
   return pid;
 }
 
@@ -111,9 +113,15 @@ describe('a start with a preparation', () => {
   });
 
   it('has the time of the start: a command that hangs is killed with all that it has started', async () => {
-    spec = { ...spec, timeoutMs: 3_000 };
+    const over = new AbortController();
+    const limit = jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => over.signal);
     const hangs = `trap '' TERM; setsid sleep 600 & echo $! > away; sleep 600 & echo $! > child; wait`;
-    const error = await failureOf(plan({ preStart: steps('pre_start', hangs) }));
+    const failing = failureOf(plan({ preStart: steps('pre_start', hangs) }));
+    for (const name of ['away', 'child']) await pidIn(name);
+    const [left] = limit.mock.calls[0]!;
+    expect(left > spec.timeoutMs / 2 && left <= spec.timeoutMs).toBe(true);
+    over.abort();
+    const error = await failing;
     expect([error.failure, error.message]).toEqual(['timeout', expect.stringContaining('was not done in time')]);
     for (const name of ['away', 'child']) expect(await birthOf(await pidIn(name))).toBeUndefined();
   });
@@ -148,7 +156,7 @@ describe('a start with a preparation', () => {
   });
 
   it('does not work in a directory that was put in the place of its own', async () => {
-    const elsewhere = await mkdtemp(path.join(tmpdir(), 'svc-elsewhere-'));
+    const elsewhere = await folder('svc-elsewhere-');
     await writeFile(path.join(elsewhere, 'x'), '');
     const error = await failureOf(
       plan({ preStart: steps('pre_start', `mv "${spec.cwd}" "${spec.cwd}.old" && ln -s "${elsewhere}" "${spec.cwd}"`) }),

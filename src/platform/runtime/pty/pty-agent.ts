@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Clock } from '../../time/clock.js';
 import { chooseOption } from '../answers.js';
 import { EventQueue } from '../event-queue.js';
 import { causeOfExit } from '../failures.js';
@@ -66,7 +67,7 @@ export class PtyAgent implements RunningAgent {
   readonly #gone = new AbortController();
   readonly #asked = new Map<string, number>();
   #text = '';
-  #changedAt = performance.now();
+  #changedAt: number;
   #turn: Turn | undefined;
   #turns = 0;
   #dialog: OpenDialog | undefined;
@@ -80,7 +81,9 @@ export class PtyAgent implements RunningAgent {
     /** Tells interactions of this process from those of others of the session. */
     private readonly incarnation: string,
     private readonly timing: PtyTiming,
+    private readonly clock: Clock,
   ) {
+    this.#changedAt = clock.monotonic();
     console.onDrawn(() => this.#look());
     this.exit = this.#watch();
   }
@@ -104,7 +107,7 @@ export class PtyAgent implements RunningAgent {
 
   /** Milliseconds since something on the screen has changed. */
   get quiet(): number {
-    return performance.now() - this.#changedAt;
+    return this.clock.monotonic() - this.#changedAt;
   }
 
   get showsInput(): boolean {
@@ -183,13 +186,13 @@ export class PtyAgent implements RunningAgent {
 
   /** Looks again when a screen on which nothing happens says something by that; false when the time is over. */
   async #wait(condition: () => boolean, ms: number): Promise<boolean> {
-    const limit = performance.now() + ms;
+    const limit = this.clock.monotonic() + ms;
     for (;;) {
       this.#rest();
       if (condition()) return true;
-      const left = limit - performance.now();
+      const left = limit - this.clock.monotonic();
       if (left <= 0) return false;
-      await new Promise((resolve) => setTimeout(resolve, Math.min(this.timing.pollMs, left)));
+      await this.clock.sleep(Math.min(this.timing.pollMs, left));
     }
   }
 
@@ -244,7 +247,7 @@ export class PtyAgent implements RunningAgent {
     const text = this.console.screen.lines().join('\n').trimEnd();
     if (text !== this.#text) {
       this.#text = text;
-      this.#changedAt = performance.now();
+      this.#changedAt = this.clock.monotonic();
     }
     const turn = this.#turn;
     if (turn !== undefined) turn.text.add(turn.follower.look());

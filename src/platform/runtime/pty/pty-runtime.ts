@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { Clock } from '../../time/clock.js';
 import type { EndingLimits } from '../ending.js';
 import { failureOf } from '../failures.js';
 import { StartError, type AgentRuntime, type RunningAgent, type StartSpec } from '../port.js';
@@ -21,16 +21,18 @@ export class PtyRuntime implements AgentRuntime {
   constructor(
     timing: Partial<PtyTiming> = {},
     private readonly limits: Partial<EndingLimits> = {},
+    private readonly clock = new Clock(),
+    private readonly open = openTerminal,
   ) {
     this.#timing = { ...PTY_TIMING, ...timing };
   }
 
   async start(spec: StartSpec, signal: AbortSignal): Promise<RunningAgent> {
-    const limit = performance.now() + spec.timeoutMs;
-    const opened = await openTerminal(spec);
+    const limit = this.clock.monotonic() + spec.timeoutMs;
+    const opened = await this.open(spec);
     const family = familyOf(spec.command);
     const console = new Console(opened, spec.env, this.limits);
-    const agent = new PtyAgent(console, family, spec.readyPrefix, spec.env.SVC_GENERATION ?? '', this.#timing);
+    const agent = new PtyAgent(console, family, spec.readyPrefix, spec.env.SVC_GENERATION ?? '', this.#timing, this.clock);
     try {
       await this.#ready(agent, spec, family, limit, signal);
       return agent;
@@ -45,9 +47,9 @@ export class PtyRuntime implements AgentRuntime {
   /** With a prefix: when it shows. With a delay: after it. A dialog is as ready as it gets: somebody has to answer it. */
   async #ready(agent: PtyAgent, { command, readyPrefix, readyDelayMs }: StartSpec, family: Family, limit: number, signal: AbortSignal) {
     const { settleMs, pollMs } = this.#timing;
-    const began = performance.now();
+    const began = this.clock.monotonic();
     for (;;) {
-      const now = performance.now();
+      const now = this.clock.monotonic();
       const fail = (failure: StartError['failure'], why: string): never => {
         throw new StartError(failure, why, agent.lastWords);
       };
@@ -63,7 +65,7 @@ export class PtyRuntime implements AgentRuntime {
         else if (readyDelayMs !== undefined && now - began >= readyDelayMs && agent.quiet >= settleMs * RESTS) return;
       }
       if (now >= limit) fail('timeout', `${command} was not ready in time`);
-      await sleep(pollMs);
+      await this.clock.sleep(pollMs);
     }
   }
 }

@@ -1,7 +1,5 @@
 import { expect } from '@jest/globals';
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { folder, removeFolders } from '../../../../test/support/folders.js';
 import { AcpRuntime } from '../acp/acp-runtime.js';
 import { loopbackCommand } from '../loopback-command.js';
 import { StartError, type PromptError, type RunningAgent, type StartSpec } from '../port.js';
@@ -9,19 +7,20 @@ import { findProcesses } from '../process-table.js';
 import { PATH, uniqueMarkers } from './scripted-agent.js';
 
 /** Steps of the stop ladder that do not take long. */
-export const QUICK = { inputMs: 300, termMs: 300, confirmMs: 3000 };
-export const runtime = new AcpRuntime({ limits: { ...QUICK, inputMs: 5000 } });
+export const QUICK = { inputMs: 300, termMs: 300, confirmMs: 60_000 };
+export const runtime = new AcpRuntime({ limits: { ...QUICK, inputMs: 60_000 } });
 export const never = new AbortController().signal;
 export const accepted = (): void => undefined;
 const running: RunningAgent[] = [];
 
-/** Ends all that were started. */
+/** Ends all that were started, and removes their directories. */
 export async function endAll(): Promise<void> {
   await Promise.all(running.splice(0).map((agent) => agent.stop({ hard: true })));
+  await removeFolders();
 }
 
 export async function loopback(args: readonly string[] = [], over: Partial<StartSpec> = {}): Promise<StartSpec> {
-  const cwd = await mkdtemp(join(tmpdir(), 'svc-loopback-'));
+  const cwd = await folder('svc-loopback-');
   const { command, args: own } = loopbackCommand();
   const env = { PATH, ...uniqueMarkers(), SVC_CITY_RUNTIME_DIR: cwd };
   return { command, args: [...own, ...args], cwd, env, timeoutMs: 30_000, ...over };

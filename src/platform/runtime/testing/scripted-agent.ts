@@ -1,6 +1,6 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { folder } from '../../../../test/support/folders.js';
 import type { RuntimeEvent, StartSpec } from '../port.js';
 
 export const PATH = '/usr/local/bin:/usr/bin:/bin';
@@ -10,9 +10,9 @@ export function uniqueMarkers(): { SVC_DEPLOYMENT: string; SVC_CITY: string; SVC
   return { SVC_DEPLOYMENT: crypto.randomUUID(), SVC_CITY: 'alpha', SVC_SESSION_ID: 'al-1', SVC_GENERATION: '1' };
 }
 
-/** A start of a program that is written here, on nothing but Node. */
+/** A start of a program that is written here, on nothing but Node. Its directory stays until `removeFolders`. */
 export async function script(source: string, over: Partial<StartSpec> = {}): Promise<StartSpec> {
-  const dir = await mkdtemp(join(tmpdir(), 'svc-agent-'));
+  const dir = await folder('svc-agent-');
   const file = join(dir, 'agent.mjs');
   await writeFile(file, source);
   return { command: process.execPath, args: [file], cwd: dir, env: { PATH, ...uniqueMarkers() }, timeoutMs: 20_000, ...over };
@@ -20,17 +20,20 @@ export async function script(source: string, over: Partial<StartSpec> = {}): Pro
 
 /**
  * An agent whose every word is written in the test: `on` has a function for a method, whose value is the answer; `say`
- * writes a message, `update` an update of the session, `line` anything.
+ * writes a message, `update` an update of the session, `line` anything; `signal` waits for a file that the test makes.
  */
 export async function scripted(on: string, over: Partial<StartSpec> = {}): Promise<StartSpec> {
   return script(
     `
+import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 const line = (text) => process.stdout.write(text + '\\n');
 const say = (message) => line(JSON.stringify({ jsonrpc: '2.0', ...message }));
 const update = (update) => say({ method: 'session/update', params: { sessionId: 's1', update } });
 const text = (text) => update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
 const fail = (code, message, data) => { throw { code, message, data }; };
+/** Until the test has made a file of this name. */
+const signal = async (name) => { while (!existsSync(name)) await sleep(5); };
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 let asked = 0;
 const waiting = new Map();

@@ -1,9 +1,27 @@
 /**
  * A terminal interface as coding agents have one: what has been said stands above, a framed input line below is painted
- * again with every change. It takes pastes, asks before it does some things, and does what its input says.
+ * again with every change. It takes pastes, asks before it does some things, and does what its input says. Its time passes
+ * when its terminal says so (see stepped-terminal.ts).
  */
 export const FAKE_TUI = String.raw`
 const out = (text) => process.stdout.write(text);
+let now = 0;
+const timers = new Map();
+let timed = 0;
+const later = (act, ms, every = false) => { timers.set(++timed, { act, at: now + ms, every: every ? ms : 0 }); return timed; };
+const pass = (ms) => {
+  const end = now + ms;
+  for (;;) {
+    const [id, next] = [...timers].filter(([, { at }]) => at <= end).sort(([, a], [, b]) => a.at - b.at)[0] ?? [];
+    if (next === undefined) break;
+    now = next.at;
+    if (next.every > 0) next.at += next.every;
+    else timers.delete(id);
+    next.act();
+  }
+  now = end;
+  out('\x1b]7711;\x07');
+};
 const mode = process.env.FAKE ?? '';
 let live = [];
 let input = '';
@@ -19,8 +37,8 @@ const paint = (above = []) => {
   out(live.join('\r\n'));
 };
 const say = (...lines) => paint(lines);
-const stop = (...lines) => { clearInterval(working); working = undefined; say(...lines); };
-const work = (then) => { working = setInterval(() => then && paint(), 40); if (then) setTimeout(then, 200); paint(); };
+const stop = (...lines) => { timers.delete(working); working = undefined; say(...lines); };
+const work = (then) => { working = later(() => then && paint(), 40, true); if (then) later(then, 200); paint(); };
 const ask = (text, choices, chosen) => { dialog = { text, choices, chosen }; paint(); };
 const menu = (what, then) => ask(['Bash command', '  ' + what, '', 'Do you want to proceed?'], ['Yes', "Yes, and don't ask again", 'No, and say what to do instead'], then);
 const obey = (text) => {
@@ -41,7 +59,17 @@ process.on('SIGTERM', () => { if (mode !== 'stubborn') process.exit(0); });
 process.stdin.setRawMode(true);
 process.stdin.setEncoding('utf8');
 let pasting = false;
+let unread = '';
 process.stdin.on('data', (bytes) => {
+  unread += bytes;
+  for (let step; (step = /\x1b\]7711;(\d+)\x07/.exec(unread)) !== null; ) {
+    const typed = unread.slice(0, step.index);
+    unread = unread.slice(step.index + step[0].length);
+    read(typed);
+    pass(Number(step[1]));
+  }
+});
+const read = (bytes) => {
   const data = bytes.replace(/\x1b\[\d+;\d+R/, '');
   if (data === '') return;
   if (dialog) {
@@ -68,7 +96,8 @@ process.stdin.on('data', (bytes) => {
     else input += part;
   }
   paint();
-});
+};
+out('\x1b]7711;\x07');
 if (mode === 'gone') process.exit(3);
 if (mode === 'sign-in') { out('Welcome\r\n\r\nSelect login method:\r\n'); setInterval(() => undefined, 1000); }
 else {
@@ -76,6 +105,6 @@ else {
   const begin = () => say('welcome ' + (process.env.SVC_SESSION_ID ?? ''), ...process.argv.slice(2));
   if (mode === 'trust') ask(['Do you trust the files in this folder?', '/work'], ['Yes, proceed', 'No, exit'], (choice) => (choice === 1 ? begin() : process.exit(1)));
   else if (mode === 'silent') setInterval(() => undefined, 1000);
-  else setTimeout(begin, 50);
+  else later(begin, 50);
 }
 `;

@@ -4,13 +4,17 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { folder, removeFolders } from '../../../../test/support/folders.js';
 import { eventually } from '../../../../test/support/sse.js';
 import type { PromptError, RunningAgent, StartError, StartSpec } from '../port.js';
 import { findProcesses } from '../process-table.js';
 import { PATH, readEvents, uniqueMarkers } from '../testing/scripted-agent.js';
 import { AcpRuntime } from './acp-runtime.js';
 
-/** Agents of others, as they are published: what starts without an account has to behave as the adapter expects. */
+/**
+ * Agents of others, as they are published, from npm into a folder that is kept for the next run: too large and too slow for
+ * every run, hence `npm run test:deep` only. What starts without an account has to behave as the adapter expects.
+ */
 const AGENTS = [
   { name: '@google/gemini-cli', version: '0.61.0', bin: 'gemini', args: ['--acp'], key: 'GEMINI_API_KEY', mode: 'plan' },
   { name: '@zed-industries/codex-acp', version: '0.16.0', bin: 'codex-acp', args: [], key: 'OPENAI_API_KEY', mode: 'auto' },
@@ -48,11 +52,12 @@ describe.each(found)('$name', ({ program, ...agent }) => {
   afterEach(async () => {
     await running?.stop({ hard: true });
     running = undefined;
+    await removeFolders();
   });
 
   /** A home that has nothing: no account, no configuration. */
   async function spec(env: Record<string, string> = {}): Promise<StartSpec> {
-    const home = await mkdtemp(join(tmpdir(), 'svc-home-'));
+    const home = await folder('svc-home-');
     const path = `${dirname(process.execPath)}:${PATH}`;
     return {
       command: program!,

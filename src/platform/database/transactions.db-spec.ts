@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { emptyDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { eventually } from '../../../test/support/sse.js';
+import { Failpoints } from '../failpoints/failpoints.js';
+import { createDb, createPool, DEFAULT_POOL_SIZE, type Db } from './database.js';
+import { afterCommit, Transactions } from './transactions.js';
+
+let database: TestDatabase;
+let db: Db;
+let transactions: Transactions;
+
+beforeEach(async () => {
+  database = await emptyDatabase();
+  db = createDb(createPool(database.url));
+  transactions = new Transactions(db, new Failpoints());
+  await sql`create table noted (what text)`.execute(db);
+});
+afterEach(async () => {
+  await db.destroy();
+  await database.drop();
+});
+
+const noted = async (): Promise<number> => (await sql`select from noted`.execute(db)).rows.length;
+
+describe('what is to happen after a commit', () => {
+  it('happens once others see what was committed, in its order', async () => {
+    const order: string[] = [];
+    const seen: Promise<number>[] = [];
+    await transactions.run(async (tx) => {
+      afterCommit(tx, () => order.push('first'));
+      afterCommit(tx, () => order.push('second'));
+      afterCommit(tx, () => seen.push(noted()));
+      await sql`insert into noted values ('x')`.execute(tx);
+    });
+    expect(order).toEqual(['first', 'second']);
+    expect(await Promise.all(seen)).toEqual([1]);
+  });
+
+  it('does not happen after a roll-back', async () => {
+    const seen: string[] = [];
+    const failing = transactions.run(async (tx) => {
+      afterCommit(tx, () => seen.push('never'));
+      await sql`select 1 / 0`.execute(tx);
+    });
+    await expect(failing).rejects.toThrow('division by zero');
+    expect(seen).toEqual([]);
+  });
+});
+
+// Guard: a quarter of the pool a key.
+it('one city leaves connections to the others, however many want to write in it', async () => {
+  let held = 0;
+  let most = 0;
+  let open = (): void => undefined;
+  const gate = new Promise<void>((resolve) => (open = resolve));
+  const work = async (): Promise<void> => {
+    most = Math.max(most, ++held);
+    await gate;
+    held--;
+  };
+  const share = Math.floor(DEFAULT_POOL_SIZE / 4);
+  const busy = Array.from({ length: 2 * DEFAULT_POOL_SIZE }, () => transactions.run(work, { key: 'busy' }));
+  await eventually(() => held >= share);
+  expect(await transactions.run(async () => 'through', { key: 'another' })).toBe('through');
+  open();
+  await Promise.all(busy);
+  expect(most).toBe(share);
+});

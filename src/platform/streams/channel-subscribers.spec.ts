@@ -1,0 +1,99 @@
+import type { Socket } from 'node:net';
+import { Writable } from 'node:stream';
+import { describe, expect, it } from '@jest/globals';
+import { Metrics } from '../health/metrics.js';
+import { Channel } from './channel.js';
+import { MAX_PENDING_BYTES, STALL_LIMIT_MS, Subscriber } from './subscriber.js';
+
+/** A socket whose client reads, or does not. */
+class Line extends Writable {
+  readonly sent: string[] = [];
+  bytesWritten = 0;
+  constructor(private readonly reads: boolean) {
+    super({ highWaterMark: 4 * MAX_PENDING_BYTES, decodeStrings: true });
+  }
+  override write(chunk: never): boolean {
+    this.bytesWritten += Buffer.byteLength(chunk);
+    this.sent.push(String(chunk));
+    return super.write(chunk);
+  }
+  override _write(_chunk: unknown, _encoding: string, done: () => void): void {
+    if (this.reads) done();
+  }
+  setTimeout(): void {}
+  setNoDelay(): void {}
+}
+
+const HEARTBEAT_MS = 15_000;
+
+function joined({ reads = true, frames = 4_096, keyId = undefined as string | undefined } = {}) {
+  const replay = (): Promise<undefined> => new Promise(() => undefined);
+  const source = { replay, currentId: () => 'the newest' };
+  const channel = new Channel(source, new Metrics().counter({ name: 'sent', help: 'sent' }), { frames, bytes: 1 << 30 });
+  const line = new Line(reads);
+  const subscriber = new Subscriber(line as unknown as Socket, HEARTBEAT_MS, (one) => channel.remove(one), keyId);
+  subscriber.next = channel.end;
+  channel.attach(subscriber);
+  const publish = (seq: number, bytes = 10): void =>
+    channel.publish({ bytes: Buffer.from(`frame ${seq} `.padEnd(bytes)), bodyAt: 0, streamId: 1, seq });
+  return { channel, line, subscriber, publish };
+}
+
+const swept = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
+
+describe('a subscriber of a channel', () => {
+  it('gets a heartbeat when it has everything, and none while it lacks something', () => {
+    const { channel, line, subscriber } = joined();
+    const beat = (): number => {
+      line.sent.length = 0;
+      channel.tick(subscriber.beatAt, HEARTBEAT_MS);
+      return line.sent.filter((text) => text.includes('the newest')).length;
+    };
+    expect(beat()).toBe(1);
+    subscriber.state = 'behind';
+    expect(beat()).toBe(0);
+  });
+
+  it('is owed exactly the frames that the ring has dropped before it got them', () => {
+    const { channel, subscriber, publish } = joined({ frames: 4 });
+    subscriber.state = 'behind';
+    subscriber.lag = new Map([[2, { pos: 0, upto: 1 }]]);
+    for (let seq = 1; seq <= 6; seq++) publish(seq);
+    expect(channel.base).toBe(2);
+    expect(subscriber.next).toBe(2);
+    expect(subscriber.lag?.get(1)).toEqual({ pos: 0, upto: 2 });
+  });
+
+  it('is not written to while it does not read', async () => {
+    const { line, subscriber, publish } = joined({ reads: false });
+    publish(1, 2 * MAX_PENDING_BYTES);
+    await swept();
+    expect(subscriber.congested).toBe(true);
+    const before = line.sent.length;
+    subscriber.lag = new Map([[2, { pos: 0, upto: 1 }]]);
+    publish(2);
+    await swept();
+    expect([subscriber.state, line.sent.length]).toEqual(['behind', before]);
+  });
+
+  it('is closed when it has read nothing for too long, and not before', () => {
+    const before = Date.now();
+    const { channel, subscriber, publish } = joined({ reads: false });
+    publish(1);
+    const after = Date.now();
+    // Whenever in between it was seen for the first time: not yet over, then over.
+    channel.tick(before + STALL_LIMIT_MS - 1, HEARTBEAT_MS);
+    expect(subscriber.state).not.toBe('closed');
+    channel.tick(after + STALL_LIMIT_MS, HEARTBEAT_MS);
+    expect(subscriber.state).toBe('closed');
+  });
+
+  it('that comes once nobody feeds the channel any more is sent away', () => {
+    const { channel } = joined();
+    channel.retire();
+    const late = new Line(true);
+    const subscriber = new Subscriber(late as unknown as Socket, HEARTBEAT_MS, () => undefined, undefined);
+    channel.attach(subscriber);
+    expect([subscriber.state, channel.size]).toEqual(['closed', 1]);
+  });
+});

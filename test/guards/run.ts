@@ -1,0 +1,125 @@
+/**
+ * Takes each guard of the product out and shows that its test fails: `npm run test:guards`. The work is done in copies of
+ * the checkout, on servers that all runs share.
+ */
+import { parseArgs } from 'node:util';
+import { throwAwayServer } from '../support/scratch-database.js';
+import { redisServerPath, startRedis } from '../support/redis.js';
+import { GUARDS } from './all.js';
+import { makeCopy, removeCopy, ROOT, taken, without } from './copies.js';
+import type { Guard } from './guard.js';
+import { projectOf, run, stopRuns } from './jest.js';
+import { Types } from './types.js';
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    /** As in 2/8: the second of eight parts. */
+    share: { type: 'string', default: '1/1' },
+    list: { type: 'boolean' },
+    jobs: { type: 'string', default: '2' },
+  },
+});
+const jobs = Number(values.jobs);
+const fits = ({ guard, file, test }: Guard): boolean => [guard, file, test].some((text) => text.includes(values.only ?? ''));
+const [share, shares] = values.share.split('/').map(Number) as [number, number];
+// Guards of one test file stay together: it is run once without any change.
+const files = [...new Set(GUARDS.map(({ test }) => test))].sort();
+const mine = ({ test }: Guard): boolean => files.indexOf(test) % shares === share - 1;
+const chosen = GUARDS.filter((guard) => fits(guard) && mine(guard));
+const results = { passed: 0, failed: 0 };
+
+/** Failures that come from a statement or a name that is broken, not from a guard that is missing. */
+const BROKEN = /syntax error at or near|ReferenceError|SyntaxError/;
+
+function tell(ok: boolean, text: string): void {
+  results[ok ? 'passed' : 'failed']++;
+  console.log(`${ok ? 'ok  ' : 'FAIL'} ${text}`);
+}
+
+/** What each guard becomes can be found and compiled. */
+async function uptodate(): Promise<Guard[]> {
+  const types = new Types(ROOT);
+  const good: Guard[] = [];
+  for (const guard of chosen) {
+    const problem = await without(guard, ROOT).then(
+      (text) => types.wrong(guard.file, text),
+      (error: unknown) => String(error),
+    );
+    if (problem !== undefined) tell(false, `${guard.guard}: ${problem}`);
+    else if (guard.unproven !== undefined) console.log(`     ${guard.guard}: not proved, ${guard.unproven}`);
+    else good.push(guard);
+  }
+  return good;
+}
+
+/** The test files as they are: all green. Whole files run together; of a slow one only the tests that are named. */
+async function unchanged(guards: readonly Guard[], dir: string): Promise<boolean> {
+  const names = new Map<string, Set<string> | undefined>();
+  for (const { test, name } of guards) {
+    const known = names.has(test) ? names.get(test) : new Set<string>();
+    names.set(test, name === undefined || known === undefined ? undefined : known.add(name));
+  }
+  const whole = Map.groupBy(
+    [...names].flatMap(([test, only]) => (only === undefined ? [test] : [])),
+    projectOf,
+  );
+  const runs: { files: string[]; only: string[] }[] = [...whole.values()].map((files) => ({ files, only: [] }));
+  for (const [test, only] of names) if (only !== undefined) runs.push({ files: [test], only: [...only] });
+  let green = true;
+  for (const { files, only } of runs) {
+    const { failed, broken } = await run(dir, files, only, jobs);
+    const why = broken ?? failed.map(({ name, message }) => `${name}\n${message}`).join('\n');
+    if (why === '') continue;
+    green = false;
+    tell(false, `with every guard in its place: ${why}`);
+  }
+  return green;
+}
+
+async function prove(guard: Guard, dir: string): Promise<void> {
+  const began = Date.now();
+  const { failed, passed, broken } = await taken(guard, dir, () => run(dir, [guard.test], guard.name === undefined ? [] : [guard.name]));
+  const seconds = ((Date.now() - began) / 1000).toFixed(1);
+  const honest = failed.find(({ message }) => !BROKEN.test(message));
+  if (broken !== undefined) tell(false, `${guard.guard}: ${broken}`);
+  else if (honest !== undefined)
+    tell(true, `${guard.guard} (${seconds} s, ${failed.length} of ${passed + failed.length} fail: ${honest.name})`);
+  else if (failed.length > 0) tell(false, `${guard.guard}: what was changed is broken: ${failed[0]!.message}`);
+  else tell(false, `${guard.guard}: NOT FOUND by ${guard.test} (${seconds} s)`);
+}
+
+async function proveAll(guards: readonly Guard[]): Promise<void> {
+  const stops: (() => Promise<void>)[] = [];
+  try {
+    if (process.env.TEST_DATABASE_URL === undefined) {
+      const database = await throwAwayServer();
+      stops.push(database.stop);
+      process.env.TEST_DATABASE_URL = database.url;
+    }
+    if (process.env.TEST_REDIS_URL === undefined && redisServerPath() !== undefined) {
+      const redis = await startRedis();
+      stops.push(redis.stop);
+      process.env.TEST_REDIS_URL = redis.url;
+    }
+    const copies = await Promise.all(Array.from({ length: jobs }, makeCopy));
+    stops.push(async () => void (await Promise.all(copies.map(removeCopy))));
+    if (!(await unchanged(guards, copies[0]!))) return;
+    const waiting = [...guards];
+    await Promise.all(
+      copies.map(async (dir) => {
+        for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await prove(next, dir);
+      }),
+    );
+  } finally {
+    for (const stop of stops.reverse()) await stop();
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stopRuns);
+if (values.list === true) for (const { guard, file, test } of chosen) console.log(`${guard}\n    ${file}\n    ${test}`);
+else {
+  await proveAll(await uptodate());
+  console.log(`${results.passed} passed, ${results.failed} failed`);
+  process.exitCode = results.failed === 0 && results.passed > 0 ? 0 : 1;
+}

@@ -1,0 +1,40 @@
+import { join } from 'node:path';
+import ts from 'typescript';
+
+/** Tells what the compiler says of a changed file: a test that fails for a type error has found nothing. */
+export class Types {
+  readonly #service: ts.LanguageService;
+  readonly #changed = new Map<string, string>();
+  #version = 0;
+
+  constructor(private readonly root: string) {
+    const config = ts.readConfigFile(join(root, 'tsconfig.json'), (file) => ts.sys.readFile(file));
+    const { options, fileNames } = ts.parseJsonConfigFileContent(config.config, ts.sys, root);
+    this.#service = ts.createLanguageService({
+      getCompilationSettings: () => options,
+      getScriptFileNames: () => fileNames,
+      getScriptVersion: (file) => (this.#changed.has(file) ? String(this.#version) : '0'),
+      getScriptSnapshot: (file) => {
+        const text = this.#changed.get(file) ?? ts.sys.readFile(file);
+        return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text);
+      },
+      getCurrentDirectory: () => root,
+      getDefaultLibFileName: (settings) => ts.getDefaultLibFilePath(settings),
+      fileExists: (file) => ts.sys.fileExists(file),
+      readFile: (file) => ts.sys.readFile(file),
+      readDirectory: (...args) => ts.sys.readDirectory(...args),
+      directoryExists: (dir) => ts.sys.directoryExists(dir),
+      getDirectories: (dir) => ts.sys.getDirectories(dir),
+    });
+  }
+
+  /** The first thing that is wrong with a file when it holds this text. */
+  wrong(file: string, text: string): string | undefined {
+    const path = join(this.root, file);
+    this.#changed.clear();
+    this.#changed.set(path, text);
+    this.#version++;
+    const found = this.#service.getSyntacticDiagnostics(path).at(0) ?? this.#service.getSemanticDiagnostics(path).at(0);
+    return found === undefined ? undefined : ts.flattenDiagnosticMessageText(found.messageText, '\n');
+  }
+}

@@ -1,0 +1,276 @@
+import type { Guard } from './guard.js';
+
+const CLAIM_RACES = 'src/modules/hooks/claim-races.db-spec.ts';
+const CLAIMS = 'src/modules/hooks/claims.db-spec.ts';
+const SWEEPER = 'src/modules/hooks/lease-sweeper.db-spec.ts';
+const CHANGES = 'src/modules/beads/bead-changes.db-spec.ts';
+const CREATION = 'src/modules/beads/bead-creation.db-spec.ts';
+const WORK_SPEC = 'src/modules/work/work.db-spec.ts';
+const CITY_STATE = 'src/modules/cities/city-state.repository.db-spec.ts';
+const STATE_REPOSITORY = 'src/modules/cities/city-state.repository.ts';
+const KEYS = 'src/modules/keys/keys.db-spec.ts';
+const EMIT = 'src/modules/events/emit.db-spec.ts';
+const ROTATION = 'src/modules/events/rotation.db-spec.ts';
+
+/** Beads, claims, convoys, waits, mail, keys, cities and their events. */
+export const WORK: readonly Guard[] = [
+  {
+    guard: 'A city’s work has one writer at a time.',
+    file: 'db/migrations/0007_create_beads.ts',
+    find: 'perform pg_advisory_xact_lock(2, p_stream);',
+    replace: '',
+    test: CLAIM_RACES,
+  },
+  {
+    guard: 'A claim is conditional on the revision that was read.',
+    file: 'db/migrations/0009_add_claim_functions.ts',
+    find: 'and b.id = t.id and b.revision = t.revision',
+    replace: 'and b.id = t.id',
+    test: CLAIM_RACES,
+  },
+  {
+    guard: 'A bead of somebody else cannot be claimed.',
+    file: 'db/migrations/0009_add_claim_functions.ts',
+    find: 'elsif v_seen.assignee is not null and not bead_is_mine(v_seen, v_item.me, v_item.names) then',
+    replace: "elsif v_seen.assignee = 'nobody of this name' then",
+    test: CLAIMS,
+  },
+  {
+    guard: 'Sessions of one agent are kept apart while a lease lives.',
+    file: 'db/migrations/0009_add_claim_functions.ts',
+    find: "or b.status <> 'in_progress' or coalesce(b.lease_until <= now(), true)",
+    replace: "or b.status <> 'in_progress' or true",
+    test: CLAIMS,
+  },
+  {
+    guard: 'A bead that waits for others is not claimed without force.',
+    file: 'db/migrations/0009_add_claim_functions.ts',
+    find: 'and not (v_seen.workable and v_seen.open_blockers = 0 and coalesce(v_seen.defer_until <= now(), true)) then',
+    replace: 'and false then',
+    test: CLAIMS,
+  },
+  {
+    guard: 'A heartbeat extends the claim that it was given for, and no later one.',
+    file: 'src/modules/hooks/claims.repository.ts',
+    find: 'and b.claim_fence = $4 and b.lease_ms is not null',
+    replace: 'and $4::bigint is not null and b.lease_ms is not null',
+    test: SWEEPER,
+  },
+  {
+    guard: 'A claim is given back by who holds it, under its fence.',
+    file: 'src/modules/hooks/claims.service.ts',
+    find: '(fence !== undefined && fence !== bead.claim_fence)',
+    replace: '(fence !== undefined && fence < 0)',
+    test: CLAIMS,
+  },
+  {
+    guard: 'The sweeper locks what it takes back, and looks again once it has the lock.',
+    file: 'src/modules/hooks/lease.repository.ts',
+    find: 'order by b.lease_until, b.id limit ${limit} for update`',
+    replace: 'order by b.lease_until, b.id limit ${limit}`',
+    test: SWEEPER,
+  },
+  {
+    guard: 'A lease is taken back only when it has ended.',
+    file: 'src/modules/hooks/lease.repository.ts',
+    find: 'where b.stream_id = ${streamId} and b.lease_until < clock_timestamp()',
+    replace: 'where b.stream_id = ${streamId} and b.lease_until is not null',
+    test: SWEEPER,
+  },
+  {
+    guard: 'A conditional change meets the revision that it expects.',
+    file: 'src/modules/beads/bead-changes.service.ts',
+    find: "if (expected === undefined || expected === '*' || expected === bead.revision) return;",
+    replace: 'if (expected !== -1) return;',
+    test: CHANGES,
+  },
+  {
+    guard: 'Work that somebody is at stays theirs.',
+    file: 'src/modules/beads/bead-changes.service.ts',
+    find: 'if (lease > (await work.now())) throw',
+    replace: 'if (lease < new Date(0)) throw',
+    test: CHANGES,
+  },
+  {
+    guard: 'What others depend on is not removed unless that is forced.',
+    file: 'src/modules/beads/bead-changes.service.ts',
+    find: 'if (dependents.length > 0 && !force)',
+    replace: 'if (dependents.length > 1_000 && !force)',
+    test: CHANGES,
+  },
+  {
+    guard: 'A bead is not its own ancestor.',
+    file: 'src/modules/beads/bead-changes.service.ts',
+    find: "if (cycle !== undefined) throw problem('dependency_cycle'",
+    replace: "if (cycle !== undefined && cycle.length === 0) throw problem('dependency_cycle'",
+    test: CHANGES,
+  },
+  {
+    guard: 'Labels and metadata of a bead are bounded over many requests.',
+    file: 'src/modules/beads/bead-changes.service.ts',
+    find: 'if (errors.length > 0) throw',
+    replace: 'if (errors.length > 1_000) throw',
+    test: CHANGES,
+  },
+  {
+    guard: 'A bead does not wait for itself through others.',
+    file: 'src/modules/dependencies/dependencies.service.ts',
+    find: "if (cycle !== undefined) throw problem('dependency_cycle'",
+    replace: "if (cycle !== undefined && cycle.length === 0) throw problem('dependency_cycle'",
+    test: 'src/modules/dependencies/dependencies.db-spec.ts',
+  },
+  {
+    guard: 'Work changes in a running city only.',
+    file: 'src/modules/work/work.service.ts',
+    find: 'if (!(await this.repository.begin(tx, city.streamId)))',
+    replace: 'if (!(await this.repository.begin(tx, city.streamId)) && city.streamId < 0)',
+    test: WORK_SPEC,
+  },
+  {
+    guard: 'A change that alters nothing is no event.',
+    file: 'src/modules/work/work.ts',
+    find: 'if (!this.#before.has(id) && before?.revision !== after?.revision) {',
+    replace: 'if (!this.#before.has(id)) {',
+    test: WORK_SPEC,
+  },
+  {
+    guard: 'An idempotent create with another body is refused.',
+    file: 'db/migrations/0008_add_bead_functions.ts',
+    find: "when k.hash is not null then 'mismatch'",
+    replace: "when k.hash is not null then 'replayed'",
+    test: CREATION,
+  },
+  {
+    guard: 'A wait is settled by the nudge that it was told by, and once.',
+    file: 'src/modules/waits/waits.service.ts',
+    find: 'if (nudge_id !== nudge) throw',
+    replace: "if (nudge_id === nudge && nudge === '') throw",
+    test: 'src/modules/waits/wait-states.db-spec.ts',
+  },
+  {
+    guard: 'A wait past its time has expired before anything else happens to it.',
+    file: 'src/modules/waits/waits.service.ts',
+    find: 'return expireWhenDue(work, bead);',
+    replace: 'return isLive(bead) ? bead : expireWhenDue(work, bead);',
+    test: 'src/modules/waits/wait-states.db-spec.ts',
+  },
+  {
+    guard: 'Mail that was read just now is not archived.',
+    file: 'src/modules/mail/mail-retention.repository.ts',
+    find: 'const READ_DUE = sql`message_is_open(m) and m.read_at <= now() - ${READ_KEPT}`;',
+    replace: "const READ_DUE = sql`message_is_open(m) and m.read_at <= now() and ${READ_KEPT} > interval '0'`;",
+    test: 'src/modules/mail/mail-races.db-spec.ts',
+  },
+  {
+    guard: 'An emit under a key that was used has no second effect.',
+    file: 'db/migrations/0005_add_event_functions.ts',
+    find: 'if found and exists (select from cities where name = p_city and running) then',
+    replace: 'if false then',
+    test: EMIT,
+  },
+  {
+    guard: 'A caller who may see some cities writes events of those only.',
+    file: 'src/modules/events/emit.service.ts',
+    find: 'if (!maySee(caller, city)) throw cityNotRunning(city);',
+    replace: '',
+    test: EMIT,
+  },
+  {
+    guard: 'Events are sealed once.',
+    file: 'src/platform/event-log/segments.ts',
+    find: 'await sql`select pg_advisory_xact_lock(1, ${streamId})`.execute(tx);',
+    replace: '',
+    test: ROTATION,
+  },
+  {
+    guard: 'Events below the floor are gone, and those above it are there.',
+    file: 'src/platform/event-log/segments.ts',
+    find: 'const upto = Math.min(segment.last_seq, segment.floor + limit);',
+    replace: 'const upto = segment.last_seq;',
+    test: ROTATION,
+  },
+  {
+    guard: 'A key is known by its secret.',
+    file: 'src/modules/keys/key-cache.ts',
+    find: 'entry !== undefined && sameHash(entry.hash, tokenHash(token)) ?',
+    replace: "entry !== undefined && token !== '' ?",
+    test: KEYS,
+  },
+  {
+    guard: 'A key that is revoked stops working.',
+    file: 'src/modules/keys/key-cache.ts',
+    find: '    this.#entries.delete(id);\n    this.#reading.delete(id);',
+    replace: '    this.#reading.delete(id);',
+    test: KEYS,
+  },
+  {
+    guard: 'Revoked keys are found by nobody.',
+    file: 'src/modules/keys/keys.repository.ts',
+    find: ".where('id', '=', id).where('revoked_at', 'is', null).executeTakeFirst();\n  }\n\n  /** False when",
+    replace: ".where('id', '=', id).executeTakeFirst();\n  }\n\n  /** False when",
+    test: KEYS,
+  },
+  {
+    guard: 'Keys are managed by callers with every right.',
+    file: 'src/modules/keys/keys.service.ts',
+    find: "if (caller.scope !== 'write' || caller.cities !== undefined) {",
+    replace: "if (caller.scope !== 'write') {",
+    test: KEYS,
+  },
+  {
+    guard: 'The first key is made once by any number of processes.',
+    file: 'src/modules/keys/bootstrap-key.ts',
+    find: '    await repository.lockBootstrap(tx);\n',
+    replace: '',
+    test: KEYS,
+  },
+  {
+    guard: 'The file of the first key is for its owner only.',
+    file: 'src/modules/keys/bootstrap-key.ts',
+    find: 'await chmod(next, 0o600);',
+    replace: 'await chmod(next, 0o644);',
+    test: KEYS,
+  },
+  {
+    guard: 'A worker that has lost a city says nothing about it any more.',
+    file: STATE_REPOSITORY,
+    find: 'where c.id = ${held.id} and c.version = ${held.fence} and not c.running`',
+    replace: 'where c.id = ${held.id} and ${held.fence}::bigint is not null and not c.running`',
+    test: CITY_STATE,
+  },
+  {
+    guard: 'A worker that has lost a city does not start it.',
+    file: STATE_REPOSITORY,
+    find: "where c.id = ${held.id} and c.version = ${held.fence} and not c.running and c.desired = 'running'",
+    replace: "where c.id = ${held.id} and ${held.fence}::bigint is not null and not c.running and c.desired = 'running'",
+    test: CITY_STATE,
+  },
+  {
+    guard: 'A city that shall not run is not started by a retry.',
+    file: STATE_REPOSITORY,
+    find: "select id from cities where id = ${id} and not running and desired = 'running'",
+    replace: 'select id from cities where id = ${id} and not running',
+    test: CITY_STATE,
+  },
+  {
+    guard: 'A city is tried again by one of many workers.',
+    file: STATE_REPOSITORY,
+    find: "          and (phase = 'init_failed' or lease_until is null or lease_until < clock_timestamp())\n        for update skip locked",
+    replace: '',
+    test: CITY_STATE,
+  },
+  {
+    guard: 'A city that an operation works on is left alone.',
+    file: STATE_REPOSITORY,
+    find: ') and ${NO_OPERATION} returning ${HELD}',
+    replace: ') returning ${HELD}',
+    test: CITY_STATE,
+  },
+  {
+    guard: 'A reservation whose time is over belongs to one sweeper.',
+    file: 'src/modules/cities/reservations.repository.ts',
+    find: 'select dir from city_reservations where expires_at < now() order by',
+    replace: 'select dir from city_reservations order by',
+    test: CITY_STATE,
+  },
+];

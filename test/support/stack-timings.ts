@@ -1,0 +1,22 @@
+import { PoolPass } from '../../src/modules/pools/pool-pass.service.js';
+import { AgentRuntimes } from '../../src/modules/runners/ports.js';
+import { RunnerTimings } from '../../src/modules/runners/runner-timings.js';
+import { AcpRuntime } from '../../src/platform/runtime/acp/acp-runtime.js';
+import type { Stack } from './app.js';
+
+/** Times of the worker processes of a stack that a test makes shorter, or has to know. */
+const workers = (stack: Stack) => stack.apps.filter(({ config }) => config.role === 'worker').map(({ app }) => app);
+
+/** How long a runner's lease is, in milliseconds. */
+export const RUNNER_LEASE_MS = new RunnerTimings().leaseMs;
+
+/** Who should be awake is looked at twenty times a second, in place of once. */
+export function lookOften(stack: Stack): void {
+  for (const app of workers(stack)) app.get(PoolPass, { strict: false }).betweenMs = 50;
+}
+
+/** Processes that heed nothing are ended by the same steps, each of which is soon over. */
+export function endSoon(stack: Stack): void {
+  const runtime = new AcpRuntime({ limits: { inputMs: 200, termMs: 200 } }, { acceptedMs: 100, cancelMs: 200 });
+  for (const app of workers(stack)) app.get(AgentRuntimes, { strict: false }).of = () => runtime;
+}
