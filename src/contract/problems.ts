@@ -1,9 +1,10 @@
 /**
- * The error catalogue. A problem's `code` is the short code its `detail` begins with, its `type` is
- * `urn:supervisor:error:<code>`. Kinds that share a code (two conflicts, say) differ in status or title.
+ * The error catalogue. A problem's `code` is what clients decide by, its `type` is `urn:supervisor:error:<code>`; its `detail`
+ * is for people and begins with the short prefix of the specification. Kinds that share a code differ in prefix, status or title.
  * Append-only: renaming or removing a code breaks clients.
  */
 export interface ProblemKind {
+  readonly prefix: string;
   readonly code: string;
   readonly status: number;
   readonly title: string;
@@ -11,69 +12,69 @@ export interface ProblemKind {
   readonly retryAfter?: number;
 }
 
-const kind = (code: string, status: number, title: string, retryAfter?: number): ProblemKind =>
-  retryAfter === undefined ? { code, status, title } : { code, status, title, retryAfter };
+const kind = (prefix: string, code: string, status: number, title: string, retryAfter?: number): ProblemKind =>
+  retryAfter === undefined ? { prefix, code, status, title } : { prefix, code, status, title, retryAfter };
 
 export const PROBLEMS = {
-  bad_request: kind('bad_request', 400, 'Bad Request'),
-  malformed_json: kind('validation_failed', 400, 'Validation Failed'),
-  invalid_request: kind('invalid', 400, 'Invalid Request'),
-  sling_missing_bead: kind('sling_missing_bead', 400, 'Bead To Sling Not Found'),
-  sling_cross_rig: kind('sling_cross_rig', 400, 'Sling Across Rigs'),
-  invalid_cursor: kind('invalid_cursor', 400, 'Invalid Cursor'),
-  unauthorized: kind('unauthorized', 401, 'Unauthorized'),
-  csrf: kind('csrf', 403, 'Cross-Site Request Refused'),
-  read_only: kind('read_only', 403, 'Read Only'),
-  forbidden: kind('forbidden', 403, 'Forbidden'),
-  origin_not_allowed: kind('origin_not_allowed', 403, 'Origin Not Allowed'),
-  not_found: kind('not_found', 404, 'Not Found'),
-  city_not_found: kind('not_found', 404, 'City Not Found'),
-  bead_not_found: kind('not_found', 404, 'Bead Not Found'),
-  rig_not_found: kind('not_found', 404, 'Rig Not Found'),
-  convoy_not_found: kind('not_found', 404, 'Convoy Not Found'),
-  mail_not_found: kind('not_found', 404, 'Message Not Found'),
-  wait_not_found: kind('not_found', 404, 'Wait Not Found'),
-  agent_not_found: kind('not_found', 404, 'Agent Not Found'),
-  provider_not_found: kind('not_found', 404, 'Provider Not Found'),
-  patch_not_found: kind('not_found', 404, 'Patch Not Found'),
-  pack_not_found: kind('not_found', 404, 'Pack Not Found'),
-  session_not_found: kind('not_found', 404, 'Session Not Found'),
-  message_not_found: kind('not_found', 404, 'Queued Message Not Found'),
-  method_not_allowed: kind('method_not_allowed', 405, 'Method Not Allowed'),
-  not_acceptable: kind('not_acceptable', 406, 'Not Acceptable'),
-  request_timeout: kind('request_timeout', 408, 'Request Timeout'),
-  conflict: kind('conflict', 409, 'Conflict'),
-  wrong_state: kind('conflict', 409, 'Wrong State Conflict'),
-  owned_by_other: kind('conflict', 409, 'Owned By Another'),
-  dependency_cycle: kind('conflict', 409, 'Dependency Cycle'),
-  sling_refused: kind('conflict', 409, 'Sling Refused'),
-  pack_credential_required: kind('conflict', 409, 'Pack Credential Required'),
-  operation_in_progress: kind('conflict', 409, 'Operation In Progress'),
-  ambiguous: kind('ambiguous', 409, 'Ambiguous Session Name'),
-  pending_interaction: kind('pending_interaction', 409, 'Session Waits For An Answer'),
-  no_pending: kind('no_pending', 409, 'Nothing To Answer'),
-  invalid_interaction: kind('invalid_interaction', 409, 'Another Interaction Is Open'),
-  illegal_transition: kind('illegal_transition', 409, 'Illegal Transition'),
-  transcript_cursor_invalidated: kind('transcript_cursor_invalidated', 409, 'Transcript Cursor Invalidated'),
-  idempotency_in_flight: kind('in_flight', 409, 'Idempotency Key In Flight'),
-  cursor_expired: kind('cursor_expired', 410, 'Cursor Expired'),
-  revision_mismatch: kind('revision_mismatch', 412, 'Revision Mismatch'),
-  payload_too_large: kind('payload_too_large', 413, 'Content Too Large'),
-  uri_too_long: kind('uri_too_long', 414, 'URI Too Long'),
-  unsupported_media_type: kind('validation_failed', 415, 'Unsupported Media Type'),
-  host_not_allowed: kind('host_not_allowed', 421, 'Misdirected Request'),
-  validation_failed: kind('validation_failed', 422, 'Validation Failed'),
-  idempotency_mismatch: kind('idempotency_mismatch', 422, 'Idempotency Key Body Mismatch'),
-  rate_limited: kind('rate_limited', 429, 'Too Many Requests', 1),
-  headers_too_large: kind('headers_too_large', 431, 'Request Header Fields Too Large'),
-  internal: kind('internal', 500, 'Internal Server Error'),
-  not_implemented: kind('not_implemented', 501, 'Not Implemented'),
-  unsupported: kind('unsupported', 501, 'Not Supported By The Provider'),
-  bad_gateway: kind('bad_gateway', 502, 'Bad Gateway', 30),
-  unavailable: kind('unavailable', 503, 'Service Unavailable', 1),
-  no_providers: kind('no_providers', 503, 'Service Unavailable', 1),
-  provider_not_ready: kind('provider_not_ready', 503, 'Provider Not Ready', 30),
-  dependency_missing: kind('dependency_missing', 503, 'Dependency Missing', 30),
+  bad_request: kind('bad_request', 'bad-request', 400, 'Bad Request'),
+  malformed_json: kind('validation_failed', 'validation-failed', 400, 'Validation Failed'),
+  invalid_request: kind('invalid', 'invalid-request', 400, 'Invalid Request'),
+  sling_missing_bead: kind('sling_missing_bead', 'sling-missing-bead', 400, 'Bead To Sling Not Found'),
+  sling_cross_rig: kind('sling_cross_rig', 'sling-cross-rig', 400, 'Sling Across Rigs'),
+  invalid_cursor: kind('invalid_cursor', 'invalid-cursor', 400, 'Invalid Cursor'),
+  unauthorized: kind('unauthorized', 'unauthorized', 401, 'Unauthorized'),
+  csrf: kind('csrf', 'csrf', 403, 'Cross-Site Request Refused'),
+  read_only: kind('read_only', 'read-only', 403, 'Read Only'),
+  forbidden: kind('forbidden', 'forbidden', 403, 'Forbidden'),
+  origin_not_allowed: kind('origin_not_allowed', 'origin-not-allowed', 403, 'Origin Not Allowed'),
+  not_found: kind('not_found', 'not-found', 404, 'Not Found'),
+  city_not_found: kind('not_found', 'city-not-found', 404, 'City Not Found'),
+  bead_not_found: kind('not_found', 'bead-not-found', 404, 'Bead Not Found'),
+  rig_not_found: kind('not_found', 'rig-not-found', 404, 'Rig Not Found'),
+  convoy_not_found: kind('not_found', 'convoy-not-found', 404, 'Convoy Not Found'),
+  mail_not_found: kind('not_found', 'mail-not-found', 404, 'Message Not Found'),
+  wait_not_found: kind('not_found', 'wait-not-found', 404, 'Wait Not Found'),
+  agent_not_found: kind('not_found', 'agent-not-found', 404, 'Agent Not Found'),
+  provider_not_found: kind('not_found', 'provider-not-found', 404, 'Provider Not Found'),
+  patch_not_found: kind('not_found', 'patch-not-found', 404, 'Patch Not Found'),
+  pack_not_found: kind('not_found', 'pack-not-found', 404, 'Pack Not Found'),
+  session_not_found: kind('not_found', 'session-not-found', 404, 'Session Not Found'),
+  message_not_found: kind('not_found', 'message-not-found', 404, 'Queued Message Not Found'),
+  method_not_allowed: kind('method_not_allowed', 'method-not-allowed', 405, 'Method Not Allowed'),
+  not_acceptable: kind('not_acceptable', 'not-acceptable', 406, 'Not Acceptable'),
+  request_timeout: kind('request_timeout', 'request-timeout', 408, 'Request Timeout'),
+  conflict: kind('conflict', 'conflict-wrong-state', 409, 'Conflict'),
+  wrong_state: kind('conflict', 'conflict-wrong-state', 409, 'Wrong State Conflict'),
+  owned_by_other: kind('conflict', 'conflict-wrong-state', 409, 'Owned By Another'),
+  dependency_cycle: kind('conflict', 'conflict-wrong-state', 409, 'Dependency Cycle'),
+  sling_refused: kind('conflict', 'conflict-wrong-state', 409, 'Sling Refused'),
+  pack_credential_required: kind('conflict', 'pack-credential-required', 409, 'Pack Credential Required'),
+  operation_in_progress: kind('conflict', 'operation-in-progress', 409, 'Operation In Progress'),
+  ambiguous: kind('ambiguous', 'session-conflict', 409, 'Ambiguous Session Name'),
+  pending_interaction: kind('pending_interaction', 'session-conflict', 409, 'Session Waits For An Answer'),
+  no_pending: kind('no_pending', 'session-conflict', 409, 'Nothing To Answer'),
+  invalid_interaction: kind('invalid_interaction', 'session-conflict', 409, 'Another Interaction Is Open'),
+  illegal_transition: kind('illegal_transition', 'session-conflict', 409, 'Illegal Transition'),
+  transcript_cursor_invalidated: kind('transcript_cursor_invalidated', 'transcript-cursor-invalidated', 409, 'Transcript Cursor Invalidated'),
+  idempotency_in_flight: kind('in_flight', 'idempotency-in-flight', 409, 'Idempotency Key In Flight'),
+  cursor_expired: kind('cursor_expired', 'cursor-expired', 410, 'Cursor Expired'),
+  revision_mismatch: kind('revision_mismatch', 'revision-mismatch', 412, 'Revision Mismatch'),
+  payload_too_large: kind('payload_too_large', 'payload-too-large', 413, 'Content Too Large'),
+  uri_too_long: kind('uri_too_long', 'uri-too-long', 414, 'URI Too Long'),
+  unsupported_media_type: kind('validation_failed', 'validation-failed', 415, 'Unsupported Media Type'),
+  host_not_allowed: kind('host_not_allowed', 'host-not-allowed', 421, 'Misdirected Request'),
+  validation_failed: kind('validation_failed', 'validation-failed', 422, 'Validation Failed'),
+  idempotency_mismatch: kind('idempotency_mismatch', 'idempotency-mismatch', 422, 'Idempotency Key Body Mismatch'),
+  rate_limited: kind('rate_limited', 'rate-limited', 429, 'Too Many Requests', 1),
+  headers_too_large: kind('headers_too_large', 'headers-too-large', 431, 'Request Header Fields Too Large'),
+  internal: kind('internal', 'internal', 500, 'Internal Server Error'),
+  not_implemented: kind('not_implemented', 'not-implemented', 501, 'Not Implemented'),
+  unsupported: kind('unsupported', 'not-implemented', 501, 'Not Supported By The Provider'),
+  bad_gateway: kind('bad_gateway', 'bad-gateway', 502, 'Bad Gateway', 30),
+  unavailable: kind('unavailable', 'service-unavailable', 503, 'Service Unavailable', 1),
+  no_providers: kind('no_providers', 'service-unavailable', 503, 'Service Unavailable', 1),
+  provider_not_ready: kind('provider_not_ready', 'service-unavailable', 503, 'Provider Not Ready', 30),
+  dependency_missing: kind('dependency_missing', 'service-unavailable', 503, 'Dependency Missing', 30),
 } as const satisfies Record<string, ProblemKind>;
 
 export type ProblemName = keyof typeof PROBLEMS;
@@ -98,7 +99,7 @@ export class ProblemError extends Error {
     options: { errors?: readonly ProblemField[]; headers?: Record<string, string>; cause?: unknown } = {},
   ) {
     const kind = PROBLEMS[problem];
-    super(`${kind.code}: ${message}`, { cause: options.cause });
+    super(`${kind.prefix}: ${message}`, { cause: options.cause });
     this.name = 'ProblemError';
     this.kind = kind;
     this.detail = this.message;
@@ -108,7 +109,7 @@ export class ProblemError extends Error {
 }
 
 /**
- * Makes a problem; its `detail` is `<code>: <message>`.
+ * Makes a problem; its `detail` is `<prefix>: <message>`.
  *
  * @example throw problem('city_not_found', `city not found or not running: ${name}`);
  */

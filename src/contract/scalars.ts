@@ -55,5 +55,5 @@ export const ErrorModel = contract(
     errors: z.array(ErrorDetail).nullable().optional(),
     code: z.string().optional(),
   }),
-  'RFC 9457 problem details; `detail` begins with `code` and a colon.',
+  'RFC 9457 problem details. Decide by `code`; `detail` is for people and begins with a short prefix and a colon.',
 );

@@ -64,7 +64,7 @@ export function isProblem(body: string, status: number): boolean {
     const problem = JSON.parse(body) as Record<string, unknown>;
     const { code, detail, type } = problem;
     const named = typeof code === 'string' && type === `urn:supervisor:error:${code}`;
-    return named && typeof detail === 'string' && detail.startsWith(`${code}: `) && problem.status === status;
+    return named && typeof detail === 'string' && /^[a-z_]+: /.test(detail) && problem.status === status;
   } catch {
     return false;
   }

@@ -74,7 +74,7 @@ describe('reading agents', () => {
 
   it.each(['nobody', 'web/mayor', 'web/polecat-4', 'lookout', '__proto__', 'constructor', '..%2F..'])('knows no %s', async (name) => {
     const reply = await a.get(crew.path(`agent/${name}`));
-    expect(reply).toMatchObject({ status: 404, body: { code: 'not_found', title: 'Agent Not Found' } });
+    expect(reply).toMatchObject({ status: 404, body: { code: 'agent-not-found', title: 'Agent Not Found' } });
   });
 
   it.each(['running=maybe', 'wait=soon', 'wait=-1s', 'index=x', 'color=red', 'peek=2'])('refuses %s', async (query) => {
@@ -119,7 +119,7 @@ describe('creating agents', () => {
     expect(again.headers.get('location')).toBe(crew.path('agent/scout'));
     expect(await b.post(crew.path('agents'), { ...body, name: 'other' }, key)).toMatchObject({
       status: 422,
-      body: { code: 'idempotency_mismatch' },
+      body: { code: 'idempotency-mismatch' },
     });
     expect(await crew.text('agents/scout/prompt.template.md')).toBe('Look.\n');
     expect(await crew.text('agents/scout/agent.toml')).toBe('description = "Looks ahead"\nprovider = "loopback"\nscope = "city"\n');
@@ -204,7 +204,7 @@ describe('creating agents', () => {
     await symlink(outside, crew.file('agents'));
     const before = await readdir(outside);
     const reply = await a.post(crew.path('agents'), { ...body, name: 'lured' });
-    expect(reply).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    expect(reply).toMatchObject({ status: 409, body: { code: 'conflict-wrong-state' } });
     expect(await readdir(outside)).toEqual(before);
     await rm(crew.file('agents'));
     await rename(outside, crew.file('agents'));

@@ -138,7 +138,7 @@ describe('lists', () => {
     expect([...first.items, ...second.items].map((bead: { priority: number }) => bead.priority)).toEqual([0, 2, 3]);
     expect(second).toMatchObject({ total: 3 });
     expect(second).not.toHaveProperty('next_cursor');
-    expect((await a.get(`${BEADS}?cursor=${first.next_cursor}`)).body.code).toBe('invalid_cursor');
+    expect((await a.get(`${BEADS}?cursor=${first.next_cursor}`)).body.code).toBe('invalid-cursor');
   });
 
   it.each(['', '/ready'])('%s wait for what another replica writes', async (list) => {

@@ -58,7 +58,7 @@ describe('reading providers', () => {
     expect(reply).toMatchObject({ status: 200, body: { name: 'codex', builtin: true, city_level: false } });
     expect((await b.get(path('provider/codex'), { 'If-None-Match': reply.headers.get('etag')! })).status).toBe(304);
     for (const name of ['nobody', '__proto__', 'constructor'])
-      expect(await b.get(path(`provider/${name}`))).toMatchObject({ status: 404, body: { code: 'not_found' } });
+      expect(await b.get(path(`provider/${name}`))).toMatchObject({ status: 404, body: { code: 'provider-not-found' } });
   });
 });
 
@@ -72,7 +72,7 @@ describe('defining providers', () => {
     expect(await b.post(path('providers'), body, key)).toMatchObject({ status: 201, body: { status: 'created', provider: 'team' } });
     expect(await b.post(path('providers'), { ...body, command: 'x' }, key)).toMatchObject({
       status: 422,
-      body: { code: 'idempotency_mismatch' },
+      body: { code: 'idempotency-mismatch' },
     });
     const text = await readFile(file('city.toml'), 'utf8');
     expect(text).toContain('# kept whatever happens');
@@ -99,8 +99,8 @@ describe('defining providers', () => {
   it('refuses what cannot be used, and leaves everything as it is', async () => {
     const before = await readFile(file('city.toml'), 'utf8');
     const refused = async (given: Record<string, unknown>): Promise<Reply> => a.post(path('providers'), given);
-    expect(await refused({ name: 'bare' })).toMatchObject({ status: 400, body: { code: 'invalid' } });
-    expect(await refused(body)).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    expect(await refused({ name: 'bare' })).toMatchObject({ status: 400, body: { code: 'invalid-request' } });
+    expect(await refused(body)).toMatchObject({ status: 409, body: { code: 'conflict-wrong-state' } });
     expect(await refused({ name: 'a b', command: 'x' })).toMatchObject({ status: 422, body: { errors: [{ location: 'body.name' }] } });
     expect(await refused({ name: 'x', command: 'x', extra: 1 })).toMatchObject({ status: 422 });
     expect(await refused({ name: 'x', command: 'nul\0' })).toMatchObject({ status: 422 });

@@ -244,12 +244,12 @@ describe('the checker', () => {
   const good: Answer = { method: 'GET', target: '/v0/cities', status: 200, headers: headers(), text: '{"items":[],"total":0}' };
   const problem = (more: object): string =>
     JSON.stringify({
-      type: 'urn:supervisor:error:not_found',
-      code: 'not_found',
+      type: 'urn:supervisor:error:city-not-found',
+      code: 'city-not-found',
       title: 'City Not Found',
       status: 404,
       detail: 'not_found: x',
-      instance: '/x',
+      instance: 'urn:supervisor:request:0123456789abcdef',
       ...more,
     });
   const bad: Answer = {
@@ -282,10 +282,11 @@ describe('the checker', () => {
       'a code that is not in the catalogue',
       { ...bad, text: problem({ code: 'gone', type: 'urn:supervisor:error:gone', detail: 'gone: x' }) },
     ],
-    ['a detail without its code', { ...bad, text: problem({ detail: 'x' }) }],
+    ['a detail without its prefix', { ...bad, text: problem({ detail: 'x' }) }],
     ['another status in the body', { ...bad, text: problem({ status: 400 }) }],
     ['another type', { ...bad, text: problem({ type: 'about:blank' }) }],
     ['no instance', { ...bad, text: problem({ instance: undefined }) }],
+    ['an instance that is no URI', { ...bad, text: problem({ instance: '/x' }) }],
     ['an unknown member of a problem', { ...bad, text: problem({ stack: 'x' }) }],
     ['SQL in a detail', { ...bad, text: problem({ detail: 'not_found: relation "cities" does not exist' }) }],
     [
@@ -295,9 +296,9 @@ describe('the checker', () => {
         status: 410,
         text: problem({
           status: 410,
-          code: 'cursor_expired',
+          code: 'cursor-expired',
           title: 'Cursor Expired',
-          type: 'urn:supervisor:error:cursor_expired',
+          type: 'urn:supervisor:error:cursor-expired',
           detail: 'cursor_expired: x',
         }),
       },
@@ -309,9 +310,9 @@ describe('the checker', () => {
         status: 503,
         text: problem({
           status: 503,
-          code: 'unavailable',
+          code: 'service-unavailable',
           title: 'Service Unavailable',
-          type: 'urn:supervisor:error:unavailable',
+          type: 'urn:supervisor:error:service-unavailable',
           detail: 'unavailable: x',
         }),
       },

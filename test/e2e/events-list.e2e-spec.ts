@@ -150,7 +150,7 @@ describe("the supervisor's events", () => {
 
   it('refuses malformed positions', async () => {
     for (const query of ['after_cursor=alpha', 'after_cursor=alpha:99999', 'cursor=x', 'after_cursor=~q.!']) {
-      expect(await a.get(`/v0/events?${query}`)).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } });
+      expect(await a.get(`/v0/events?${query}`)).toMatchObject({ status: 400, body: { code: 'invalid-cursor' } });
     }
   });
 });
@@ -163,7 +163,7 @@ describe('emitting and rotating', () => {
     expect(new Set(answers.map((x) => x.text)).size).toBe(1);
     expect(answers[0]!.status).toBe(201);
     const other = await emit(a, 'beta', 8, {}, { 'Idempotency-Key': 'once' });
-    expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_mismatch' } });
+    expect(other).toMatchObject({ status: 422, body: { code: 'idempotency-mismatch' } });
   });
 
   it.each([

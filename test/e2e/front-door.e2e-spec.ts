@@ -282,7 +282,7 @@ describe('paths and methods', () => {
   ])('GET %s is not there', async (path) => {
     const reply = await client.get(path);
     expect([404, 405]).toContain(reply.status);
-    expect(reply.body.code).toBe(reply.status === 404 ? 'not_found' : 'method_not_allowed');
+    expect(reply.body.code).toBe(reply.status === 404 ? 'not-found' : 'method-not-allowed');
   });
 
   /** `/mail/broadcast` is also `/mail/{id}`. */
@@ -329,7 +329,7 @@ describe('precedence', () => {
   it('Host, then origin, then anti-CSRF, then the body, then the city', async () => {
     const path = '/v0/city/absent/events';
     expect((await client.post(path, '{', { ...bad, ...noCsrf, Origin: 'https://evil.com' })).status).toBe(421);
-    expect((await client.post(path, '{', { ...noCsrf, Origin: 'https://evil.com' })).body.code).toBe('origin_not_allowed');
+    expect((await client.post(path, '{', { ...noCsrf, Origin: 'https://evil.com' })).body.code).toBe('origin-not-allowed');
     expect((await client.post(path, '{', noCsrf)).body.code).toBe('csrf');
     expect((await client.post(path, '{')).status).toBe(400);
     expect((await client.post(path, {})).status).toBe(422);

@@ -74,7 +74,7 @@ describe('packs', () => {
     expect(git.requests).toHaveLength(asked);
     expect(await b.post(path('packs'), { source: 'builtin:core' }, key)).toMatchObject({
       status: 422,
-      body: { code: 'idempotency_mismatch' },
+      body: { code: 'idempotency-mismatch' },
     });
     expect(await b.post(path('packs'), body)).toMatchObject({ status: 409, body: { title: 'Wrong State Conflict' } });
   });

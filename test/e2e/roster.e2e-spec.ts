@@ -91,7 +91,7 @@ describe('a city with rigs and agents', () => {
     expect(await bead(b, 'quay', 'altar')).toBe('al-2');
     expect(await a.post('/v0/city/quay/beads', { title: 'x', rig: 'alder' })).toMatchObject({
       status: 404,
-      body: { code: 'not_found', detail: 'not_found: rig alder not found' },
+      body: { code: 'rig-not-found', detail: 'not_found: rig alder not found' },
     });
     expect((await b.get('/v0/city/quay/bead/al-1')).body).toMatchObject({ id: 'al-1', rig: 'alder' });
   });

@@ -169,7 +169,7 @@ describe('sessions with real processes', () => {
       for (const failpoints of stack.failpoints) failpoints.arm('runner.before_exit_recorded', () => told.promise);
       patience(stack, { confirmMs: 100 });
       const reply = await a.post(path(`session/${id}/close?delete=true`));
-      expect(reply).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+      expect(reply).toMatchObject({ status: 503, body: { code: 'service-unavailable' } });
       told.resolve();
       await eventually(async () => (await a.get(path(`session/${id}`))).status === 404, PATIENCE_MS);
     },

@@ -157,7 +157,7 @@ it(
       const replies = await Promise.all([a, b, a, b].map(send));
       const [first, ...others] = replies.filter(({ status }) => status === 202);
       for (const { body: told } of others) expect(told).toEqual(first!.body);
-      for (const reply of replies) if (reply.status !== 202) expect(reply.body.code).toBe('in_flight');
+      for (const reply of replies) if (reply.status !== 202) expect(reply.body.code).toBe('idempotency-in-flight');
       await ended(first!);
       expect((await send(b)).body).toEqual(first!.body);
     }

@@ -332,7 +332,7 @@ describe('configured named sessions', () => {
     const { id } = await crew.make();
     await crew.sql(`update session_names set session_pk = (select pk from sessions where id = $1) where name = 'web/scribe'`, [id]);
     for (const reply of [await wake('web/scribe'), await get('web/scribe')])
-      expectRefusal(reply, reply.body.instance as string, {
+      expectRefusal(reply, 'session/web/scribe', {
         status: 409,
         detail: `conflict: the configured name web/scribe is in use by session ${id}`,
       });

@@ -97,7 +97,7 @@ describe('a sling', () => {
     const replies = await Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? a : b).post(`${at}/sling`, body, key)));
     const answers = replies.filter((reply) => reply.status === 200);
     expect(new Set(answers.map((reply) => reply.text)).size).toBe(1);
-    for (const reply of replies) if (reply.status !== 200) expect(reply.body).toMatchObject({ status: 409, code: 'in_flight' });
+    for (const reply of replies) if (reply.status !== 200) expect(reply.body).toMatchObject({ status: 409, code: 'idempotency-in-flight' });
     expectRefusal(await b.post(`${at}/sling`, { ...body, force: true }, key), `${at}/sling`, {
       status: 422,
       detail: /^idempotency_mismatch: /,
@@ -155,7 +155,7 @@ describe('a batch of slings', () => {
       target: 'web/polecat',
       results: [
         { bead: one, status: 'slung' },
-        { bead: two, status: 'refused', code: 'sling_cross_rig' },
+        { bead: two, status: 'refused', code: 'sling-cross-rig' },
       ],
       slung: 1,
       refused: 1,

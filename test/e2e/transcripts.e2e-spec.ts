@@ -123,7 +123,7 @@ describe('transcripts of real sessions', () => {
     const id = await make();
     for (const query of ['?format=nonsense', '?tail=-1', '?before=x&after=y', '?what=1'])
       expect((await transcript(id, query)).status).toBe(422);
-    expect((await transcript(id, '?before=x')).body.code).toBe('transcript_cursor_invalidated');
+    expect((await transcript(id, '?before=x')).body.code).toBe('transcript-cursor-invalidated');
     expect((await transcript('nothing')).status).toBe(404);
     for (const position of ['x', '99999999']) {
       const stream = await follow(0, `session/${id}/stream`, position);

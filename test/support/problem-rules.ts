@@ -32,8 +32,8 @@ export function problemFaults(answer: Answer, text: string): string[] {
   if (kind === undefined) found.push(`the catalogue has no "${body.title}" ${body.code} ${answer.status}`);
   if (body.status !== answer.status) found.push(`status ${body.status} in the body of a ${answer.status}`);
   if (body.type !== `urn:supervisor:error:${body.code}`) found.push(`type ${body.type}`);
-  if (!body.detail.startsWith(`${body.code}: `)) found.push('detail does not begin with the code');
-  if (!body.instance.startsWith('/')) found.push(`instance ${body.instance}`);
+  if (kind !== undefined && !body.detail.startsWith(`${kind.prefix}: `)) found.push('detail does not begin with the prefix');
+  if (!/^urn:supervisor:request:[0-9a-f]{16}$/.test(body.instance)) found.push(`instance ${body.instance}`);
   if (kind?.retryAfter !== undefined && !/^[1-9]\d*$/.test(answer.headers.get('retry-after') ?? '')) found.push('no Retry-After');
   if (answer.status === 401 && answer.headers.get('www-authenticate') === null) found.push('401 without WWW-Authenticate');
   if (answer.status === 405 && !answer.headers.get('allow')) found.push('405 without Allow');

@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals';
+import { PROBLEMS, type ProblemKind } from '../../src/contract/problems.js';
 import type { Reply } from './http.js';
 
 /** What a row of an error table promises. A `detail` text is exact, unless it ends with `…`: then it is a prefix. */
@@ -20,24 +21,35 @@ export function expectRefusal(reply: Reply, path: string, { status, detail, fiel
         ? expect.stringMatching(new RegExp(`^${escaped(detail.slice(0, -1))}`))
         : detail;
   // One look at all of it: thousands of refusals are looked at.
-  const said = String(reply.body?.detail);
+  const id = reply.headers.get('x-svc-request-id');
   expect({
+    path,
     status: reply.status,
     detail: reply.body?.detail,
     type: reply.headers.get('content-type'),
-    id: reply.headers.get('x-svc-request-id'),
+    id,
     code: reply.body?.code,
     instance: reply.body?.instance,
   }).toEqual({
+    path,
     status,
     detail: wanted,
     type: 'application/problem+json',
     id: REQUEST_ID,
-    code: said.split(':', 1)[0],
-    instance: path.split('?', 1)[0],
+    code: codeOf(String(reply.body?.detail), status),
+    instance: `urn:supervisor:request:${id}`,
   });
   const located = (reply.body.errors as { location: string }[] | undefined)?.map((e) => e.location).sort();
   if (fields !== undefined) expect(located).toEqual([...fields].sort());
+}
+
+const kinds: readonly ProblemKind[] = Object.values(PROBLEMS);
+
+/** What the catalogue has for a prefix and a status. */
+function codeOf(detail: string, status: number): unknown {
+  const prefix = detail.split(':', 1)[0];
+  const codes = kinds.filter((kind) => kind.prefix === prefix && kind.status === status).map(({ code }) => code);
+  return expect.stringMatching(new RegExp(`^(${[...new Set(codes)].join('|')})$`));
 }
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -116,7 +116,7 @@ describe('emitting events', () => {
       a.emits.emit('alpha', anEvent(4), undefined, ANYBODY),
       b.emits.emit('alpha', anEvent(5), 'key-3', ANYBODY),
     ]);
-    expect(mixed[0]).toMatchObject({ reason: { kind: { status: 422, code: 'idempotency_mismatch' } } });
+    expect(mixed[0]).toMatchObject({ reason: { kind: { status: 422, code: 'idempotency-mismatch' } } });
     expect(mixed[1]).toEqual(mixed[2]);
     expect((await log()).length).toBe(3);
     expect(await db.selectFrom('idempotency_keys').selectAll().execute()).toHaveLength(2);

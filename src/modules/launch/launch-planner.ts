@@ -143,7 +143,7 @@ function templateNow(config: CityConfig, row: SessionRow): Template {
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
     const failure = error.problem === 'provider_not_ready' ? 'unsupported' : 'not_found';
-    throw new StartError(failure, error.detail.slice(error.kind.code.length + 2), '', { cause: error });
+    throw new StartError(failure, error.detail.slice(error.kind.prefix.length + 2), '', { cause: error });
   }
 }
 

@@ -17,7 +17,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket, 
     return;
   }
   const found = problemForStatus(STATUS[error.code ?? ''] ?? 400);
-  const body = problemBody(found, '/');
+  const body = problemBody(found, requestId);
   const { status } = found.kind;
   socket.end(
     [

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { PROBLEMS } from '../../contract/problems.js';
 import type { Server, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { api, type Api, type Reply } from '../../../test/support/http.js';
@@ -8,17 +9,13 @@ import { openDoor, type Door } from './testing/front-door.js';
 const REQUEST_ID = /^[0-9a-f]{16}$/;
 
 /** Everything that must hold for any refusal. */
-function expectProblem(reply: Reply, status: number, code: string, detail: string): void {
-  expect({ status: reply.status, type: reply.headers.get('content-type'), code: reply.body?.code }).toEqual({
-    status,
-    type: 'application/problem+json',
-    code,
-  });
-  expect(reply.body).toMatchObject({ type: `urn:supervisor:error:${code}`, status });
-  expect(reply.body.detail.startsWith(`${code}: ${detail}`) ? true : reply.body.detail).toBe(true);
-  expect(reply.body.title).toEqual(expect.any(String));
-  expect(reply.body.instance).toEqual(expect.stringMatching(/^\//));
+function expectProblem(reply: Reply, status: number, prefix: string, detail: string): void {
+  expect({ status: reply.status, type: reply.headers.get('content-type') }).toEqual({ status, type: 'application/problem+json' });
+  expect(reply.body.detail.startsWith(`${prefix}: ${detail}`) ? true : reply.body.detail).toBe(true);
+  const { code, title } = Object.values(PROBLEMS).find((kind) => kind.prefix === prefix && kind.title === reply.body.title)!;
+  expect(reply.body).toMatchObject({ type: `urn:supervisor:error:${code}`, code, title, status });
   expect(reply.headers.get('x-svc-request-id')).toMatch(REQUEST_ID);
+  expect(reply.body.instance).toBe(`urn:supervisor:request:${reply.headers.get('x-svc-request-id')}`);
   expect(reply.headers.get('vary')).toBe('Origin');
 }
 

@@ -30,16 +30,17 @@ describe('ProblemRenderer', () => {
 });
 
 describe('a problem on the wire', () => {
-  it.each(Object.keys(PROBLEMS) as (keyof typeof PROBLEMS)[])('%s has every member, and a detail that begins with its code', (name) => {
-    const { code, status, title } = PROBLEMS[name];
-    expect(JSON.parse(problemBody(problem(name, 'why'), '/v0/x'))).toEqual({
+  it.each(Object.keys(PROBLEMS) as (keyof typeof PROBLEMS)[])('%s has every member, and a detail that begins with its prefix', (name) => {
+    const { prefix, code, status, title } = PROBLEMS[name];
+    expect(JSON.parse(problemBody(problem(name, 'why'), '0123456789abcdef'))).toEqual({
       type: `urn:supervisor:error:${code}`,
       title,
       status,
-      detail: `${code}: why`,
-      instance: '/v0/x',
+      detail: `${prefix}: why`,
+      instance: 'urn:supervisor:request:0123456789abcdef',
       code,
     });
-    expect(code).toMatch(/^[a-z][a-z_]*$/);
+    expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/);
+    expect(prefix).toMatch(/^[a-z]+(_[a-z]+)*$/);
   });
 });

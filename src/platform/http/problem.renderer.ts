@@ -37,10 +37,10 @@ const BY_STATUS: Readonly<Record<number, readonly [ProblemName, string]>> = {
   503: ['unavailable', 'the service is not available, try again'],
 };
 
-/** The body of a problem as sent. */
-export function problemBody(error: ProblemError, instance: string): string {
+/** The body of a problem as sent. Its `instance` is a URI of this one occurrence, by the id under which the log has it. */
+export function problemBody(error: ProblemError, requestId: string): string {
   const { code, status, title } = error.kind;
-  const body = { type: `urn:supervisor:error:${code}`, title, status, detail: error.detail, instance, code };
+  const body = { type: `urn:supervisor:error:${code}`, title, status, detail: error.detail, instance: `urn:supervisor:request:${requestId}`, code };
   return JSON.stringify(error.errors === undefined ? body : { ...body, errors: error.errors });
 }
 
@@ -88,7 +88,7 @@ export class ProblemRenderer {
     void reply
       .code(status)
       .header('content-type', PROBLEM_TYPE)
-      .send(Buffer.from(problemBody(found, pathOf(request.raw.url ?? '/'))));
+      .send(Buffer.from(problemBody(found, requestId(request))));
   }
 
   #report(found: ProblemError, error: unknown, request: FastifyRequest): void {

@@ -51,7 +51,7 @@ describe('the documentation pages', () => {
     'have nothing at %s',
     async (path) => {
       const reply = await client.get(path);
-      expect({ status: reply.status, body: reply.body }).toMatchObject({ status: 404, body: { code: 'not_found' } });
+      expect({ status: reply.status, body: reply.body }).toMatchObject({ status: 404, body: { code: 'not-found' } });
     },
   );
 
