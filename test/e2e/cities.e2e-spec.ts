@@ -91,7 +91,7 @@ describe('creating a city', () => {
       actor: 'reconciler',
       payload: { name: 'first', path: dir },
     });
-    expect(await listed('first')).toEqual({ name: 'first', path: dir, running: true });
+    expect(await listed('first')).toEqual({ name: 'first', path: dir, running: true, status: 'running' });
     const { body } = await b.get('/v0/city/first');
     expect(body).toEqual({
       name: 'first',

@@ -4,7 +4,7 @@ import type { CityGetResponse, CityInfo, HealthOutputBody, StatusBody } from './
 import { phasesCompleted } from './city-phases.js';
 
 export function toCityInfo({ name, dir: path, state }: CityListRow): CityInfo {
-  if (state === null) return { name, path, running: true };
+  if (state === null) return { name, path, running: true, status: 'running' };
   const { phase } = state;
   if (phase !== 'init_failed') {
     const completed = phasesCompleted(phase);

@@ -15,11 +15,13 @@ class EmptyModule {}
 describe('the documentation pages', () => {
   let app: NestFastifyApplication;
   let client: Api;
+  let url: string;
   beforeAll(async () => {
     const config = loadConfig({ SVC_DATABASE_URL: 'postgres://nobody@localhost/none' }, '/tmp');
     app = await createHttpApp(EmptyModule, config, new AppLogger(createLogger('silent')), { extend: serveDocs });
     await app.listen(0, '127.0.0.1');
-    client = api(`http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`);
+    url = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
+    client = api(url);
   });
   afterAll(() => app.close());
 
@@ -41,6 +43,11 @@ describe('the documentation pages', () => {
     expect(reply.headers.get('content-type')).toContain(type);
     expect(reply.headers.get('x-svc-request-id')).toMatch(/^[0-9a-f]{16}$/);
     expect((await client.get(path, { Host: 'evil.com' })).status).toBe(421);
+  });
+
+  it('are where the bare address leads', async () => {
+    const reply = await fetch(`${url}/`, { redirect: 'manual' });
+    expect({ status: reply.status, location: reply.headers.get('location') }).toEqual({ status: 302, location: '/docs' });
   });
 
   it('send the anti-CSRF header with what they try out', async () => {

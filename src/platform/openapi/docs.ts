@@ -6,7 +6,7 @@ import { canonicalJson } from './canonical.js';
 import { buildDocument } from './document.js';
 
 /**
- * `GET /openapi.json` and Swagger UI at `GET /docs`, outside the typed contract and without a key. The page sends
+ * `GET /openapi.json` and Swagger UI at `GET /docs`, where `/` leads, outside the typed contract and without a key. The page sends
  * the anti-CSRF header with everything it tries out.
  */
 const PATH = 'docs';
@@ -38,6 +38,8 @@ export function serveDocs(app: NestFastifyApplication): void {
     route.onSend = guardPage;
     if (route.url === `/${PATH}/*`) route.preHandler = onlyAssets;
   });
+  // Who types the bare address is shown what there is.
+  adapter.get('/', (_request: FastifyRequest, reply: FastifyReply) => reply.redirect(`/${PATH}`));
   // The definition is not left to `raw`: that would write the document out again for every reader.
   adapter.get('/openapi.json', (_request: FastifyRequest, reply: FastifyReply) =>
     reply.header('content-type', 'application/json; charset=utf-8').send((text ??= canonicalJson(built()))),
