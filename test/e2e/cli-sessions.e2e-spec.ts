@@ -70,6 +70,13 @@ describe('svc session', () => {
     expect((await run(['session', 'show', 'nobody'])).stderr).toBe('svc session show: not_found: session nobody not found\n');
   }, 240_000);
 
+  it('addresses the mayor of a new city, whose name is also that of an agent', async () => {
+    expect(await ok('session', 'send', 'mayor', 'hi', '--wait')).toBe('echo: hi\n');
+    expect(await session('mayor')).toMatchObject({ alias: 'mayor', configured_named_session: true });
+    expect(await ok('session', 'send', 'mayor', 'again', '--wait')).toBe('echo: again\n');
+    expect(lines(await ok('session', 'list', '--template', 'mayor', '--json'))).toHaveLength(1);
+  }, 120_000);
+
   it('says why one is down', async () => {
     const id = await make();
     await run(['session', 'send', id, 'crash']);

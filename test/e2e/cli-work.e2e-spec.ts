@@ -182,6 +182,19 @@ describe('svc sling and svc hook', () => {
     ]);
   }, 120_000);
 
+  it('slings a convoy whose beads wait for each other: they are offered one after the other', async () => {
+    const first = await id('bead', 'create', 'Lay the ground');
+    const second = await id('bead', 'create', 'Build on it', '--blocked-by', first);
+    const convoy = await id('convoy', 'create', 'A house', first, second);
+    const slung = await run(['sling', 'mayor', '--convoy', convoy]);
+    expect([slung.code, slung.stdout]).toEqual([0, expect.stringMatching(new RegExp(`^${second} +slung`, 'm'))]);
+    expect(await read(`/bead/${second}`)).toMatchObject({ is_blocked: true, metadata: { 'gc.routed_to': 'mayor' } });
+    expect(await ok('bead', 'ready')).not.toContain(second);
+    await ok('bead', 'close', first);
+    expect(await ok('bead', 'ready')).toContain(second);
+    await ok('bead', 'close', second);
+  }, 60_000);
+
   it('tells of every bead of a batch how it went, and fails when one was refused', async () => {
     const [free, owned] = await Promise.all([id('bead', 'create', 'Free'), id('bead', 'create', 'Owned', '--assignee', 'dan')]);
     const refused = await run(['sling', 'mayor', owned]);
