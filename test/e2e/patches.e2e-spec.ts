@@ -2,7 +2,7 @@ import { appendFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
-import { api, type Api, type Reply, type RequestHeaders } from '../support/http.js';
+import { api, insist, type Api, type Reply, type RequestHeaders } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
 import { expectRefusal } from '../support/refusal.js';
 
@@ -242,7 +242,9 @@ describe('patches of providers', () => {
 
 it('of many at once over two replicas none is lost', async () => {
   const names = ['mayor', 'core.worker', 'loopback', 'web/core.worker', 'web/loopback'];
-  const replies = await Promise.all(names.map((name, n) => put(n % 2 === 0 ? a : b, 'agents', { name, tmux_alias: `t${n}` })));
+  const replies = await Promise.all(
+    names.map((name, n) => insist(() => put(n % 2 === 0 ? a : b, 'agents', { name, tmux_alias: `t${n}` }))),
+  );
   expect(replies.map((reply) => reply.status)).toEqual(names.map(() => 200));
   const { items } = (await b.get(`${PATCHES}/agents`)).body as { items: { Name: string; TmuxAlias: string }[] };
   expect(Object.fromEntries(items.map((item) => [item.Name, item.TmuxAlias]))).toEqual(

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
 import { startGitServer, type GitServer } from '../support/git-server.js';
-import { api, type Api, type Reply } from '../support/http.js';
+import { api, insist, type Api, type Reply } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
 import { expectRefusal } from '../support/refusal.js';
 import { eventually } from '../support/sse.js';
@@ -283,7 +283,7 @@ describe('two replicas', () => {
 
   it('keep every rig of many that are made at once, and files and revision agree', async () => {
     const names = Array.from({ length: 8 }, (_, n) => `many-${n}`);
-    const replies = await Promise.all(names.map((name, n) => (n % 2 === 0 ? a : b).post(`${city}/rigs`, { name })));
+    const replies = await Promise.all(names.map((name, n) => insist(() => (n % 2 === 0 ? a : b).post(`${city}/rigs`, { name }))));
     expect(replies.map((reply) => reply.status)).toEqual(names.map(() => 201));
     const listed = (await a.get(`${city}/rigs`)).body.items.map((rig: { name: string }) => rig.name);
     expect(listed).toEqual(expect.arrayContaining(names));

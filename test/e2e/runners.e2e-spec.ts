@@ -59,7 +59,10 @@ function processes(id: string): number[] {
   return readdirSync('/proc').flatMap((pid) => {
     if (!/^\d+$/.test(pid)) return [];
     try {
-      return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`SVC_SESSION_ID=${id}`) ? [Number(pid)] : [];
+      const env = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+      // Another suite on this machine may have a session of the same id.
+      const ours = env.some((line) => line.startsWith(`SVC_CITY_PATH=${stack.citiesRoot}`));
+      return ours && env.includes(`SVC_SESSION_ID=${id}`) ? [Number(pid)] : [];
     } catch {
       return [];
     }

@@ -84,9 +84,8 @@ function processes(id: string): { line: string; env: string[] }[] {
     if (!/^\d+$/.test(pid)) return [];
     try {
       const env = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
-      return env.includes('SVC_CITY=moor') && env.includes(`SVC_SESSION_ID=${id}`)
-        ? [{ line: readFileSync(`/proc/${pid}/cmdline`, 'utf8'), env }]
-        : [];
+      const ours = env.some((line) => line.startsWith(`SVC_CITY_PATH=${stack.citiesRoot}`));
+      return ours && env.includes(`SVC_SESSION_ID=${id}`) ? [{ line: readFileSync(`/proc/${pid}/cmdline`, 'utf8'), env }] : [];
     } catch {
       return [];
     }

@@ -27,15 +27,23 @@ const SCHEMA = `select concat_ws(' ',
   (select string_agg(setconfig::text, ' ') from pg_db_role_setting where setdatabase in (select oid from pg_database where datname = current_database()))
 ) as schema`;
 
+const OWN_DEPLOYMENT = 'update deployment set id = gen_random_uuid()';
+
 export interface LeftOpen {
   readonly application_name: string;
   readonly query: string;
 }
 
-/** Of a database that was just cloned and not used yet. */
-export function remember(url: string): Promise<void> {
-  template ??= connect(url).then((client) => read(client).finally(() => client.end()));
-  return template.then(() => undefined);
+/** Makes a database that was just cloned one of its own: processes of agents are told apart by its deployment. */
+export async function setUp(url: string): Promise<void> {
+  const client = await connect(url);
+  try {
+    template ??= read(client);
+    await template;
+    await client.query(OWN_DEPLOYMENT);
+  } finally {
+    await client.end();
+  }
 }
 
 /**
@@ -69,6 +77,7 @@ async function clear(client: pg.Client, known: Template): Promise<boolean> {
     throw error;
   }
   for (const { insert, values } of known.rows) await client.query(insert, [values]);
+  await client.query(OWN_DEPLOYMENT);
   return true;
 }
 

@@ -88,3 +88,11 @@ function parse(text: string): unknown {
     return undefined;
   }
 }
+
+/** Sends a request until it is not told to come again: who waits for others too long is, and that is no refusal. */
+export async function insist(send: () => Promise<Reply>): Promise<Reply> {
+  for (;;) {
+    const reply = await send();
+    if (reply.status !== 503) return reply;
+  }
+}

@@ -7,7 +7,7 @@ import type { EditOrder } from '../../../test/support/config-edit.js';
 import type { ConfigProcess } from '../../../test/support/config-process.js';
 import { CITY_TOML, ConfigRealm, refusal, variablesOf } from '../../../test/support/config-realm.js';
 import { HoldingGate } from '../../../test/support/gate.js';
-import { eventually } from '../../../test/support/sse.js';
+import { eventually, sleep } from '../../../test/support/sse.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { undoPlan } from './edit-files.js';
 
@@ -188,20 +188,18 @@ describe('a reload', () => {
     await realm.write('.kept/agent.toml', 'description = "whole"\n');
     await realm.write('.kept/prompt.md', 'Work.\n');
     await realm.write('agents/first/prompt.md', 'Work.\n');
-    let over = false;
-    const editor = (async () => {
-      for (let there = false; !over || there; there = !there) {
-        await rename(realm.at(there ? 'agents/kept' : '.kept'), realm.at(there ? '.kept' : 'agents/kept'));
-        await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 40));
-      }
-    })();
     const errors: string[] = [];
-    for (let n = 0; n < 60; n++) {
-      const done = await a.reloads.reload(city, 'files', 'test');
+    let took = 20;
+    for (let n = 0, there = false; n < 60; n++, there = !there) {
+      const began = performance.now();
+      const reloading = a.reloads.reload(city, 'files', 'test');
+      // One change a reload, at any moment of it: whoever changes files faster than they can be read is not the subject.
+      await sleep(Math.random() * took);
+      await rename(realm.at(there ? 'agents/kept' : '.kept'), realm.at(there ? '.kept' : 'agents/kept'));
+      const done = await reloading;
+      took = performance.now() - began;
       if ('errors' in done) errors.push(...done.errors.map((issue) => issue.message));
     }
-    over = true;
-    await editor;
     expect(errors).toEqual([]);
   }, 60_000);
 });

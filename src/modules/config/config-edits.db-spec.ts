@@ -258,17 +258,20 @@ describe('an editor on disk', () => {
         }
       })();
       const outcomes = { done: 0, conflict: 0 };
-      for (let n = 0; n < ROUNDS || outcomes.done === 0 || outcomes.conflict === 0; n++) {
-        const outcome = await a.setVariable(city, `V${n % 5}`, {}).then(() => 'done' as const, refusal);
-        if (outcome === 'done') outcomes.done++;
-        else {
-          expect(['conflict', 'wrong_state', 'validation_failed']).toContain(outcome.problem);
-          outcomes.conflict++;
+      try {
+        for (let n = 0; n < ROUNDS || outcomes.done === 0 || outcomes.conflict === 0; n++) {
+          const outcome = await a.setVariable(city, `V${n % 5}`, {}).then(() => 'done' as const, refusal);
+          if (outcome === 'done') outcomes.done++;
+          else {
+            expect(['conflict', 'wrong_state', 'validation_failed', 'unavailable']).toContain(outcome.problem);
+            outcomes.conflict++;
+          }
+          await a.change(city, (document) => void delete (document.workspace as { env?: object } | undefined)?.env).catch(() => undefined);
         }
-        await a.change(city, (document) => void delete (document.workspace as { env?: object } | undefined)?.env).catch(() => undefined);
+      } finally {
+        over = true;
+        await editor;
       }
-      over = true;
-      await editor;
       const text = await realm.read();
       expect(marks.filter((mark) => !text.includes(mark))).toEqual([]);
       await realm.expectTidy();
