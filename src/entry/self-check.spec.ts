@@ -141,11 +141,14 @@ describe('the product', () => {
     expect(found.filter((file) => !file.startsWith('src/platform/event-log/'))).toEqual([]);
   });
 
-  it('has one problem for a code, a status and a title, and throws only what it has', () => {
-    const kinds = Object.values(PROBLEMS).map(({ code, status, title }) => `${code} ${status} ${title}`);
+  it('has one problem for a prefix, a status and a title, and throws only what it has', () => {
+    const kinds = Object.values(PROBLEMS).map(({ prefix, status, title }) => `${prefix} ${status} ${title}`);
     expect(new Set(kinds).size).toBe(kinds.length);
     const thrown = matches(/\bproblem\(\s*'([^']+)'/g);
     expect(thrown.filter((name) => !(name in PROBLEMS))).toEqual([]);
-    for (const { code } of Object.values(PROBLEMS)) expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
+    for (const { prefix, code } of Object.values(PROBLEMS)) {
+      expect(prefix).toMatch(/^[a-z]+(_[a-z]+)*$/);
+      expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/);
+    }
   });
 });

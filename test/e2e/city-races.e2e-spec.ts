@@ -43,7 +43,11 @@ describe('one Idempotency-Key', () => {
     const send = (i: number): Promise<Reply> => (i % 2 === 0 ? a : b).post('/v0/city', body('fifty'), key);
     const replies = await Promise.all(Array.from({ length: 50 }, (_, i) => send(i)));
     for (const reply of replies)
-      if (reply.status !== 202) expect(reply.body).toMatchObject({ status: 409, code: expect.stringMatching(/^(idempotency-in-flight|operation-in-progress|conflict-wrong-state)$/) });
+      if (reply.status !== 202)
+        expect(reply.body).toMatchObject({
+          status: 409,
+          code: expect.stringMatching(/^(idempotency-in-flight|operation-in-progress|conflict-wrong-state)$/),
+        });
     const answers = replies.filter((reply) => reply.status === 202);
     // What all of them heard is told when none of them made it.
     expect(answers.length === 0 ? replies.map((reply) => reply.text) : [...new Set(answers.map((reply) => reply.text))]).toHaveLength(1);

@@ -102,12 +102,13 @@ describe("a city's events", () => {
     ['cursor=v0:zzz', 400, 'invalid_cursor'],
     ['after_seq=1.5', 400, 'invalid_cursor'],
     ['after_seq=100000', 400, 'invalid_cursor'],
-  ])('refuses %s', async (query, status, code) => {
+  ])('refuses %s', async (query, status, prefix) => {
     const answer = await a.get(`/v0/city/alpha/events?${query}`);
     expect(answer.status).toBe(status);
     expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+    const code = prefix === 'invalid' ? 'invalid-request' : prefix.replaceAll('_', '-');
     expect(answer.body).toMatchObject({ status, code, type: `urn:supervisor:error:${code}` });
-    expect(answer.body.detail).toMatch(new RegExp(`^${code}: `));
+    expect(answer.body.detail).toMatch(new RegExp(`^${prefix}: `));
   });
 
   it('are not found for an unknown city, but only once the request is valid', async () => {

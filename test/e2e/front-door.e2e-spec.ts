@@ -262,7 +262,6 @@ describe('bodies', () => {
 
 describe('paths and methods', () => {
   it.each([
-    '/',
     '/v0',
     '/v0/',
     '/v0/city',

@@ -97,7 +97,7 @@ describe('every verb in every state', () => {
     const after = await crew.row(id);
     expect(after.state).toBe(to);
     if (status === 409) {
-      expect(['illegal_transition', 'conflict']).toContain(reply.body.code);
+      expect(['session-conflict', 'conflict-wrong-state']).toContain(reply.body.code);
       expect(after).toEqual(before);
       expect(await crew.events(id)).toEqual(events);
     } else expect(reply.body.status).toBe('ok');

@@ -61,17 +61,17 @@ export const documentFile = new URL('../../openapi/openapi.json', import.meta.ur
 
 /** What the front door answers on any path whatever: documented once, as the `default` of every operation. */
 const FRONT_DOOR = new Set([
-  'bad_request',
-  'host_not_allowed',
-  'method_not_allowed',
-  'uri_too_long',
-  'headers_too_large',
-  'request_timeout',
+  'bad-request',
+  'host-not-allowed',
+  'method-not-allowed',
+  'uri-too-long',
+  'headers-too-large',
+  'request-timeout',
 ]);
 /** Documented headers that say something by being there. */
 const SOMETIMES = new Set(['Retry-After', 'SVC-Session-Status', 'SVC-Agent-Status']);
 /** Served beside the typed contract. */
-const UNTYPED = /^\/(openapi\.json|docs(\/.*)?)$/;
+const UNTYPED = /^\/(openapi\.json|docs(\/.*)?)?$/;
 
 export class Contract {
   readonly operations: readonly DocumentedOperation[];

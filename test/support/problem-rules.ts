@@ -28,11 +28,13 @@ export function problemFaults(answer: Answer, text: string): string[] {
     if (typeof body[name] !== 'string' || body[name] === '') found.push(`problem without ${name}`);
   }
   if (found.length > 0) return found;
-  const kind = kinds.find((k) => k.code === body.code && k.status === answer.status && k.title === body.title);
-  if (kind === undefined) found.push(`the catalogue has no "${body.title}" ${body.code} ${answer.status}`);
+  // Kinds that differ in their prefix only are one to a client.
+  const fitting = kinds.filter((k) => k.code === body.code && k.status === answer.status && k.title === body.title);
+  const kind = fitting.find((k) => body.detail.startsWith(`${k.prefix}: `));
+  if (fitting.length === 0) found.push(`the catalogue has no "${body.title}" ${body.code} ${answer.status}`);
   if (body.status !== answer.status) found.push(`status ${body.status} in the body of a ${answer.status}`);
   if (body.type !== `urn:supervisor:error:${body.code}`) found.push(`type ${body.type}`);
-  if (kind !== undefined && !body.detail.startsWith(`${kind.prefix}: `)) found.push('detail does not begin with the prefix');
+  if (kind === undefined) found.push('detail does not begin with the prefix');
   if (!/^urn:supervisor:request:[0-9a-f]{16}$/.test(body.instance)) found.push(`instance ${body.instance}`);
   if (kind?.retryAfter !== undefined && !/^[1-9]\d*$/.test(answer.headers.get('retry-after') ?? '')) found.push('no Retry-After');
   if (answer.status === 401 && answer.headers.get('www-authenticate') === null) found.push('401 without WWW-Authenticate');

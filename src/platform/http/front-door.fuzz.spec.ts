@@ -81,7 +81,11 @@ describe('the front door under fire', () => {
         const idempotency = key === null || /[^\x20-\x7e]/.test(key) ? undefined : key;
         const reply = await client.post('/v0/things', text, { 'Content-Type': contentType, 'Idempotency-Key': idempotency });
         expect(reply.status).toBeLessThan(500);
-        if (reply.status >= 400) expect(reply.body).toMatchObject({ status: reply.status, instance: `urn:supervisor:request:${reply.headers.get('x-svc-request-id')}` });
+        if (reply.status >= 400)
+          expect(reply.body).toMatchObject({
+            status: reply.status,
+            instance: `urn:supervisor:request:${reply.headers.get('x-svc-request-id')}`,
+          });
       }),
       { numRuns: 400, seed: 20261121 },
     );

@@ -190,10 +190,10 @@ describe('the front door', () => {
   it('answers what the HTTP parser refuses with problems as well', async () => {
     const malformed = await raw(door.port, 'GET / HTTP/1.1\r\nbad header\r\n\r\n');
     expect(malformed).toMatch(
-      /^HTTP\/1.1 400 [^]*Content-Type: application\/problem\+json[^]*X-SVC-Request-Id: [0-9a-f]{16}[^]*"code":"bad_request"/,
+      /^HTTP\/1.1 400 [^]*Content-Type: application\/problem\+json[^]*X-SVC-Request-Id: [0-9a-f]{16}[^]*"code":"bad-request"/,
     );
     const large = await raw(door.port, `GET /health HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(1100 * 1024)}\r\n\r\n`).catch(String);
-    expect(large).toMatch(/^HTTP\/1.1 431 [^]*"code":"headers_too_large"|ECONNRESET|EPIPE/);
+    expect(large).toMatch(/^HTTP\/1.1 431 [^]*"code":"headers-too-large"|ECONNRESET|EPIPE/);
     const hostless = await raw(door.port, 'GET /health HTTP/1.1\r\nConnection: close\r\n\r\n');
     expect(hostless).toMatch(/^HTTP\/1.1 421 /);
     const empty = await raw(door.port, 'GET /health HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n');

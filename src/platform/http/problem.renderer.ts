@@ -40,7 +40,14 @@ const BY_STATUS: Readonly<Record<number, readonly [ProblemName, string]>> = {
 /** The body of a problem as sent. Its `instance` is a URI of this one occurrence, by the id under which the log has it. */
 export function problemBody(error: ProblemError, requestId: string): string {
   const { code, status, title } = error.kind;
-  const body = { type: `urn:supervisor:error:${code}`, title, status, detail: error.detail, instance: `urn:supervisor:request:${requestId}`, code };
+  const body = {
+    type: `urn:supervisor:error:${code}`,
+    title,
+    status,
+    detail: error.detail,
+    instance: `urn:supervisor:request:${requestId}`,
+    code,
+  };
   return JSON.stringify(error.errors === undefined ? body : { ...body, errors: error.errors });
 }
 
