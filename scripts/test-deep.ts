@@ -22,8 +22,8 @@ interface Part {
 const PARTS: readonly Part[] = [
   {
     name: 'queues',
-    what: 'operations on both queue backends',
-    run: [...JEST, '--selectProjects', 'db', 'e2e', '--testPathPatterns', 'operations', 'queue'],
+    what: 'operations on both queue backends, clones of rigs killed at every place',
+    run: [...JEST, '--selectProjects', 'db', 'e2e', '--testPathPatterns', 'operations', 'queue', 'rig-clones'],
   },
   {
     name: 'models',

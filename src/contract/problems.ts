@@ -55,7 +55,12 @@ export const PROBLEMS = {
   no_pending: kind('no_pending', 'session-conflict', 409, 'Nothing To Answer'),
   invalid_interaction: kind('invalid_interaction', 'session-conflict', 409, 'Another Interaction Is Open'),
   illegal_transition: kind('illegal_transition', 'session-conflict', 409, 'Illegal Transition'),
-  transcript_cursor_invalidated: kind('transcript_cursor_invalidated', 'transcript-cursor-invalidated', 409, 'Transcript Cursor Invalidated'),
+  transcript_cursor_invalidated: kind(
+    'transcript_cursor_invalidated',
+    'transcript-cursor-invalidated',
+    409,
+    'Transcript Cursor Invalidated',
+  ),
   idempotency_in_flight: kind('in_flight', 'idempotency-in-flight', 409, 'Idempotency Key In Flight'),
   cursor_expired: kind('cursor_expired', 'cursor-expired', 410, 'Cursor Expired'),
   revision_mismatch: kind('revision_mismatch', 'revision-mismatch', 412, 'Revision Mismatch'),

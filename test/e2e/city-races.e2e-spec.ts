@@ -120,7 +120,7 @@ describe('races of creates', () => {
       while (going) statuses.add((await at.post('/v0/city/busy/events', { type: 'test.busy', actor: 'load' })).status);
     };
     const load = [a, b, a, b].map(emitter);
-    await eventually(async () => (await a.get('/v0/city/busy')).status === 200);
+    await eventually(() => statuses.has(201));
     await ledger.succeeded(await b.post('/v0/city/busy/unregister'), 'request.result.city.unregister');
     going = false;
     await Promise.all(load);

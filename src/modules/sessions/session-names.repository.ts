@@ -68,9 +68,7 @@ export class SessionNamesRepository {
   async forgetIdentity(tx: Tx, streamId: number, name: string): Promise<void> {
     await sql`
       delete from session_names n where n.stream_id = ${streamId} and n.name = ${name} and n.kind = 'identity' and n.session_pk is null
-        and not exists (select from agents a where a.stream_id = n.stream_id and a.name = n.name and a.named and a.present)`.execute(
-      tx,
-    );
+        and not exists (select from agents a where a.stream_id = n.stream_id and a.name = n.name and a.named and a.present)`.execute(tx);
   }
 
   /** All names of a session that goes on without them. */

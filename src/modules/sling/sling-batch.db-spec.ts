@@ -31,7 +31,12 @@ describe('a batch', () => {
         { bead: a, status: 'slung', changed: true, convoy_id: 'al-4', warnings: [] },
         { bead: closed, status: 'refused', code: 'conflict-wrong-state', detail: `conflict: bead ${closed} is closed; reopen it first` },
         { bead: 'al-99', status: 'refused', code: 'sling-missing-bead', detail: 'sling_missing_bead: bead al-99 not found' },
-        { bead: b, status: 'refused', code: 'invalid-request', detail: `invalid: bead ${b} is an epic; first-class support is for convoys only` },
+        {
+          bead: b,
+          status: 'refused',
+          code: 'invalid-request',
+          detail: `invalid: bead ${b} is an epic; first-class support is for convoys only`,
+        },
       ],
       slung: 1,
       refused: 3,
