@@ -43,7 +43,7 @@ const PATIENT_STATEMENT_MS = 120_000;
 
 /**
  * A database that nothing else uses, as the global set-up has migrated it. Its locks are waited for patiently. What a test of
- * this worker has given back is used again: emptying it costs 7 ms, cloning and dropping one 70.
+ * this worker has given back is used again: emptying it costs 15 ms, cloning and dropping one 70.
  */
 export async function cloneDatabase(lockTimeoutMs = PATIENT_LOCK_MS): Promise<TestDatabase> {
   const known = free.pop();
