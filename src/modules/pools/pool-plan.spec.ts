@@ -188,6 +188,8 @@ describe('sessions that should not run', () => {
     ['its agent is there again', draining('orphaned'), true],
     ['its agent is not suspended any more', draining('suspended'), true],
     ['nothing has changed', draining('no-wake-reason'), false],
+    ['it asks something, but somebody wants it drained', draining('drained', { asks: true }), false],
+    ['it has work, but somebody wants it drained', draining('drained', { held: ['b-1'], messages: 1, pinned: true }), false],
   ])('a drain ends when %s', (_, session, expected) => {
     expect(plan({ sessions: [session] })).toEqual(expected ? [{ do: 'undrain', pk: 3 }] : []);
   });

@@ -22,10 +22,10 @@ export interface SessionContext {
 
 const RESET_STALLED_MS = 120_000;
 const FAILED_KEPT_MS = 300_000;
-/** A drain for these goes on whatever comes up. */
-const FIRM = new Set(['orphaned', 'suspended']);
+/** A drain for these goes on whatever comes up. Somebody has asked for one that is `drained`: only a wake takes that back. */
+const FIRM = new Set(['orphaned', 'suspended', 'drained']);
 /** A drain for these ends when work comes up. */
-const SOFT = new Set(['no-wake-reason', 'drained', 'idle', 'idle-timeout']);
+const SOFT = new Set(['no-wake-reason', 'idle', 'idle-timeout']);
 
 export function isOrphaned(session: PoolSession, { agent, named }: SessionContext): boolean {
   if (session.agent === null) return false;
