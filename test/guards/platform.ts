@@ -309,6 +309,20 @@ export const PLATFORM: readonly Guard[] = [
     test: 'src/platform/streams/joining.db-spec.ts',
   },
   {
+    guard: 'What is committed while the log is read is read next.',
+    file: 'src/platform/streams/hub.ts',
+    find: '!got.has(s.id) && s.head === head',
+    replace: '!got.has(s.id)',
+    test: 'src/platform/streams/joining.db-spec.ts',
+  },
+  {
+    guard: 'A city that left says the rest from where a reader of it was.',
+    file: 'src/platform/streams/event-streams.ts',
+    find: 'if (there === undefined && gone !== undefined && left === gone) ',
+    replace: 'if (left === null) ',
+    test: 'src/platform/streams/joining.db-spec.ts',
+  },
+  {
     guard: 'A chain of stored cursors is dropped as a whole.',
     file: 'src/platform/streams/stream-log.repository.ts',
     find: 'where ${old} or root_id in (select id from event_cursors where ${old})`',

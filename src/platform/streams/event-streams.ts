@@ -140,6 +140,8 @@ export class EventStreams {
         const left = this.hub.left.get(id) ?? gone;
         const upto = there?.position ?? left?.head ?? pos;
         if (pos < upto) lag.set(id, there === undefined && left !== undefined ? { pos, upto, name: left.name } : { pos, upto });
+        // Should it say more, or come back, the feed goes on where this subscriber is.
+        if (there === undefined && gone !== undefined && left === gone) this.hub.left.set(id, { name: gone.name, head: upto });
       }
       for (const { id } of group.source.streams) {
         const s = this.hub.streams.get(id)!;

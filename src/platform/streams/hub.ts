@@ -350,6 +350,7 @@ export class StreamHub implements Feed, OnModuleInit {
     const streams = [...this.#dirty].slice(0, FETCH_STREAMS);
     if (streams.length === 0) return;
     const limit = Math.max(10, Math.ceil((FETCH_EVENTS * 2) / streams.length));
+    const promised = new Map(streams.map((s) => [s, s.head]));
     const ranges = streams.map((s) => ({ streamId: s.id, after: s.position, upto: Number.MAX_SAFE_INTEGER }));
     const rows = await this.repository.read(ranges, limit);
     await this.#learnJoined(rows);
@@ -370,10 +371,12 @@ export class StreamHub implements Feed, OnModuleInit {
       }
     }
     for (const resolve of this.#fetched.splice(0)) resolve();
-    for (const s of streams) {
-      if (!got.has(s.id)) s.head = s.position; // the hint promised more than there is; the poll knows better
+    for (const [s, head] of promised) {
+      // The hint promised more than there is; the poll knows better. What came while this was read is read next.
+      if (!got.has(s.id) && s.head === head) s.head = s.position;
       if (s.position >= s.head) this.#dirty.delete(s);
-      if (!s.active) this.#leave(s);
+      // Meanwhile it may have left, and come back as another.
+      if (!s.active && this.streams.get(s.id) === s) this.#leave(s);
     }
   }
 

@@ -135,4 +135,55 @@ describe('the feed of a changing set of cities', () => {
       await c.stop();
     }
   });
+
+  it('a city that says more and comes back while a stream is being opened is told of from where its reader was', async () => {
+    const name = fresh();
+    const first = await open(`${a.url}/sup`);
+    await first.until((f) => f.event === 'heartbeat');
+    await a.join(name);
+    await a.leave(name);
+    const last = await first.until(
+      (f) => f.event === 'tagged_event' && f.data.type === 'city.unregister_requested' && f.data.city === name,
+    );
+    await a.emit('__supervisor__');
+    await adminAt(database.url, `update event_streams set last_ts = now() - interval '5 minutes' where name = '${name}'`);
+    const c = await StreamReplica.start(database.url);
+    try {
+      await (await open(`${c.url}/sup`)).until((f) => f.event === 'heartbeat');
+      const resumed = await open(`${c.url}/sup`, last.id);
+      await resumed.until((f) => f.event === 'heartbeat');
+      await a.emit(name, 1, 'controller.stopped');
+      await a.join(name);
+      const of = (frames: OpenStream['frames']): number[] =>
+        frames.filter((f) => f.event === 'tagged_event' && f.data.city === name).map((f) => f.data.seq);
+      expect(of(await resumed.untilAll((all) => of(all).length >= 2))).toEqual([3, 4]);
+    } finally {
+      await c.stop();
+    }
+  });
+
+  it('what is committed while the log is read is read next, not at the next look at the heads', async () => {
+    const name = fresh();
+    const stream = await open(`${b.url}/sup`);
+    await stream.until((f) => f.event === 'heartbeat');
+    await a.join(name);
+    const told = (frames: OpenStream['frames']): number => frames.filter((f) => f.event === 'tagged_event' && f.data.city === name).length;
+    await stream.untilAll((frames) => told(frames) === 1);
+    await b.hub.caughtUp();
+    const { repository } = b.hub;
+    const looks: { mockRestore: () => void }[] = [];
+    looks.push(
+      jest.spyOn(repository, 'read').mockImplementationOnce(async () => {
+        // This read was sent before the commit; the heads are known meanwhile.
+        silence();
+        await a.emit(name);
+        await b.hub.refresh();
+        for (const look of ['active', 'recent', 'byName'] as const) looks.push(jest.spyOn(repository, look).mockResolvedValue([]));
+        return [];
+      }),
+    );
+    await a.emit(name);
+    await stream.untilAll((frames) => told(frames) === 3);
+    for (const look of looks) look.mockRestore();
+  });
 });
