@@ -9,7 +9,7 @@ describe('a started product', () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await startStack({ apis: 1, workers: 1, queue: 'postgres' });
-  }, 60_000);
+  });
   afterAll(() => stack.stop());
 
   it('has exactly one handler for every kind of operation, in the worker', () => {

@@ -12,8 +12,8 @@ let b: Api;
 beforeAll(async () => {
   crew = await CrewCity.open();
   ({ a, b } = crew);
-}, 60_000);
-afterAll(() => crew?.close(), 60_000);
+});
+afterAll(() => crew?.close());
 
 describe('suspending agents', () => {
   const look = async (name: string): Promise<unknown[]> => {
@@ -111,5 +111,5 @@ describe('two replicas at once', () => {
     expect(await crew.text('city.toml')).toContain('# the rigs of this city');
     expect((await crew.events('agent.created')).filter(({ subject }) => subject.startsWith('many-'))).toHaveLength(20);
     await eventually(async () => (await b.get(crew.path('config'))).body.rejected === undefined);
-  }, 60_000);
+  });
 });

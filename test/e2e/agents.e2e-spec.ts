@@ -13,8 +13,8 @@ let b: Api;
 beforeAll(async () => {
   crew = await CrewCity.open();
   ({ a, b } = crew);
-}, 60_000);
-afterAll(() => crew?.close(), 60_000);
+});
+afterAll(() => crew?.close());
 
 describe('reading agents', () => {
   it('lists them in the order of the configuration, pools in place', async () => {

@@ -51,10 +51,7 @@ async function key(name: string, scope: 'read' | 'write', cities?: readonly stri
 
 async function done(accepted: { status: number; body: { request_id: string } }): Promise<void> {
   expect(accepted.status).toBe(202);
-  await eventually(
-    async () => (await as('root').get(`/v0/events?payload_match=request_id%3D${accepted.body.request_id}`)).body.total > 0,
-    20_000,
-  );
+  await eventually(async () => (await as('root').get(`/v0/events?payload_match=request_id%3D${accepted.body.request_id}`)).body.total > 0);
 }
 
 beforeAll(async () => {
@@ -72,7 +69,7 @@ beforeAll(async () => {
   await makeAgents(as('root'), SECRET, stack.citiesRoot);
   for (const city of ['mine', SECRET]) await quiet(as('root'), city);
   witness = await watchState(stack);
-}, 90_000);
+});
 afterAll(async () => {
   connections.destroy();
   await witness.close();

@@ -23,14 +23,14 @@ beforeAll(async () => {
   for (const reply of replies) await ledger.succeeded(reply, 'request.result.city.create');
   await ledger.stream.close();
   witness = await watchState(stack);
-}, 60_000);
+});
 afterEach(() => {
   for (const failpoints of stack.failpoints) failpoints.disarm();
 });
 afterAll(async () => {
   await witness?.close();
   await stack?.stop();
-}, 60_000);
+});
 
 async function create(body: object = {}, headers: Record<string, string> = {}): Promise<Reply> {
   const reply = await a.post(BEADS, { title: 'x', ...body }, headers);

@@ -15,7 +15,7 @@ let b: Api;
 beforeAll(async () => {
   stack = await startStack();
   [a, b] = stack.urls.map((url) => api(url)) as [Api, Api];
-}, 60_000);
+});
 afterAll(() => stack.stop());
 
 const loopback = (dir: string, more: object = {}): object => ({ dir, provider: 'loopback', ...more });
@@ -27,7 +27,7 @@ async function terminal(accepted: Reply): Promise<Frame['data']> {
   expect(request_id).toMatch(/^req-[0-9a-f]{24}$/);
   const stream = await openStream(`${stack.urls[1]}/v0/events/stream?after_cursor=${encodeURIComponent(event_cursor)}`);
   try {
-    const frame = await stream.until((f) => f.data?.payload?.request_id === request_id, 15_000);
+    const frame = await stream.until((f) => f.data?.payload?.request_id === request_id);
     return frame.data;
   } finally {
     await stream.close();
@@ -327,7 +327,7 @@ describe('a city that cannot come up', () => {
       next_retry_at: expect.stringMatching(/Z$/),
     });
     await writeFile(join(dir, 'city.toml'), good);
-    await eventually(async () => (await listed('broken'))?.running === true, 8_000);
+    await eventually(async () => (await listed('broken'))?.running === true);
     const { body } = await a.get('/v0/events?type=request.result.city.start&limit=10');
     expect(body.items.filter((e: { subject: string }) => e.subject === 'broken')).toEqual([]);
     const log = await a.get('/v0/city/broken/events?limit=1');
@@ -381,7 +381,7 @@ describe('an abandoned create', () => {
     refused(await b.post('/v0/city', loopback('orphan/city')), 409, `conflict: city initialization already in progress at ${dir}`);
     stack.failpoints[0]!.disarm();
     await adminAt(stack.databaseUrl, "update city_reservations set expires_at = now() - interval '1 s'");
-    await eventually(() => !existsSync(join(stack.citiesRoot, 'orphan')), 15_000);
+    await eventually(() => !existsSync(join(stack.citiesRoot, 'orphan')));
     await eventually(async () => (await adminAt(stack.databaseUrl, 'select 1 from city_reservations')).length === 0);
     expect((await terminal(await b.post('/v0/city', loopback('orphan/city')))).type).toBe('request.result.city.create');
   });
@@ -389,7 +389,7 @@ describe('an abandoned create', () => {
 
 describe('readiness', () => {
   it('serves what the worker published', async () => {
-    await eventually(async () => (await a.get('/v0/readiness')).body.items.claude.status !== 'probe_error', 10_000);
+    await eventually(async () => (await a.get('/v0/readiness')).body.items.claude.status !== 'probe_error');
     const { body } = await b.get('/v0/readiness');
     expect(Object.keys(body.items)).toEqual(['claude', 'codex', 'gemini', 'github_cli', 'loopback']);
     expect(body.items.loopback).toEqual({ name: 'loopback', kind: 'provider', display_name: 'Loopback', status: 'configured' });

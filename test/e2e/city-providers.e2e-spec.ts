@@ -28,11 +28,11 @@ beforeAll(async () => {
   ledger = await Ledger.open(stack);
   await ledger.succeeded(await a.post('/v0/city', { dir: CITY, provider: 'loopback' }), 'request.result.city.create');
   await appendFile(file('city.toml'), '\n# kept whatever happens\n');
-}, 60_000);
+});
 afterAll(async () => {
   await ledger?.stream.close();
   await stack?.stop();
-}, 60_000);
+});
 
 describe('reading providers', () => {
   it('lists the builtin ones, and the city’s own first', async () => {

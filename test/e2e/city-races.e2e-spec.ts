@@ -19,11 +19,11 @@ beforeAll(async () => {
   stack = await startStack({ workers: 2 });
   [a, b] = stack.urls.map((url) => api(url)) as [Api, Api];
   ledger = await Ledger.open(stack);
-}, 60_000);
+});
 afterAll(async () => {
   await ledger?.stream.close();
   await stack?.stop();
-}, 60_000);
+});
 
 const body = (dir: string, name?: string): object => ({ dir, provider: 'loopback', ...(name === undefined ? {} : { name }) });
 const path = (dir: string): string => join(stack.citiesRoot, dir);
@@ -162,7 +162,7 @@ describe('a config that breaks between create and finalization', () => {
     };
     expect(await pause()).toBe(10);
     await sql("update cities set next_retry_at = now() where name = 'fragile'");
-    await eventually(async () => (await pause()) === 20, 15_000);
+    await eventually(async () => (await pause()) === 20);
     expect(await listed('fragile')).toMatchObject({
       running: false,
       status: 'init_failed',
@@ -175,7 +175,7 @@ describe('a config that breaks between create and finalization', () => {
       payload: { operation: 'city.start', error_code: 'city_config_failed' },
     });
     await writeFile(file, good);
-    await eventually(async () => (await listed('fragile'))?.running === true, 15_000);
+    await eventually(async () => (await listed('fragile'))?.running === true);
   });
 
   it('leaves a city that never ran, whose unregister ends without a controller that stopped', async () => {
@@ -235,7 +235,7 @@ describe('a scaffold that does not reach its commit', () => {
       expectRefusal(await b.post(busy, body(`frozen-${place}`)), busy, { status: 409, detail });
     }
     await sql("update city_reservations set expires_at = now() - interval '1 second'");
-    await eventually(async () => (await sql('select 1 from city_reservations')).length === 0, 20_000);
+    await eventually(async () => (await sql('select 1 from city_reservations')).length === 0);
     expect(PLACES.filter((place) => existsSync(path(`frozen-${place}`)))).toEqual([]);
     const successors = await Promise.all(PLACES.map((place) => b.post('/v0/city', body(`frozen-${place}`))));
     await Promise.all(successors.map((reply) => ledger.succeeded(reply, created)));
@@ -250,7 +250,7 @@ describe('a scaffold that does not reach its commit', () => {
     expect(existsSync(path('frozen-alone'))).toBe(false);
     for (const place of PLACES) await ledger.succeeded(await b.post(`/v0/city/frozen-${place}/stop`), 'request.result.city.stop');
     for (const place of PLACES) await ledger.succeeded(await b.post(`/v0/city/frozen-${place}/start`), 'request.result.city.start');
-  }, 60_000);
+  });
 });
 
-it('everything accepted here had exactly one terminal event', () => ledger.settle(), 60_000);
+it('everything accepted here had exactly one terminal event', () => ledger.settle());

@@ -19,12 +19,12 @@ beforeAll(async () => {
     await ledger.succeeded(await a.post('/v0/city', { dir, provider: 'loopback' }), 'request.result.city.create');
   writer = new pg.Client({ connectionString: stack.databaseUrl });
   await writer.connect();
-}, 60_000);
+});
 afterAll(async () => {
   await writer?.end();
   await ledger?.stream.close();
   await stack?.stop();
-}, 60_000);
+});
 
 const WAITING = "select 1 from pg_locks where locktype = 'advisory' and classid = 2 and not granted";
 

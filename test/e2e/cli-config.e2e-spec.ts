@@ -51,12 +51,12 @@ beforeAll(async () => {
   other = api(stack.urls[1]!);
   const created = await run(['city', 'create', 'alpha', '--provider', 'loopback']);
   expect([created.code, created.stderr.includes('svc')]).toEqual([0, false]);
-}, 60_000);
+});
 afterAll(async () => {
   killSvc();
   await stack?.stop();
   await git?.close();
-}, 60_000);
+});
 
 describe('svc config', () => {
   it('shows what the city runs, what it is composed of and what it would be without files', async () => {
@@ -72,7 +72,7 @@ describe('svc config', () => {
     expect(defaults).toMatch(/^name: +alpha\n/);
     expect(defaults).not.toContain('AGENT');
     expect(rows(await ok('config', 'defaults', '--json'))).toEqual([await read('/config/defaults')]);
-  }, 60_000);
+  });
 
   it('explains where a value was written', async () => {
     const table = await ok('config', 'explain', 'workspace.provider');
@@ -83,7 +83,7 @@ describe('svc config', () => {
     expect(rows(some.stdout)).toHaveLength(2);
     expect(some.stderr).toMatch(/^svc config explain: 2 of \d+ values shown; --limit 0 shows all\n$/);
     await refused(['config', 'explain', 'workspace.nothing'], /^svc config explain: nothing is set at workspace\.nothing: see /);
-  }, 60_000);
+  });
 
   it('checks the files as they are and as they might be', async () => {
     expect(await ok('config', 'validate')).toBe('the files can be used\n');
@@ -102,7 +102,7 @@ describe('svc config', () => {
     expect(here).toEqual({ code: 0, stdout: 'the files can be used\n', stderr: '' });
     await refused(['config', 'validate', '--file', 'nowhere.toml=city.toml'], /^svc config validate: --file: cannot read nowhere\.toml/);
     expect(await revision()).toBe(before);
-  }, 60_000);
+  });
 
   it('reloads, compares and lists what came of it', async () => {
     const [before, text] = [await revision(), await cityToml()];
@@ -135,7 +135,7 @@ describe('svc config', () => {
     await writeFile(inCity('city.toml'), text);
     await run(['config', 'reload']);
     expect((await read('/config')).workspace.max_active_sessions).toBeUndefined();
-  }, 120_000);
+  });
 });
 
 describe('svc agent', () => {
@@ -186,7 +186,7 @@ describe('svc agent', () => {
     );
     expect(await ok('agent', 'delete', 'clerk')).toBe('clerk is deleted\n');
     await missing('/agent/clerk');
-  }, 180_000);
+  });
 });
 
 describe('svc provider', () => {
@@ -231,7 +231,7 @@ describe('svc provider', () => {
     await ok('agent', 'delete', 'user');
     expect(await ok('provider', 'delete', 'team')).toBe('team is deleted\n');
     await missing('/provider/team');
-  }, 180_000);
+  });
 });
 
 describe('svc rig', () => {
@@ -256,7 +256,7 @@ describe('svc rig', () => {
     await refused(['rig', 'delete', 'docs'], /^svc rig delete: conflict: /);
     expect(await ok('rig', 'delete', 'docs', '--cascade')).toBe('docs is deleted; its directory stays\n');
     await missing('/rig/docs');
-  }, 180_000);
+  });
 
   it('clones, shows the steps, waits for the end and tells why it failed', async () => {
     const clone = ['rig', 'create', 'shop', '--git-url', git.url('shop'), '--request-id', 'cli-shop-1'];
@@ -294,7 +294,7 @@ describe('svc rig', () => {
     const interrupted = await waiting.exited;
     expect([interrupted.code, interrupted.stdout]).toEqual([130, '']);
     expect(interrupted.stderr).toMatch(/\nsvc rig create: interrupted; the supervisor goes on with request req-\w+\n$/);
-  }, 120_000);
+  });
 });
 
 describe('svc patch', () => {
@@ -337,7 +337,7 @@ describe('svc patch', () => {
     expect(rows(await ok('patch', 'delete', 'provider', 'patched', '--json'))).toEqual([{ status: 'deleted', provider_patch: 'patched' }]);
     await ok('provider', 'delete', 'patched');
     await refused(['patch', 'delete', 'rig', 'shop'], /^svc patch delete: not_found: /);
-  }, 180_000);
+  });
 });
 
 describe('svc pack', () => {
@@ -354,5 +354,5 @@ describe('svc pack', () => {
     expect(await ok('pack', 'remove', 'desk')).toBe('desk is removed\n');
     await missing('/agent/desk.clerk');
     await refused(['pack', 'remove', 'desk'], /^svc pack remove: not_found: /);
-  }, 120_000);
+  });
 });

@@ -35,11 +35,11 @@ beforeAll(async () => {
   stack = await startStack();
   other = api(stack.urls[1]!);
   expect((await run(['city', 'create', 'alpha', '--provider', 'loopback'])).code).toBe(0);
-}, 120_000);
+});
 afterAll(async () => {
   killSvc();
   await stack?.stop();
-}, 60_000);
+});
 
 describe('svc session', () => {
   it('makes one with a message and prints the answer; lists, shows, renames and ends it', async () => {
@@ -68,22 +68,22 @@ describe('svc session', () => {
     const gone = await run(['session', 'send', id, 'hello']);
     expect([gone.code, gone.stderr]).toEqual([1, expect.stringMatching(/^svc session send: /m)]);
     expect((await run(['session', 'show', 'nobody'])).stderr).toBe('svc session show: not_found: session nobody not found\n');
-  }, 240_000);
+  });
 
   it('addresses the mayor of a new city, whose name is also that of an agent', async () => {
     expect(await ok('session', 'send', 'mayor', 'hi', '--wait')).toBe('echo: hi\n');
     expect(await session('mayor')).toMatchObject({ alias: 'mayor', configured_named_session: true });
     expect(await ok('session', 'send', 'mayor', 'again', '--wait')).toBe('echo: again\n');
     expect(lines(await ok('session', 'list', '--template', 'mayor', '--json'))).toHaveLength(1);
-  }, 120_000);
+  });
 
   it('says why one is down', async () => {
     const id = await make();
     await run(['session', 'send', id, 'crash']);
-    await eventually(async () => (await session(id)).state === 'asleep', 60_000);
+    await eventually(async () => (await session(id)).state === 'asleep');
     expect(await ok('session', 'show', id)).toMatch(/^state: +asleep \(crashed\)\n(.*\n)*failed \d+s ago:\n {2}exited with /m);
     await ok('session', 'close', id);
-  }, 120_000);
+  });
 
   it('sends from stdin, in turns, and between them', async () => {
     const id = await make();
@@ -94,7 +94,7 @@ describe('svc session', () => {
     expect(await ok('session', 'send', id, 'now', '--interrupt', '--wait')).toBe('echo: now\n');
     const after = await run(['session', 'send', id, '   ']);
     expect([after.code, after.stderr]).toEqual([1, 'svc session send: the message is empty\n']);
-  }, 120_000);
+  });
 
   it('tells who waits for an answer that its message was taken back', async () => {
     const id = await make();
@@ -102,13 +102,12 @@ describe('svc session', () => {
     const waiting = start('session', 'send', id, 'never', '--follow-up', '--wait');
     const queued = await eventually(
       async () => (await other.get(`${CITY}/session/${id}/messages?status=queued`)).body.items[0] as { id: string } | undefined,
-      30_000,
     );
     expect(await ok('session', 'messages', id, '--cancel', queued.id)).toBe(`${queued.id} is cancelled\n`);
     const { code, stderr } = await waiting.exited;
     expect([code, stderr]).toEqual([1, expect.stringContaining('svc session send: the message was cancelled')]);
     expect(await ok('session', 'kill', id)).toBe(`${id} has no process\n`);
-  }, 120_000);
+  });
 
   it('is watched to the end of its turn, and to its own', async () => {
     const id = await make();
@@ -124,7 +123,7 @@ describe('svc session', () => {
     expect(frames[1]).toMatchObject({ id: expect.any(String) });
     await ok('session', 'close', id);
     expect((await watching.exited).code).toBe(0);
-  }, 120_000);
+  });
 
   it('goes on behind a watch that is interrupted', async () => {
     const id = await make();
@@ -133,7 +132,7 @@ describe('svc session', () => {
     watching.interrupt();
     expect((await watching.exited).code).toBe(130);
     expect(await session(id)).toMatchObject({ running: true });
-  }, 60_000);
+  });
 
   it('asks, and is answered by the command that it prints', async () => {
     const id = await make();
@@ -150,7 +149,7 @@ describe('svc session', () => {
     await watching.untilOut(/chosen: deny\n/);
     const late = await run(['session', 'respond', id, 'allow']);
     expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('no_pending')]);
-  }, 120_000);
+  });
 
   it('is answered by a person at a terminal', async () => {
     const pty = await import('node-pty').catch(() => undefined);
@@ -161,7 +160,7 @@ describe('svc session', () => {
     let seen = '';
     terminal.onData((data) => (seen += data));
     const code = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode)));
-    const until = (what: RegExp): Promise<unknown> => eventually(() => Promise.resolve(what.test(seen)), 30_000);
+    const until = (what: RegExp): Promise<unknown> => eventually(() => Promise.resolve(what.test(seen)));
     try {
       await until(/-- idle/);
       await ok('session', 'send', id, 'ask');
@@ -176,7 +175,7 @@ describe('svc session', () => {
     } finally {
       terminal.kill('SIGKILL');
     }
-  }, 120_000);
+  });
 });
 
 describe('svc agent output', () => {
@@ -189,5 +188,5 @@ describe('svc agent output', () => {
     following.interrupt();
     expect((await following.exited).code).toBe(130);
     expect(await ok('agent', 'output', 'mayor', '--tail', '0')).toContain('> and more\necho: and more\n');
-  }, 120_000);
+  });
 });

@@ -42,11 +42,11 @@ beforeAll(async () => {
   other = api(stack.urls[1]!);
   const created = await run(['city', 'create', 'alpha', '--provider', 'loopback']);
   expect([created.code, created.stderr.includes('svc')]).toEqual([0, false]);
-}, 60_000);
+});
 afterAll(async () => {
   killSvc();
   await stack?.stop();
-}, 60_000);
+});
 
 describe('svc bead', () => {
   it('says what to do where there is nothing, and nothing to a program', async () => {
@@ -127,7 +127,7 @@ describe('svc bead', () => {
     expect(await ok('bead', 'reopen', first)).toBe(`${first} is open again\n`);
     expect(await ok('bead', 'delete', first, '--hard', '--force')).toBe(`${first} is deleted\n`);
     expect((await other.get(`${CITY}/bead/${first}`)).status).toBe(404);
-  }, 180_000);
+  });
 
   it('makes one bead of a repeated create, and walks pages to the limit', async () => {
     const again = ['bead', 'create', 'Once', '--label', 'once', '--idempotency-key', 'cli-once'];
@@ -136,7 +136,7 @@ describe('svc bead', () => {
     const two = await run(['bead', 'list', '--label', 'once', '--limit', '2', '--json']);
     expect([rows(two.stdout).length, two.stderr]).toEqual([2, 'svc bead list: 2 of 5 beads shown; --limit 0 shows all\n']);
     expect(rows(await ok('bead', 'list', '--label', 'once', '--limit', '0', '--json'))).toHaveLength(5);
-  }, 60_000);
+  });
 
   it('claims for one, tells the others who has it, keeps and gives back', async () => {
     const bead = await id('bead', 'create', 'Wanted');
@@ -157,7 +157,7 @@ describe('svc bead', () => {
     });
     const lost = await run(['bead', 'heartbeat', bead, '--fence', fence!], { env });
     expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining('the claim is lost')]);
-  }, 60_000);
+  });
 });
 
 describe('svc sling and svc hook', () => {
@@ -180,7 +180,7 @@ describe('svc sling and svc hook', () => {
     expect(rows((await run(['hook', 'claim', '--json'], { env })).stdout)).toEqual([
       expect.objectContaining({ action: 'drain', reason: 'no_work' }),
     ]);
-  }, 120_000);
+  });
 
   it('slings a convoy whose beads wait for each other: they are offered one after the other', async () => {
     const first = await id('bead', 'create', 'Lay the ground');
@@ -193,7 +193,7 @@ describe('svc sling and svc hook', () => {
     await ok('bead', 'close', first);
     expect(await ok('bead', 'ready')).toContain(second);
     await ok('bead', 'close', second);
-  }, 60_000);
+  });
 
   it('tells of every bead of a batch how it went, and fails when one was refused', async () => {
     const [free, owned] = await Promise.all([id('bead', 'create', 'Free'), id('bead', 'create', 'Owned', '--assignee', 'dan')]);
@@ -212,7 +212,7 @@ describe('svc sling and svc hook', () => {
     expect([taken.code, taken.stderr]).toEqual([0, `svc sling: warning: bead ${owned} was taken from dan\n`]);
     expect(rows(taken.stdout)).toEqual([expect.objectContaining({ status: 'slung', changed: true })]);
     expect((await read(`/bead/${owned}`)).assignee).toBeUndefined();
-  }, 60_000);
+  });
 });
 
 describe('svc convoy', () => {
@@ -235,7 +235,7 @@ describe('svc convoy', () => {
     expect([early.code, early.stderr]).toEqual([1, expect.stringContaining(member)]);
     expect(await ok('convoy', 'remove', owned, member)).toBe(`${member} removed from ${owned}\n`);
     expect(await ok('convoy', 'land', owned, '--force')).toContain(`${owned} has landed`);
-  }, 180_000);
+  });
 });
 
 describe('svc mail', () => {
@@ -286,7 +286,7 @@ describe('svc mail', () => {
     expect(await ok('mail', 'settings', '--unread-retention', '30d')).toBe('unread mail is kept:  720h\n');
     expect(await read('/mail/settings')).toEqual({ unread_retention: '720h' });
     expect(await ok('mail', 'settings', '--unread-retention', 'off')).toBe('unread mail is kept:  for ever\n');
-  }, 180_000);
+  });
 });
 
 describe('svc wait', () => {
@@ -305,5 +305,5 @@ describe('svc wait', () => {
     const manual = await id('wait', 'create', '--session', 'script', '--manual');
     expect(await ok('wait', 'cancel', manual, '--reason', 'done otherwise')).toBe(`${manual} is canceled\n`);
     expect(await ok('wait', 'ready', manual)).toMatch(new RegExp(`^al-\\d+ is ready, a new wait in place of ${manual}\n$`));
-  }, 120_000);
+  });
 });

@@ -35,7 +35,7 @@ beforeAll(async () => {
   dir = join(stack.citiesRoot, 'alpha');
   const created = await run('city', 'create', 'alpha', '--provider', 'loopback');
   expect(created).toEqual({ code: 0, stdout: `alpha is running: ${dir}\n`, stderr: expect.stringMatching(/^creating alpha\n/) });
-}, 60_000);
+});
 afterAll(async () => {
   killSvc();
   await stack.stop();
@@ -96,7 +96,7 @@ describe('svc city', () => {
     expect(rows(await ok('city', 'unregister', 'round', '--no-wait', '--json'))).toEqual([
       expect.objectContaining({ request_id: expect.stringMatching(/^req-/), event_cursor: expect.stringContaining('__supervisor__:') }),
     ]);
-  }, 60_000);
+  });
 });
 
 describe('svc events', () => {
@@ -186,7 +186,7 @@ describe('svc events', () => {
     const ended = rows(await following.exited);
     expect(ended.map((e) => (e.payload as { n: number }).n)).toEqual([1, 2, 3]);
     fits('supervisorStreamLine', ended);
-  }, 60_000);
+  });
 
   it('watches for a match, and ends quietly when none comes in time', async () => {
     const watching = startSvc(['events', '--watch', '--city', 'alpha', '--payload-match', 'n=7', '--after', await head()], {

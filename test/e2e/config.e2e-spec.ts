@@ -61,12 +61,12 @@ beforeAll(async () => {
   ledger = await Ledger.open(stack);
   await ledger.succeeded(await a.post('/v0/city', { dir: 'desk', provider: 'loopback' }), 'request.result.city.create');
   stream = await openStream(`${stack.urls[1]!}${CITY}/events/stream?after_seq=0`);
-}, 60_000);
+});
 afterAll(async () => {
   await stream?.close();
   await ledger?.stream.close();
   await stack?.stop();
-}, 60_000);
+});
 
 const at = (path: string): string => join(stack.citiesRoot, 'desk', path);
 async function save(path: string, text: string): Promise<void> {

@@ -39,8 +39,8 @@ beforeAll(async () => {
   stack = await startStack({ workers: 0 });
   [a, b] = stack.urls.map((url) => api(url)) as [Api, Api];
   for (const name of ['life', 'paths', 'lists', 'wrong', 'keys']) await aCity(name);
-}, 60_000);
-afterAll(() => stack?.stop(), 60_000);
+});
+afterAll(() => stack?.stop());
 
 describe('a convoy', () => {
   const at = '/v0/city/life';

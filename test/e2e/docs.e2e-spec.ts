@@ -23,7 +23,7 @@ described('Swagger UI in a browser', () => {
     page.on('pageerror', (error) => complaints.push(error.message));
     await page.goto(`${stack.urls[0]}/docs`);
     await page.waitForSelector('.opblock-tag');
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await stack?.stop();

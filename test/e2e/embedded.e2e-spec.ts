@@ -7,7 +7,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { api } from '../support/http.js';
 import { spawnSupervisor, type SupervisorProcess } from '../support/supervisor-process.js';
 
-const LIMIT = 90_000;
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 
@@ -61,7 +60,7 @@ describe('embedded mode', () => {
     } finally {
       one.child.kill('SIGKILL');
     }
-  }, LIMIT);
+  });
   afterAll(() => rm(made, { recursive: true, force: true }));
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'svc-embedded-'));
@@ -78,113 +77,85 @@ describe('embedded mode', () => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  it(
-    'starts, keeps its data over a restart and leaves nothing running after Ctrl-C',
-    async () => {
-      expect(first).toMatchObject({ running: true, secret: 0o600, runsOn: false, said: expect.stringContaining('making the database') });
-      expect(first.health).toBeLessThan(500);
-      const second = start(dir);
-      await second.ready();
-      expect(second.output()).not.toContain('making the database');
-      await stop(second);
-    },
-    LIMIT,
-  );
+  it('starts, keeps its data over a restart and leaves nothing running after Ctrl-C', async () => {
+    expect(first).toMatchObject({ running: true, secret: 0o600, runsOn: false, said: expect.stringContaining('making the database') });
+    expect(first.health).toBeLessThan(500);
+    const second = start(dir);
+    await second.ready();
+    expect(second.output()).not.toContain('making the database');
+    await stop(second);
+  });
 
-  it(
-    'says so when the directory is in use, and the first one goes on',
-    async () => {
-      const first = start(dir);
-      const url = await first.ready();
-      const second = start(dir);
-      expect((await second.exited).code).toBe(1);
-      expect(second.output()).toContain(`another supervisor (process ${first.child.pid}) is running on ${dir}`);
-      expect((await api(url).get('/health')).status).toBeLessThan(500);
-      await stop(first);
-    },
-    LIMIT,
-  );
+  it('says so when the directory is in use, and the first one goes on', async () => {
+    const first = start(dir);
+    const url = await first.ready();
+    const second = start(dir);
+    expect((await second.exited).code).toBe(1);
+    expect(second.output()).toContain(`another supervisor (process ${first.child.pid}) is running on ${dir}`);
+    expect((await api(url).get('/health')).status).toBeLessThan(500);
+    await stop(first);
+  });
 
-  it(
-    'recovers from SIGKILL: the server left behind is stopped and the data is there',
-    async () => {
-      const first = start(dir);
-      await first.ready();
-      const orphan = serverPid(dir)!;
-      first.child.kill('SIGKILL');
-      await first.exited;
-      expect(alive(orphan)).toBe(true);
+  it('recovers from SIGKILL: the server left behind is stopped and the data is there', async () => {
+    const first = start(dir);
+    await first.ready();
+    const orphan = serverPid(dir)!;
+    first.child.kill('SIGKILL');
+    await first.exited;
+    expect(alive(orphan)).toBe(true);
 
-      const second = start(dir);
-      await second.ready();
-      expect(alive(orphan)).toBe(false);
-      expect(second.output()).not.toContain('making the database');
-      await stop(second);
-    },
-    LIMIT,
-  );
+    const second = start(dir);
+    await second.ready();
+    expect(alive(orphan)).toBe(false);
+    expect(second.output()).not.toContain('making the database');
+    await stop(second);
+  });
 
-  it(
-    'is not stopped by a pid file and a lock whose numbers other programs have by now',
-    async () => {
-      const stranger = String(process.pid);
-      writeFileSync(join(dir, 'postgres', 'data', 'postmaster.pid'), `${stranger}\n${dir}/postgres/data\n0\n5432\n\n127.0.0.1\n`);
-      writeFileSync(join(dir, 'supervisor.lock'), JSON.stringify({ pid: process.pid, birth: 'another life' }));
-      const second = start(dir);
-      await second.ready();
-      await stop(second);
-    },
-    LIMIT,
-  );
+  it('is not stopped by a pid file and a lock whose numbers other programs have by now', async () => {
+    const stranger = String(process.pid);
+    writeFileSync(join(dir, 'postgres', 'data', 'postmaster.pid'), `${stranger}\n${dir}/postgres/data\n0\n5432\n\n127.0.0.1\n`);
+    writeFileSync(join(dir, 'supervisor.lock'), JSON.stringify({ pid: process.pid, birth: 'another life' }));
+    const second = start(dir);
+    await second.ready();
+    await stop(second);
+  });
 
-  it(
-    'stops in order when Ctrl-C arrives twice, as it does under npm',
-    async () => {
-      const first = start(dir);
-      await first.ready();
-      first.child.kill('SIGINT');
-      first.child.kill('SIGINT');
-      expect(await first.exited).toEqual({ code: 0, signal: null });
-      expect(serverPid(dir)).toBeUndefined();
-    },
-    LIMIT,
-  );
+  it('stops in order when Ctrl-C arrives twice, as it does under npm', async () => {
+    const first = start(dir);
+    await first.ready();
+    first.child.kill('SIGINT');
+    first.child.kill('SIGINT');
+    expect(await first.exited).toEqual({ code: 0, signal: null });
+    expect(serverPid(dir)).toBeUndefined();
+  });
 
-  (isRoot ? it : it.skip)(
-    'runs as root on a data directory that the account of the server may not enter',
-    async () => {
-      // What was made while the directory was open moves along.
-      await chmod(dir, 0o700);
-      for (let i = 0; i < 2; i++) {
-        const closed = start(dir);
-        await closed.ready();
-        expect(closed.output()).not.toContain('making the database');
-        const far = await readlink(join(dir, 'postgres'));
-        expect(statSync(join(far, 'data')).uid).not.toBe(0);
-        await stop(closed);
-      }
-      await rm(await readlink(join(dir, 'postgres')), { recursive: true });
-      const robbed = start(dir);
-      expect((await robbed.exited).code).toBe(1);
-      expect(robbed.output()).toContain('which is gone');
-    },
-    LIMIT,
-  );
+  (isRoot ? it : it.skip)('runs as root on a data directory that the account of the server may not enter', async () => {
+    // What was made while the directory was open moves along.
+    await chmod(dir, 0o700);
+    for (let i = 0; i < 2; i++) {
+      const closed = start(dir);
+      await closed.ready();
+      expect(closed.output()).not.toContain('making the database');
+      const far = await readlink(join(dir, 'postgres'));
+      expect(statSync(join(far, 'data')).uid).not.toBe(0);
+      await stop(closed);
+    }
+    await rm(await readlink(join(dir, 'postgres')), { recursive: true });
+    const robbed = start(dir);
+    expect((await robbed.exited).code).toBe(1);
+    expect(robbed.output()).toContain('which is gone');
+  });
 
   const readable =
     isRoot && spawnSync('/bin/sh', ['-c', `test -r ${process.execPath}`], { uid: NOBODY, gid: NOBODY, cwd: '/' }).status === 0;
-  (readable ? it : it.skip)(
-    'runs as an ordinary user',
-    async () => {
-      // Not a copy: what root has made has another owner.
-      const own = join(dir, 'own');
-      await mkdir(own, { mode: 0o700 });
-      await chown(own, NOBODY, NOBODY);
-      const first = start(own, { uid: NOBODY, gid: NOBODY });
-      await first.ready();
-      expect(statSync(join(own, 'postgres', 'data')).uid).toBe(NOBODY);
-      await stop(first);
-    },
-    LIMIT,
-  );
+  (readable ? it : it.skip)('runs as an ordinary user', async () => {
+    // Not a copy: what root has made has another owner.
+    const own = join(dir, 'own');
+    await mkdir(own, { mode: 0o700 });
+    await chown(own, NOBODY, NOBODY);
+    const first = start(own, { uid: NOBODY, gid: NOBODY });
+    await first.ready();
+    expect(statSync(join(own, 'postgres', 'data')).uid).toBe(NOBODY);
+    await stop(first);
+  });
 });

@@ -19,11 +19,11 @@ beforeAll(async () => {
   const replies = await Promise.all(['mixed', 'hot', 'calm', 'quiet'].map((dir) => a.post('/v0/city', { dir, provider: 'loopback' })));
   await Promise.all(replies.map((reply) => ledger.succeeded(reply, 'request.result.city.create')));
   await ledger.stream.close();
-}, 60_000);
+});
 afterEach(() => {
   for (const failpoints of stack.failpoints) failpoints.disarm();
 });
-afterAll(() => stack?.stop(), 60_000);
+afterAll(() => stack?.stop());
 
 const emit = (at: Api, city: string, n: number, more: object = {}, headers: Record<string, string> = {}): Promise<Reply> =>
   at.post(`/v0/city/${city}/events`, { type: 'test.emitted', actor: 'emitter', payload: { n }, ...more }, headers);
@@ -155,5 +155,5 @@ describe('a city whose log is locked', () => {
     } finally {
       await holder.end();
     }
-  }, 60_000);
+  });
 });

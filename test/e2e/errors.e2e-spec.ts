@@ -35,7 +35,7 @@ beforeAll(async () => {
   await symlink('/tmp', join(root, 'outside'));
   await writeFile(join(root, 'plain-file'), '');
   witness = await watchState(stack);
-}, 60_000);
+});
 afterEach(() => stack.failpoints.forEach((f) => f.disarm()));
 afterAll(async () => {
   await witness.close();
@@ -49,7 +49,7 @@ async function settled(): Promise<void> {
       "select count(*)::int as n from operations where state not in ('succeeded', 'failed')",
     );
     return row!.n === 0;
-  }, 20_000);
+  });
 }
 
 type Row = [method: string, path: string, body: unknown, status: number, detail: string | RegExp, fields?: string[]];
@@ -174,7 +174,7 @@ describe('POST /v0/city', () => {
     const published = await eventually(async () => {
       const { status, detail } = (await a.get('/v0/provider-readiness')).body.providers.claude as { status: string; detail?: string };
       return detail === 'no worker host has reported yet' ? undefined : status;
-    }, 20_000);
+    });
     expect(published).not.toBe('configured');
     const refused = await witness.unchangedBy(() => api(strict.url).post('/v0/city', { dir: 'x', provider: 'claude' }));
     expectRefusal(refused, '/v0/city', { status: 503, detail: `provider_not_ready: claude: ${published}` });

@@ -133,7 +133,7 @@ beforeAll(async () => {
   await eventually(async () => (await client.get('/v0/events?type=request.result.city.create')).body.total === 1);
   await quiet(client, 'alpha');
   witness = await watchState(stack);
-}, 60_000);
+});
 afterAll(async () => {
   connections.destroy();
   await witness.close();

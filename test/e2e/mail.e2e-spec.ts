@@ -31,8 +31,8 @@ beforeAll(async () => {
   stack = await startStack({ workers: 0, lockTimeoutMs: LOCK_TIMEOUT_MS });
   [a, b] = stack.urls.map((url) => api(url)) as [Api, Api];
   for (const city of ['alpha', 'quiet', 'bad', 'waiting']) await aCity(city);
-}, 60_000);
-afterAll(() => stack?.stop(), 60_000);
+});
+afterAll(() => stack?.stop());
 
 const send = (city: string, body: object, headers = {}): Promise<Reply> =>
   a.post(`/v0/city/${city}/mail`, { to: 'mayor', subject: 'hello', ...body }, headers);

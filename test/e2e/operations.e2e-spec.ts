@@ -34,12 +34,12 @@ describe.each(QUEUES)('accepted operations over a queue on %s', (queue) => {
     [a, b] = stack.urls.map((url) => api(url)) as [Api, Api];
     jobs = jobsOf(stack.databaseUrl, redis?.url);
     ledger = await Ledger.open(stack);
-  }, 60_000);
+  });
   afterAll(async () => {
     await ledger?.stream.close();
     await stack?.stop();
     await redis?.stop();
-  }, 60_000);
+  });
 
   const sql = <R extends object>(text: string, values: unknown[] = []): Promise<R[]> =>
     adminAt<R & Record<string, unknown>>(stack.databaseUrl, text, values);
@@ -89,7 +89,7 @@ describe.each(QUEUES)('accepted operations over a queue on %s', (queue) => {
     expect(await states(accepted)).toEqual(Array(4).fill('accepted'));
     await stack.add('worker');
     for (const id of accepted) expect(await ledger.ended(id)).toMatchObject({ type: 'request.result.city.create' });
-  }, 60_000);
+  });
 
   // Guard: state and fence in the condition of the ending.
   once?.(
@@ -105,7 +105,7 @@ describe.each(QUEUES)('accepted operations over a queue on %s', (queue) => {
         await b.post('/v0/city/four/unregister'),
       ];
       const ids = replies.map((reply) => ledger.accept(reply));
-      await eventually(() => gate.held === 4, 30_000);
+      await eventually(() => gate.held === 4);
       expect(await terminals(ids)).toBe(0);
       await sql(EXPIRE_LEASES);
       await stack.add('worker');
@@ -130,7 +130,7 @@ describe.each(QUEUES)('accepted operations over a queue on %s', (queue) => {
     const replies = [await create('six'), await b.post('/v0/city/one/stop'), await a.post('/v0/city/five/unregister')];
     const ids = replies.map((reply) => ledger.accept(reply));
     await Promise.all(ids.map((id, i) => jobs.duplicate(['city.create', 'city.stop', 'city.unregister'][i]!, id, 10)));
-    await eventually(() => gate.held >= 3, 30_000);
+    await eventually(() => gate.held >= 3);
     gate.release();
     await Promise.all(ids.map((id) => ledger.ended(id)));
     await Promise.all(ids.map((id, i) => jobs.duplicate(['city.create', 'city.stop', 'city.unregister'][i]!, id, 5)));
@@ -140,7 +140,7 @@ describe.each(QUEUES)('accepted operations over a queue on %s', (queue) => {
     // The queue works in order of arrival: once this one has ended, the repeats have been handed out.
     await ledger.succeeded(await create('seven'), 'request.result.city.create');
     expect(await terminals(ids)).toBe(3);
-  }, 90_000);
+  });
 
   // Guard: nobody waits for the queue after the commit, and the sweeper needs none.
   it('accepts while the queue is away, ends it all the same, and goes on with a new queue', async () => {
@@ -155,7 +155,7 @@ describe.each(QUEUES)('accepted operations over a queue on %s', (queue) => {
     if (redis !== undefined) redis = await startRedis(redis.port);
     for (const failpoints of stack.failpoints) failpoints.disarm();
     await ledger.succeeded(await b.post('/v0/city/seven/start'), 'request.result.city.start');
-  }, 90_000);
+  });
 
   // Guards: the deadline in the sweeper's condition, and again state and fence for the worker that comes late.
   once?.(
@@ -164,7 +164,7 @@ describe.each(QUEUES)('accepted operations over a queue on %s', (queue) => {
       const gate = new HoldingGate();
       for (const worker of stack.failpoints.slice(2)) worker.arm('operation.after_phase', gate.action());
       const id = ledger.accept(await create('late'));
-      await eventually(() => gate.held === 1, 30_000);
+      await eventually(() => gate.held === 1);
       await sql('update operations set deadline_at = clock_timestamp() where id = $1', [id]);
       const failed = await ledger.ended(id);
       expect(failed).toMatchObject({
@@ -189,5 +189,5 @@ describe.each(QUEUES)('accepted operations over a queue on %s', (queue) => {
 
   it('has ended everything with one terminal event, in the log and on the stream', async () => {
     await ledger.settle();
-  }, 60_000);
+  });
 });

@@ -40,12 +40,12 @@ beforeAll(async () => {
   ledger = await Ledger.open(stack);
   await ledger.succeeded(await a.post('/v0/city', { dir: CITY, provider: 'loopback' }), 'request.result.city.create');
   await appendFile(file('pack.toml'), '\n# kept whatever happens\n');
-}, 60_000);
+});
 afterAll(async () => {
   await ledger?.stream.close();
   await stack?.stop();
   await git?.close();
-}, 60_000);
+});
 
 describe('packs', () => {
   it('adds one from a repository: pinned, written and running on every replica with the answer', async () => {

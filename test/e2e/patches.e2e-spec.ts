@@ -28,11 +28,11 @@ beforeAll(async () => {
     '[[patches.rigs]]\nname = "web"\nsuspended = true\n',
   );
   expect(await a.post(`${CITY}/config/reload`)).toMatchObject({ status: 200 });
-}, 60_000);
+});
 afterAll(async () => {
   await ledger?.stream.close();
   await stack?.stop();
-}, 60_000);
+});
 
 const CITY_TOML = `
 # The one rig.

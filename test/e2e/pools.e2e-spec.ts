@@ -54,11 +54,11 @@ beforeAll(async () => {
   await mkdir(join(stack.citiesRoot, 'port', 'web'));
   await appendFile(join(stack.citiesRoot, 'port', '.gc', 'site.toml'), '\n[[rig]]\nname = "web"\npath = "web"\n');
   await step('start');
-}, 60_000);
+});
 afterAll(async () => {
   await ledger?.stream.close();
   await stack?.stop();
-}, 60_000);
+});
 
 const step = async (name: 'stop' | 'start'): Promise<void> =>
   ledger.succeeded(await a.post(`/v0/city/port/${name}`), `request.result.city.${name}`);
@@ -66,7 +66,7 @@ const sessions = <R extends Record<string, unknown>>(where = 'true'): Promise<R[
   adminAt<R>(stack.databaseUrl, `select * from sessions where ${where} order by pk`);
 const live = async (agent: string): Promise<{ id: string; generation: string } | undefined> =>
   (await sessions<{ id: string; generation: string }>(`live and agent = '${agent}'`))[0];
-const found = <T>(look: () => Promise<T | undefined>): Promise<T> => eventually(look, 20_000);
+const found = <T>(look: () => Promise<T | undefined>): Promise<T> => eventually(look);
 
 describe('sessions that a city needs', () => {
   it('are started for routed work, once, and shown', async () => {
@@ -88,7 +88,7 @@ describe('sessions that a city needs', () => {
       async () => (await adminAt(stack.databaseUrl, `select 1 from session_messages where source = 'nudge' and status = 'delivered'`))[0],
     );
     expect((await a.get(`/v0/city/port/session/${session.id}`)).body).toMatchObject({ running: true, alias: 'web/hand-1' });
-  }, 60_000);
+  });
 
   it('are ended and started again with their rig', async () => {
     const before = await found(() => live('web/hand'));
@@ -98,14 +98,14 @@ describe('sessions that a city needs', () => {
       const now = await live('web/hand');
       return now !== undefined && now.id === before.id && Number(now.generation) > Number(before.generation) ? now : undefined;
     });
-  }, 60_000);
+  });
 
   it('work that is assigned to an agent has it started', async () => {
     await a.post('/v0/city/port/beads', { title: 'for you', assignee: 'boss' });
     const boss = await found(() => live('boss'));
     expect((await a.get('/v0/city/port/agent/boss')).body).toMatchObject({ running: true, session: {} });
     expect((await a.get(`/v0/city/port/session/boss`)).body).toMatchObject({ id: boss.id });
-  }, 60_000);
+  });
 
   const looks = async (times: number): Promise<void> => {
     const last = async (): Promise<string> =>
@@ -143,7 +143,7 @@ describe('sessions that a city needs', () => {
     await looks(2);
     expect(await drift()).toMatchObject([{ differs: ['env.CHANGED'], next: 'accepted' }]);
     expect(await live('boss')).toMatchObject({ generation: before.generation });
-  }, 60_000);
+  });
 
   it('go on with a changed configuration once their turn is over, with what they know', async () => {
     const before = await found(() => live('boss'));
@@ -165,7 +165,7 @@ describe('sessions that a city needs', () => {
     await say('history');
     await found(async () => ((await said()).includes('CHANGED is set') ? true : undefined));
     await found(async () => ((await said()).some((turn) => /^prompts before: [1-9]/.test(turn)) ? true : undefined));
-  }, 90_000);
+  });
 
   it('stop before the city is told as stopped, and come back with it', async () => {
     await found(() => live('boss'));
@@ -173,7 +173,7 @@ describe('sessions that a city needs', () => {
     expect(await sessions('runner_id is not null')).toEqual([]);
     await step('start');
     await found(() => live('boss'));
-  }, 60_000);
+  });
 
   it('are drained while their agent is suspended, and come back', async () => {
     await found(() => live('boss'));
@@ -181,7 +181,7 @@ describe('sessions that a city needs', () => {
     await found(async () => ((await sessions(`runner_id is not null and agent = 'boss'`)).length === 0 ? true : undefined));
     await a.post('/v0/city/port/agent/boss/resume');
     await found(() => live('boss'));
-  }, 60_000);
+  });
 
   it('wait for the agents that theirs depends on, which are started for them and stay', async () => {
     await a.post('/v0/city/port/agent/archive/suspend');
@@ -202,11 +202,11 @@ describe('sessions that a city needs', () => {
       return again !== undefined && (again.id !== archive.id || again.generation !== archive.generation) ? true : undefined;
     });
     expect(await live('clerk')).toMatchObject({ id: clerk.id });
-  }, 60_000);
+  });
 
   it('end with the registration of the city', async () => {
     await ledger.succeeded(await a.post('/v0/city/port/unregister'), 'request.result.city.unregister');
     await found(async () => ((await sessions(`state <> 'closed'`)).length === 0 ? true : undefined));
     expect(await sessions(`close_code = 'city-gone'`)).not.toEqual([]);
-  }, 60_000);
+  });
 });

@@ -24,12 +24,12 @@ beforeAll(async () => {
   ledger = await Ledger.open(stack);
   await ledger.succeeded(await a.post('/v0/city', { dir: 'alpha', provider: 'loopback' }), 'request.result.city.create');
   await stack.apps[1]!.stop();
-}, 60_000);
+});
 afterAll(async () => {
   await ledger?.stream.close();
   await stack?.stop();
   await git?.close();
-}, 60_000);
+});
 
 const inCity = (...parts: string[]): string => path.join(stack.citiesRoot, 'alpha', ...parts);
 const sql = <R extends object>(text: string, values: unknown[] = []): Promise<R[]> =>
@@ -66,30 +66,26 @@ describe('clones whose worker is killed', () => {
   const OTHERS = ['rig.before_clone', 'rig.after_place', 'config.after_commit', 'rig.after_edit', 'operation.after_finish'];
   const PLACES = DEEP ? [...ALWAYS, ...OTHERS] : ALWAYS;
 
-  it.each(PLACES)(
-    'end once and well with another one: %s',
-    async (failpoint) => {
-      const name = failpoint.replace(/[._]/g, '-');
-      const reply = await a.post(`${city}/rigs`, { name, git_url: git.url('shop'), request_id: `request-${name}` });
-      expect(reply.status).toBe(202);
-      await workerKilledAt(failpoint);
-      await expire();
-      const worker = await stack.add('worker', { allowedTargets: [{ host: '127.0.0.1', port: git.port }] });
-      expect(await ledger.ended(reply)).toMatchObject({
-        type: 'request.result.rig.create',
-        payload: { rig: name, default_branch: 'main' },
-      });
-      await worker.stop();
-      expect(await terminals(`request-${name}`)).toHaveLength(1);
-      expect((await sql("select from events where type = 'rig.created' and subject = $1", [name])).length).toBe(1);
-      expect(await readFile(inCity('rigs', name, 'README.md'), 'utf8')).toBe('shop\n');
-      expect(await readdir(inCity('rigs', name, '.git'))).not.toContain('svc-provision');
-      expect(await readdir(inCity('.gc/cache/rigs'))).toEqual([]);
-      expect((await a.get(`${city}/rig/${name}`)).status).toBe(200);
-      expect((await a.get(`${city}/config/diff`)).body.differences).toEqual([]);
-    },
-    90_000,
-  );
+  it.each(PLACES)('end once and well with another one: %s', async (failpoint) => {
+    const name = failpoint.replace(/[._]/g, '-');
+    const reply = await a.post(`${city}/rigs`, { name, git_url: git.url('shop'), request_id: `request-${name}` });
+    expect(reply.status).toBe(202);
+    await workerKilledAt(failpoint);
+    await expire();
+    const worker = await stack.add('worker', { allowedTargets: [{ host: '127.0.0.1', port: git.port }] });
+    expect(await ledger.ended(reply)).toMatchObject({
+      type: 'request.result.rig.create',
+      payload: { rig: name, default_branch: 'main' },
+    });
+    await worker.stop();
+    expect(await terminals(`request-${name}`)).toHaveLength(1);
+    expect((await sql("select from events where type = 'rig.created' and subject = $1", [name])).length).toBe(1);
+    expect(await readFile(inCity('rigs', name, 'README.md'), 'utf8')).toBe('shop\n');
+    expect(await readdir(inCity('rigs', name, '.git'))).not.toContain('svc-provision');
+    expect(await readdir(inCity('.gc/cache/rigs'))).toEqual([]);
+    expect((await a.get(`${city}/rig/${name}`)).status).toBe(200);
+    expect((await a.get(`${city}/config/diff`)).body.differences).toEqual([]);
+  });
 
   it('are taken back by whoever comes next when no attempt gets through', async () => {
     const reply = await a.post(`${city}/rigs`, {
@@ -129,7 +125,7 @@ describe('clones whose worker is killed', () => {
     await eventually(async () => (await a.get(`${city}/rig/hopeless`)).status === 200);
     await eventually(async () => (await terminals('request-hopeless')).length === 2);
     await next.stop();
-  }, 90_000);
+  });
 
   it('are put back by a worker that stops, and end when the city does not run any more', async () => {
     const limits = { allowedTargets: [{ host: '127.0.0.1', port: git.port }] };
@@ -146,5 +142,5 @@ describe('clones whose worker is killed', () => {
     await second.stop();
     expect(await readdir(inCity('rigs'))).not.toContain('hanging');
     expect(await readdir(inCity('.gc/cache/rigs'))).toEqual([]);
-  }, 60_000);
+  });
 });

@@ -26,12 +26,12 @@ beforeAll(async () => {
   ledger = await Ledger.open(stack);
   await ledger.succeeded(await a.post('/v0/city', { dir: 'alpha', provider: 'loopback' }), 'request.result.city.create');
   await ledger.succeeded(await a.post('/v0/city', { dir: 'beta', provider: 'loopback' }), 'request.result.city.create');
-}, 60_000);
+});
 afterAll(async () => {
   await ledger?.stream.close();
   await stack?.stop();
   await git?.close();
-}, 60_000);
+});
 
 const inCity = (...parts: string[]): string => path.join(stack.citiesRoot, 'alpha', ...parts);
 const file = (name: string): Promise<string> => readFile(inCity(name), 'utf8');
@@ -354,7 +354,7 @@ describe('rigs that are cloned', () => {
     await a.delete(`${city}/rig/repeated`);
     expect((await clone(body)).status).toBe(202);
     const ends = async (): Promise<Told[]> => (await events('repeated')).filter((event) => event.type.startsWith('request.'));
-    await eventually(async () => (await ends()).length === 2, 10_000);
+    await eventually(async () => (await ends()).length === 2);
     expect((await ends())[1]).toMatchObject({
       type: 'request.failed',
       payload: { error_code: 'already_exists', request_id: 'repeat-0001' },

@@ -14,11 +14,11 @@ beforeAll(async () => {
   stack = await startStack();
   [a, b] = stack.urls.map((url) => api(url)) as [Api, Api];
   ledger = await Ledger.open(stack);
-}, 60_000);
+});
 afterAll(async () => {
   await ledger?.stream.close();
   await stack?.stop();
-}, 60_000);
+});
 
 const step = async (city: string, name: 'stop' | 'start'): Promise<void> =>
   ledger.succeeded(await a.post(`/v0/city/${city}/${name}`), `request.result.city.${name}`);

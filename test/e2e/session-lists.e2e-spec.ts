@@ -5,8 +5,8 @@ import { SessionsCity } from '../support/sessions-city.js';
 let crew: SessionsCity;
 beforeAll(async () => {
   crew = await SessionsCity.open();
-}, 60_000);
-afterAll(() => crew?.close(), 60_000);
+});
+afterAll(() => crew?.close());
 
 const get = (id: string, at = crew.b) => at.get(crew.path(`session/${encodeURIComponent(id)}`));
 const patch = (id: string, body: object, at = crew.a) => at.patch(crew.path(`session/${encodeURIComponent(id)}`), body);

@@ -23,8 +23,8 @@ beforeAll(async () => {
   const ledger = await Ledger.open(stack);
   await ledger.succeeded(await a.post('/v0/city', { dir: 'alpha', provider: 'loopback' }), 'request.result.city.create');
   await ledger.stream.close();
-}, 60_000);
-afterAll(() => stack?.stop(), 60_000);
+});
+afterAll(() => stack?.stop());
 
 const terminals = async (requestId: string): Promise<Told[]> =>
   (await b.get(`${city}/events?after_seq=0&limit=1000&payload_match=request_id%3D${requestId}`)).body.items;
@@ -35,7 +35,7 @@ const accepted = (reply: Reply): string => {
 /** The terminal event of a request, once it is there. */
 const ended = async (reply: Reply | string): Promise<Told> => {
   const id = typeof reply === 'string' ? reply : accepted(reply);
-  return eventually(async () => (await terminals(id))[0], 20_000);
+  return eventually(async () => (await terminals(id))[0]);
 };
 const at = (id: string, step: string): string => `${city}/session/${id}/${step}`;
 const session = async (message?: string): Promise<string> => {
@@ -78,7 +78,7 @@ describe('messages over HTTP', () => {
     expect(places).toEqual([...places].sort((x, y) => x - y));
     expect(places[0]).toBeGreaterThan(text.indexOf('echo: hello'));
     expect(await statuses(id)).toEqual(Array(7).fill('delivered'));
-  }, 60_000);
+  });
 
   it('wait for the end of a turn, as follow-ups succeed at once, and can be taken back until then', async () => {
     const id = await session();
@@ -109,7 +109,7 @@ describe('messages over HTTP', () => {
     expect(text.indexOf('echo: at once')).toBeGreaterThan(0);
     expect(text.indexOf('echo: at once')).toBeLessThan(text.indexOf('echo: after'));
     expect(text).not.toContain('echo: plain');
-  }, 60_000);
+  });
 
   it('wake a session that is suspended', async () => {
     const id = await session();
@@ -117,7 +117,7 @@ describe('messages over HTTP', () => {
     expect((await b.get(`${city}/session/${id}`)).body).toMatchObject({ state: 'suspended', running: false });
     expect(await ended(await b.post(at(id, 'messages'), { message: 'history' }))).toMatchObject({ type: 'request.result.session.message' });
     expect((await b.get(`${city}/session/${id}`)).body).toMatchObject({ state: 'active', running: true });
-  }, 60_000);
+  });
 
   it('are sent once under a key, at any replica', async () => {
     const id = await session();
@@ -128,7 +128,7 @@ describe('messages over HTTP', () => {
     expect(await statuses(id)).toEqual(['delivered']);
     const path = at(id, 'messages');
     expectRefusal(await b.post(path, { message: 'something else' }, key), path, { status: 422, detail: /^idempotency_mismatch: / });
-  }, 60_000);
+  });
 
   it('are lost with their process at most, never sent again', async () => {
     const id = await session();
@@ -140,7 +140,7 @@ describe('messages over HTTP', () => {
     });
     expect(await terminals(crash.body.request_id as string)).toHaveLength(1);
     expect((await statuses(id))[0]).not.toBe('queued');
-  }, 60_000);
+  });
 
   it('are refused with a reason', async () => {
     const id = await session();
@@ -185,7 +185,7 @@ describe('messages over HTTP', () => {
       });
     expectRefusal(await b.get(at(id, 'pending')), at(id, 'pending'), { status: 409, detail: `conflict: session ${id} is closed` });
     expect(await statuses(id)).toEqual([]);
-  }, 60_000);
+  });
 });
 
 describe('questions over HTTP', () => {
@@ -221,7 +221,7 @@ describe('questions over HTTP', () => {
       ['session.interaction.opened', 'open'],
       ['session.interaction.resolved', 'answered'],
     ]);
-  }, 60_000);
+  });
 
   it('end with their process and with their turn', async () => {
     for (const step of ['suspend', 'stop']) {
@@ -233,5 +233,5 @@ describe('questions over HTTP', () => {
         detail: `no_pending: interaction ${requestId} was cancelled`,
       });
     }
-  }, 60_000);
+  });
 });

@@ -7,9 +7,6 @@ import { api, type Api } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
 import { eventually } from '../support/sse.js';
 
-const PATIENCE_MS = 45_000;
-const TEST_MS = 120_000;
-
 let stack: Stack;
 let a: Api;
 let ledger: Ledger;
@@ -36,11 +33,11 @@ beforeAll(async () => {
   await ledger.succeeded(await a.post('/v0/city', { dir: 'town', provider: 'loopback' }), 'request.result.city.create');
   for (const [name, text] of Object.entries(FILES)) await write(name, text);
   await reload();
-}, TEST_MS);
+});
 afterAll(async () => {
   await ledger?.stream.close();
   await stack?.stop();
-}, 60_000);
+});
 
 const at = (name: string): string => join(stack.citiesRoot, 'town', name);
 const path = (rest: string): string => `/v0/city/town/${rest}`;
@@ -58,64 +55,56 @@ async function generation(id: string): Promise<number> {
 }
 
 describe('the place of a session', () => {
-  it(
-    'is prepared before it works, and anew when that is to be done in another way',
-    async () => {
-      const made = await a.post(path('sessions'), { kind: 'agent', name: 'smith' });
-      await ledger.succeeded(made, 'request.result.session.create');
-      const id = made.body.session_id as string;
-      const say = async (message: string): Promise<void> =>
-        ledger.succeeded(await a.post(path(`session/${id}/messages`), { message }), 'request.result.session.message');
-      const said = async (words: string): Promise<unknown> =>
-        eventually(async () => (await a.get(path(`session/${id}/transcript`))).text.includes(words), PATIENCE_MS);
-      expect(await text('work/smith/made')).toBe(`one\n${id} smith\n`);
-      expect(await text('work/smith/AGENTS.md')).toBe('Be kind.');
-      expect(await text('work/smith/.tool/settings.json')).toBe('{}');
-      expect(await text('work/smith/seen')).toBe(`one\n${id} smith\nBe kind.`);
-      await say('mcp');
-      await said('servers: files (stdio PLACE KEY)');
+  it('is prepared before it works, and anew when that is to be done in another way', async () => {
+    const made = await a.post(path('sessions'), { kind: 'agent', name: 'smith' });
+    await ledger.succeeded(made, 'request.result.session.create');
+    const id = made.body.session_id as string;
+    const say = async (message: string): Promise<void> =>
+      ledger.succeeded(await a.post(path(`session/${id}/messages`), { message }), 'request.result.session.message');
+    const said = async (words: string): Promise<unknown> =>
+      eventually(async () => (await a.get(path(`session/${id}/transcript`))).text.includes(words));
+    expect(await text('work/smith/made')).toBe(`one\n${id} smith\n`);
+    expect(await text('work/smith/AGENTS.md')).toBe('Be kind.');
+    expect(await text('work/smith/.tool/settings.json')).toBe('{}');
+    expect(await text('work/smith/seen')).toBe(`one\n${id} smith\nBe kind.`);
+    await say('mcp');
+    await said('servers: files (stdio PLACE KEY)');
 
-      const before = await generation(id);
-      expect((await a.post(path(`session/${id}/permission-mode`), { permission_mode: 'ask' })).status).toBe(200);
-      await say('ask');
-      await write('agents/smith/agent.toml', FILES['agents/smith/agent.toml'].replace('echo one', 'echo two'));
-      await reload();
-      await eventually(async () => (await a.get(path(`session/${id}/pending`))).body.pending !== undefined, PATIENCE_MS);
-      expect((await a.post(path(`session/${id}/respond`), { action: 'approve' })).status).toBe(202);
-      await eventually(async () => (await generation(id)) === before + 1, PATIENCE_MS);
-      await said('chosen: ');
-      expect(await text('work/smith/made')).toBe(`two\n${id} smith\n`);
-      await write('mcp/files.toml', FILES['mcp/files.toml'].replace('KEY', 'OTHER'));
-      await reload();
-      await eventually(async () => (await generation(id)) === before + 2, PATIENCE_MS);
-      await say('mcp');
-      await said('servers: files (stdio PLACE OTHER)');
-      for (const shown of [`session/${id}`, 'config', 'config/explain', 'events?after_seq=0&limit=1000', `session/${id}/transcript`]) {
-        const { status, text: words } = await a.get(path(shown));
-        expect([shown, status, words.includes('hush-hush')]).toEqual([shown, 200, false]);
-      }
-      await a.post(path(`session/${id}/close`));
-    },
-    TEST_MS,
-  );
+    const before = await generation(id);
+    expect((await a.post(path(`session/${id}/permission-mode`), { permission_mode: 'ask' })).status).toBe(200);
+    await say('ask');
+    await write('agents/smith/agent.toml', FILES['agents/smith/agent.toml'].replace('echo one', 'echo two'));
+    await reload();
+    await eventually(async () => (await a.get(path(`session/${id}/pending`))).body.pending !== undefined);
+    expect((await a.post(path(`session/${id}/respond`), { action: 'approve' })).status).toBe(202);
+    await eventually(async () => (await generation(id)) === before + 1);
+    await said('chosen: ');
+    expect(await text('work/smith/made')).toBe(`two\n${id} smith\n`);
+    await write('mcp/files.toml', FILES['mcp/files.toml'].replace('KEY', 'OTHER'));
+    await reload();
+    await eventually(async () => (await generation(id)) === before + 2);
+    await say('mcp');
+    await said('servers: files (stdio PLACE OTHER)');
+    for (const shown of [`session/${id}`, 'config', 'config/explain', 'events?after_seq=0&limit=1000', `session/${id}/transcript`]) {
+      const { status, text: words } = await a.get(path(shown));
+      expect([shown, status, words.includes('hush-hush')]).toEqual([shown, 200, false]);
+    }
+    await a.post(path(`session/${id}/close`));
+  });
 
-  it(
-    'that cannot be prepared is told with the command and what that said',
-    async () => {
-      const made = await a.post(path('sessions'), { kind: 'agent', name: 'clumsy' });
-      expect(made.status).toBe(202);
-      let payload: unknown;
-      await eventually(async () => {
-        const { items } = (await a.get(path('events?after_seq=0&limit=1000&type=session.start_failed'))).body;
-        payload = items[0];
-        return payload !== undefined;
-      }, PATIENCE_MS);
-      expect(JSON.stringify(payload)).toContain('pre_start `echo the repository is away >&2; exit 7` failed (code 7)');
-      expect(JSON.stringify(payload)).toContain('the repository is away');
-      await a.post(path(`session/${made.body.session_id}/close`));
-    },
-    TEST_MS,
-  );
+  it('that cannot be prepared is told with the command and what that said', async () => {
+    const made = await a.post(path('sessions'), { kind: 'agent', name: 'clumsy' });
+    expect(made.status).toBe(202);
+    let payload: unknown;
+    await eventually(async () => {
+      const { items } = (await a.get(path('events?after_seq=0&limit=1000&type=session.start_failed'))).body;
+      payload = items[0];
+      return payload !== undefined;
+    });
+    expect(JSON.stringify(payload)).toContain('pre_start `echo the repository is away >&2; exit 7` failed (code 7)');
+    expect(JSON.stringify(payload)).toContain('the repository is away');
+    await a.post(path(`session/${made.body.session_id}/close`));
+  });
 
   it('is nothing that a server without a program could be a part of: the file and the line are named', async () => {
     const reply = await a.post(path('config/validate'), { files: { 'mcp/files.toml': 'name = "files"\nurl = "x"\ncommand = "y"\n' } });

@@ -12,8 +12,8 @@ beforeAll(async () => {
   await appendFile(at('city.toml'), '\n[providers.plain]\ncommand = "cat"\n');
   await appendFile(at('pack.toml'), '\n[[agent]]\nname = "talker"\nprovider = "plain"\nsession = "acp"\nprompt_template = "prompt.md"\n');
   expect((await crew.a.post(crew.path('config/reload'))).status).toBe(200);
-}, 60_000);
-afterAll(() => crew?.close(), 60_000);
+});
+afterAll(() => crew?.close());
 
 async function refuses(rest: string, body: object, wanted: { status: number; detail: string }): Promise<void> {
   const before = [await crew.head(), (await crew.sql('select * from operations')).length];

@@ -55,7 +55,7 @@ describe.each(['off', 'keys'] as const)('the token of a session, with SVC_AUTH=%
     for (const dir of ['mine', 'secret']) {
       const accepted = await root.post('/v0/city', { dir, provider: 'loopback' });
       const ended = `/v0/events?payload_match=request_id%3D${accepted.body.request_id}`;
-      await eventually(async () => (await root.get(ended)).body.total > 0, 20_000);
+      await eventually(async () => (await root.get(ended)).body.total > 0);
     }
     examples = await makeWork(root, 'mine', stack.databaseUrl);
     await makeAgents(root, 'mine', stack.citiesRoot);
@@ -64,7 +64,7 @@ describe.each(['off', 'keys'] as const)('the token of a session, with SVC_AUTH=%
     mayor = await putSession(stack.databaseUrl, 'mine', { id: 'mi-900', alias: 'boss' });
     other = await putSession(stack.databaseUrl, 'mine', { id: 'mi-901', agent: '' });
     witness = await watchState(stack);
-  }, 60_000);
+  });
   afterAll(async () => {
     await witness.close();
     await stack.stop();

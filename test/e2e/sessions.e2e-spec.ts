@@ -6,8 +6,8 @@ import { eventually } from '../support/sse.js';
 let crew: SessionsCity;
 beforeAll(async () => {
   crew = await SessionsCity.open();
-}, 60_000);
-afterAll(() => crew?.close(), 60_000);
+});
+afterAll(() => crew?.close());
 afterEach(() => crew?.runner.stop());
 
 const create = (body: object, headers = {}, at = crew.a) => at.post(crew.path('sessions'), body, headers);

@@ -44,8 +44,8 @@ beforeAll(async () => {
   stack = await startStack({ workers: 0 });
   [a, b] = stack.urls.map((url) => api(url)) as [Api, Api];
   for (const name of ['life', 'wrong', 'batch', 'races']) await aCity(name);
-}, 60_000);
-afterAll(() => stack?.stop(), 60_000);
+});
+afterAll(() => stack?.stop());
 
 describe('a sling', () => {
   const at = '/v0/city/life';

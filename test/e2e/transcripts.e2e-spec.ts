@@ -14,8 +14,8 @@ beforeAll(async () => {
   const ledger = await Ledger.open(stack);
   await ledger.succeeded(await a.post('/v0/city', { dir: 'town', provider: 'loopback' }), 'request.result.city.create');
   await ledger.stream.close();
-}, 60_000);
-afterAll(() => stack?.stop(), 60_000);
+});
+afterAll(() => stack?.stop());
 
 const path = (rest: string): string => `/v0/city/town/${rest}`;
 const follow = (replica: number, rest: string, lastEventId?: string): Promise<OpenStream> =>
@@ -24,7 +24,7 @@ const make = async (body: object = {}): Promise<string> => {
   const reply = await a.post(path('sessions'), { kind: 'provider', name: 'loopback', ...body });
   expect(reply).toMatchObject({ status: 202 });
   const id = reply.body.session_id as string;
-  await eventually(async () => (await b.get(path(`session/${id}`))).body.running === true, 20_000);
+  await eventually(async () => (await b.get(path(`session/${id}`))).body.running === true);
   return id;
 };
 const say = async (id: string, message: string): Promise<void> => {
@@ -38,7 +38,7 @@ const settled = async (id: string, text: string): Promise<any> => {
     body = (await transcript(id)).body;
     const { activity } = (await b.get(path(`session/${id}`))).body;
     return activity === 'idle' && texts(body.turns as { text: string }[]).some((one) => one.includes(text));
-  }, 20_000);
+  });
   return body;
 };
 /** The texts by entry after all frames of a conversation stream. */
@@ -57,7 +57,7 @@ describe('transcripts of real sessions', () => {
     expect(stream.response.headers.get('svc-session-status')).toBeNull();
     await say(id, 'stream 20 5');
     await stream.until((f) => f.event === 'activity' && f.data.activity === 'in-turn');
-    await stream.untilAll((frames) => folded(frames).some((text) => text.endsWith('20 ')), 20_000);
+    await stream.untilAll((frames) => folded(frames).some((text) => text.endsWith('20 ')));
     await stream.until((f) => f.event === 'activity' && f.data.activity === 'idle' && Number(f.id) > 2);
     await say(id, 'tool');
     const body = await settled(id, 'The tool said hello.');
@@ -77,7 +77,7 @@ describe('transcripts of real sessions', () => {
     expect(raw.entries.reduce((n: number, { frames }: { frames: number }) => n + frames, 0)).toBe(raw.messages.length);
     await Promise.all([stream.close(), resumed.close()]);
     await a.post(path(`session/${id}/close`));
-  }, 90_000);
+  });
 
   it('tell questions as they come and go, and end with the session', async () => {
     const id = await make();
@@ -85,7 +85,7 @@ describe('transcripts of real sessions', () => {
       ['conversation', 'raw', 'structured'].map((format) => follow(1, `session/${id}/stream?format=${format}`)),
     );
     await say(id, 'ask');
-    const asked = await Promise.all(streams.map((s) => s.until((f) => f.event === 'pending', 20_000)));
+    const asked = await Promise.all(streams.map((s) => s.until((f) => f.event === 'pending')));
     const late = await follow(0, `session/${id}/stream`);
     expect((await late.until((f) => f.event === 'pending')).data.request_id).toBe(asked[0]!.data.request_id);
     expect(await a.post(path(`session/${id}/respond`), { action: asked[0]!.data.choices[0].id })).toMatchObject({ status: 202 });
@@ -98,7 +98,7 @@ describe('transcripts of real sessions', () => {
     expect(over.response.headers.get('svc-session-status')).toBe('stopped');
     expect(folded(over.frames).some((text) => text.includes('chosen'))).toBe(true);
     await Promise.all([...streams, late, over].map((s) => s.close()));
-  }, 90_000);
+  });
 
   it('are what agents say', async () => {
     expect((await a.get(path('agent/loopback/output'))).status).toBe(404);
@@ -110,14 +110,14 @@ describe('transcripts of real sessions', () => {
     expect(texts(output.turns as { text: string }[])).toContain('echo: hello');
     const stream = await follow(1, 'agents/loopback/output/stream');
     await say(id, 'again');
-    await stream.untilAll((frames) => folded(frames).includes('echo: again'), 20_000);
+    await stream.untilAll((frames) => folded(frames).includes('echo: again'));
     await stream.close();
     await a.post(path(`session/${id}/close`));
     const after = await follow(0, 'agent/loopback/output/stream');
     expect(after.response.headers.get('svc-agent-status')).toBe('stopped');
     await after.untilAll((frames) => folded(frames).includes('echo: again'));
     await after.close();
-  }, 90_000);
+  });
 
   it('refuse what cannot be', async () => {
     const id = await make();
@@ -134,5 +134,5 @@ describe('transcripts of real sessions', () => {
     expect((await b.get(path(`session/${id}/agents/x`))).status).toBe(404);
     expect((await b.get(path(`session/${id}/agents/a%2Fb`))).status).toBe(400);
     await a.post(path(`session/${id}/close`));
-  }, 60_000);
+  });
 });

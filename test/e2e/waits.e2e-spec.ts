@@ -16,8 +16,8 @@ beforeAll(async () => {
   const ledger = await Ledger.open(stack);
   await ledger.succeeded(await a.post('/v0/city', { dir: 'alpha', provider: 'loopback' }), 'request.result.city.create');
   await ledger.stream.close();
-}, 60_000);
-afterAll(() => stack?.stop(), 60_000);
+});
+afterAll(() => stack?.stop());
 
 const bead = async (): Promise<string> => {
   const reply = await a.post(`${city}/beads`, { title: 'work' });

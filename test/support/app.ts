@@ -5,7 +5,7 @@ import { startApplication, type Application } from '../../src/entry/application.
 import { AppConfig, loadConfig, type Config } from '../../src/platform/config/config.js';
 import type { Failpoints } from '../../src/platform/failpoints/failpoints.js';
 import { AppLogger, createLogger } from '../../src/platform/logging/logger.js';
-import { speaksContract } from './contract.js';
+import { forgetContract, speaksContract } from './contract.js';
 import { admin, cloneDatabase, type TestDatabase } from './database.js';
 import { eventually } from './sse.js';
 
@@ -102,17 +102,19 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
 async function stopStack(apps: readonly Application[], database: TestDatabase, dir: string, handlesBefore: number): Promise<void> {
   for (const app of apps) app.failpoints.disarm();
   await Promise.all(apps.map((app) => app.stop()));
+  // The next server of this port may speak anything.
+  for (const app of apps) forgetContract(app.url);
   const name = new URL(database.url).pathname.slice(1);
   let left: unknown[] = [];
   const gone = async (): Promise<boolean> => {
     left = await admin('select application_name, state, query from pg_stat_activity where datname = $1', [name]);
     return left.length === 0;
   };
-  const clean = await eventually(gone, 15_000).catch(() => false);
+  const clean = await eventually(gone).catch(() => false);
   await database.drop();
   await rm(dir, { recursive: true, force: true });
   if (!clean) throw new Error(`connections were left open: ${JSON.stringify(left)}`);
-  const closed = await eventually(() => handleCount() <= handlesBefore, 15_000).catch(() => false);
+  const closed = await eventually(() => handleCount() <= handlesBefore).catch(() => false);
   if (!closed) throw new Error(`handles were left open: ${JSON.stringify(handles())}, ${handlesBefore} before`);
 }
 

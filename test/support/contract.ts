@@ -255,6 +255,10 @@ export function speaksContract(url: string): void {
   servers.add(new URL(url).host);
 }
 
+export function forgetContract(url: string): void {
+  servers.delete(new URL(url).host);
+}
+
 export function isChecked(url: string): boolean {
   return servers.size > 0 && servers.has(new URL(url).host);
 }

@@ -20,7 +20,7 @@ export interface Api {
   send(method: string, path: string, body?: unknown, headers?: RequestHeaders): Promise<Reply>;
 }
 
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 120_000;
 
 /**
  * A client that sets `X-SVC-Request` on mutations. A connection per call, so that nothing is left open behind a test, unless it is

@@ -16,7 +16,6 @@ export interface Terminal {
   };
 }
 
-const LIMIT_MS = 60_000;
 const isTerminal = (f: Frame): boolean =>
   f.event === 'tagged_event' && (f.data.type === 'request.failed' || String(f.data.type).startsWith('request.result.'));
 
@@ -46,7 +45,7 @@ export class Ledger {
   /** The terminal event of an accepted request, as the stream delivers it. */
   async ended(request: Reply | string): Promise<Terminal> {
     const id = typeof request === 'string' ? request : this.accept(request);
-    return (await this.stream.until((f) => isTerminal(f) && f.data.payload.request_id === id, LIMIT_MS)).data as Terminal;
+    return (await this.stream.until((f) => isTerminal(f) && f.data.payload.request_id === id)).data as Terminal;
   }
 
   async succeeded(reply: Reply, type: string): Promise<void> {

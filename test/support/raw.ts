@@ -7,7 +7,7 @@ export interface RawReply {
 }
 
 /** Sends bytes as they are and reads until the server closes. For requests that no client library would send. */
-export function sendRaw(url: string, text: string | Buffer, limitMs = 10_000): Promise<RawReply> {
+export function sendRaw(url: string, text: string | Buffer, limitMs = 60_000): Promise<RawReply> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname, () => socket.end(text));

@@ -123,7 +123,7 @@ export async function useSessions(ask: (method: string, path: string, body?: obj
     eventually(async () => {
       const answer = await ask('GET', path);
       return holds(answer) ? answer : undefined;
-    }, 30_000).catch((error: unknown) => {
+    }).catch((error: unknown) => {
       throw new Error(`${what}: ${String(error)}`);
     });
   const idle = (): Promise<any> => until('idle', ({ running, state, activity }) => running && state === 'active' && activity === 'idle');
@@ -166,7 +166,7 @@ export async function quiet(client: Api, city: string): Promise<void> {
     head = now;
     return moving === 0 && performance.now() - since > 2_500;
   };
-  await eventually(still, 45_000).catch(() => {
+  await eventually(still).catch(() => {
     throw new Error(`${city} does not come to rest: ${moving} sessions, head ${head}`);
   });
 }

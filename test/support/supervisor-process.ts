@@ -27,7 +27,7 @@ export function spawnSupervisor(env: Record<string, string>, as: { uid?: number;
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
     child.once('exit', (code, signal) => resolve({ code, signal })),
   );
-  const ready = (ms = 60_000): Promise<string> =>
+  const ready = (ms = 180_000): Promise<string> =>
     new Promise((resolve, reject) => {
       const limit = setTimeout(() => reject(new Error(`not ready within ${ms} ms:\n${text}`)), ms);
       const look = (): void => {

@@ -36,7 +36,7 @@ export function fakeIo(
       io.stderr += text;
     },
     interrupt: () => abort.abort(),
-    untilOut: (text: string, ms = 5_000) =>
+    untilOut: (text: string, ms = 60_000) =>
       new Promise<void>((resolve, reject) => {
         const check = (): void => {
           if (!io.stdout.includes(text)) return;

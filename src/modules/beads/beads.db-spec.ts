@@ -61,7 +61,7 @@ beforeAll(async () => {
   stored = (
     await sql<{ bead: unknown }>`select bead_json(b) as bead from beads b where stream_id = ${realm.city.streamId}`.execute(realm.db)
   ).rows.map(({ bead }) => Bead.parse(bead));
-}, 60_000);
+});
 afterAll(() => realm.close());
 
 const newestFirst = (a: Bead, b: Bead): number =>
@@ -277,7 +277,7 @@ describe('pages of long beads', () => {
     } finally {
       await long.close();
     }
-  }, 60_000);
+  });
 
   it('hold a bead however long it is', async () => {
     const long = await workRealm();

@@ -21,7 +21,7 @@ let b: ConfigProcess;
 beforeEach(async () => {
   realm = await ConfigRealm.open();
   ({ a, b, city } = realm);
-}, 30_000);
+});
 afterEach(() => realm.close());
 
 describe('a process that is killed', () => {
@@ -83,7 +83,6 @@ describe('a process that is killed', () => {
       expect(await realm.sql(`select 1 from config_revisions where config like '%CHILD%'`)).toEqual([]);
       await realm.expectTidy();
     },
-    60_000,
   );
 
   it('after the commit leaves everything', async () => {
@@ -93,7 +92,7 @@ describe('a process that is killed', () => {
     expect(await realm.variables()).toEqual(['CHILD']);
     expect(await realm.read('notes/new.txt')).toBe('# new\n');
     await expect(stat(realm.at('agents/old'))).rejects.toThrow('ENOENT');
-  }, 60_000);
+  });
 });
 
 describe('an edit that hangs', () => {
@@ -201,5 +200,5 @@ describe('a reload', () => {
       if ('errors' in done) errors.push(...done.errors.map((issue) => issue.message));
     }
     expect(errors).toEqual([]);
-  }, 60_000);
+  });
 });

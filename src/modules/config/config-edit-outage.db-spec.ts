@@ -8,7 +8,7 @@ let name: string;
 beforeEach(async () => {
   realm = await ConfigRealm.open();
   name = new URL(realm.database.url).pathname.slice(1);
-}, 30_000);
+});
 afterEach(async () => {
   await allow(true);
   await realm.close();
@@ -40,5 +40,4 @@ it.each(['config.before_write', 'config.after_write'] as const)(
     await b.setVariable(city, 'NEXT');
     expect(await realm.variables()).toEqual(['NEXT']);
   },
-  30_000,
 );

@@ -16,7 +16,7 @@ let a: ConfigProcess;
 beforeEach(async () => {
   realm = await ConfigRealm.open();
   ({ a, city } = realm);
-}, 30_000);
+});
 afterEach(() => realm.close());
 
 async function everything(): Promise<string[]> {

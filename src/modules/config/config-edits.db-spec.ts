@@ -22,7 +22,7 @@ let b: ConfigProcess;
 beforeEach(async () => {
   realm = await ConfigRealm.open();
   ({ a, b, city } = realm);
-}, 30_000);
+});
 afterEach(() => realm.close());
 
 describe('one edit', () => {
@@ -200,7 +200,7 @@ describe('several editors through the API', () => {
     expect((await a.reads.current(city)).revision).toBe(51);
     expect(await realm.sql("select count(*)::int as n from events where type = 'config.reloaded'")).toEqual([{ n: 51 }]);
     await realm.expectTidy();
-  }, 120_000);
+  });
 });
 
 describe('an editor on disk', () => {
@@ -232,50 +232,46 @@ describe('an editor on disk', () => {
   it.each([
     ['writes another file and renames it', 'rename'],
     ['writes into the file', 'in place'],
-  ])(
-    'that %s at any moment loses nothing',
-    async (_name, how) => {
-      const marks: string[] = [];
-      let over = false;
-      const editor = (async () => {
-        for (let n = 0; !over || n === 0; n++) {
-          const mark = `# mark ${n}.`;
-          const text = `${await realm.read().catch(() => '')}`;
-          // An editor that finds half a file does not save.
-          if (!text.includes('[workspace]')) continue;
-          const next = `${text}${mark}\n`;
-          if (how === 'rename') {
-            await writeFile(realm.at('.theirs'), next);
-            await rename(realm.at('.theirs'), realm.at('city.toml'));
-          } else await writeFile(realm.at('city.toml'), next);
-          marks.push(mark);
-          const seen = await eventually(async () => {
-            const now = await realm.read().catch(() => '');
-            return now.includes('[workspace]') ? now : undefined;
-          });
-          expect(seen).toContain(mark);
-          await sleep(Math.random() * 12); // awaits nothing: any moment will do
-        }
-      })();
-      const outcomes = { done: 0, conflict: 0 };
-      try {
-        for (let n = 0; n < ROUNDS || outcomes.done === 0 || outcomes.conflict === 0; n++) {
-          const outcome = await a.setVariable(city, `V${n % 5}`, {}).then(() => 'done' as const, refusal);
-          if (outcome === 'done') outcomes.done++;
-          else {
-            expect(['conflict', 'wrong_state', 'validation_failed', 'unavailable']).toContain(outcome.problem);
-            outcomes.conflict++;
-          }
-          await a.change(city, (document) => void delete (document.workspace as { env?: object } | undefined)?.env).catch(() => undefined);
-        }
-      } finally {
-        over = true;
-        await editor;
+  ])('that %s at any moment loses nothing', async (_name, how) => {
+    const marks: string[] = [];
+    let over = false;
+    const editor = (async () => {
+      for (let n = 0; !over || n === 0; n++) {
+        const mark = `# mark ${n}.`;
+        const text = `${await realm.read().catch(() => '')}`;
+        // An editor that finds half a file does not save.
+        if (!text.includes('[workspace]')) continue;
+        const next = `${text}${mark}\n`;
+        if (how === 'rename') {
+          await writeFile(realm.at('.theirs'), next);
+          await rename(realm.at('.theirs'), realm.at('city.toml'));
+        } else await writeFile(realm.at('city.toml'), next);
+        marks.push(mark);
+        const seen = await eventually(async () => {
+          const now = await realm.read().catch(() => '');
+          return now.includes('[workspace]') ? now : undefined;
+        });
+        expect(seen).toContain(mark);
+        await sleep(Math.random() * 12); // awaits nothing: any moment will do
       }
-      const text = await realm.read();
-      expect(marks.filter((mark) => !text.includes(mark))).toEqual([]);
-      await realm.expectTidy();
-    },
-    120_000,
-  );
+    })();
+    const outcomes = { done: 0, conflict: 0 };
+    try {
+      for (let n = 0; n < ROUNDS || outcomes.done === 0 || outcomes.conflict === 0; n++) {
+        const outcome = await a.setVariable(city, `V${n % 5}`, {}).then(() => 'done' as const, refusal);
+        if (outcome === 'done') outcomes.done++;
+        else {
+          expect(['conflict', 'wrong_state', 'validation_failed', 'unavailable']).toContain(outcome.problem);
+          outcomes.conflict++;
+        }
+        await a.change(city, (document) => void delete (document.workspace as { env?: object } | undefined)?.env).catch(() => undefined);
+      }
+    } finally {
+      over = true;
+      await editor;
+    }
+    const text = await realm.read();
+    expect(marks.filter((mark) => !text.includes(mark))).toEqual([]);
+    await realm.expectTidy();
+  });
 });

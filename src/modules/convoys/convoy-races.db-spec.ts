@@ -164,4 +164,4 @@ it('two hundred members closed by eight in two processes close their convoy once
   expect(await closings()).toEqual([{ total: 200, closed: 200, reason: REASON }]);
   const types = (await realm.events()).filter((e) => e.subject === c).map((e) => e.type);
   expect(types).toEqual(['bead.created', 'convoy.created', 'bead.closed', 'convoy.closed']);
-}, 60_000);
+});

@@ -11,7 +11,7 @@ import { PendingQuery } from './interactions.schemas.js';
 let realm: SessionRealm;
 beforeAll(async () => {
   realm = await sessionRealm();
-}, 60_000);
+});
 afterAll(() => realm?.stop());
 
 const OPTIONS = [

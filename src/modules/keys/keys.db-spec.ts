@@ -74,7 +74,7 @@ describe('API keys', () => {
     await here.service.revoke(ANYBODY, id);
     expect(await here.cache.authenticate(key)).toBeUndefined();
     expect(await here.cache.stillValid(id)).toBe(false);
-    await eventually(async () => (await there.cache.authenticate(key)) === undefined, 5_000);
+    await eventually(async () => (await there.cache.authenticate(key)) === undefined);
     expect(await there.cache.stillValid(id)).toBe(false);
     await expect(here.service.revoke(ANYBODY, id)).rejects.toMatchObject({ detail: `not_found: no such key: ${id}` });
     await expect(here.service.create(ANYBODY, { name: 'leaver', scope: 'read' })).resolves.toBeDefined();
@@ -100,10 +100,7 @@ describe('API keys', () => {
   it('note their use', async () => {
     const { id, key } = await here.service.create(ANYBODY, { name: 'used', scope: 'read' });
     await here.cache.authenticate(key);
-    await eventually(
-      async () => (await here.service.list(ANYBODY)).items?.some((k) => k.id === id && k.last_used_at !== null) === true,
-      3_000,
-    );
+    await eventually(async () => (await here.service.list(ANYBODY)).items?.some((k) => k.id === id && k.last_used_at !== null) === true);
   });
 
   describe('the first key', () => {

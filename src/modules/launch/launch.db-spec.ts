@@ -36,7 +36,7 @@ beforeEach(async () => {
   await realm.write('template-fragments/rules.template.md', '{{ define "rules" }}Small commits.{{ end }}');
   await reload();
   launch = service(realm);
-}, 30_000);
+});
 afterEach(() => realm.close());
 
 function service({ database, root, a }: ConfigRealm, more: Partial<Config> = {}): LaunchService {

@@ -13,7 +13,7 @@ import { sessionRealm, type SessionProcess, type SessionRealm } from './testing/
 let realm: SessionRealm;
 beforeAll(async () => {
   realm = await sessionRealm();
-}, 60_000);
+});
 afterAll(() => realm?.stop());
 
 const rows = async (pk: number): Promise<(MessageRow & { id: string })[]> =>
@@ -210,7 +210,7 @@ describe('races', () => {
         else expect(message.status).toBe('delivered');
       }
     }
-  }, 120_000);
+  });
 
   it('sends from many sides come out in the order of their acceptance, none twice, none missing', async () => {
     const session = await realm.session();
@@ -227,7 +227,7 @@ describe('races', () => {
     expect(got.map((m) => m.pk)).toEqual([...got].sort((x, y) => x.pk - y.pk).map((m) => m.pk));
     expect(got.map((m) => m.body).sort()).toEqual(Array.from({ length: 40 }, (_, i) => `${i}`).sort());
     expect((await Promise.all((await sending).map(codes))).flat()).toEqual(Array(40).fill('ok'));
-  }, 60_000);
+  });
 });
 
 /** The same without the guards: two confirmations of one message are two terminal events. */

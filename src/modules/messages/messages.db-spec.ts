@@ -11,7 +11,7 @@ import { sessionRealm, type SessionRealm } from './testing/session-realm.js';
 let realm: SessionRealm;
 beforeAll(async () => {
   realm = await sessionRealm();
-}, 60_000);
+});
 afterAll(() => realm?.stop());
 
 const refusal = async (work: Promise<unknown>): Promise<string> => {

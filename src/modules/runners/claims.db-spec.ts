@@ -32,7 +32,7 @@ describe('two runners', () => {
     await realm.runner('b', { capacity: 150 });
     expect(await held()).toEqual([0, 0]);
     await sql`update cities set running = true`.execute(realm.db);
-    await eventually(async () => (await live()) === 200, 60_000);
+    await eventually(async () => (await live()) === 200);
     const { rows } = await sql<{ n: number; max: number }>`
       select count(*)::int as n, max(generation) as max from sessions where generation <> 1`.execute(realm.db);
     expect(rows[0]).toEqual({ n: 0, max: null });

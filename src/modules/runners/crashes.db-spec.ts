@@ -99,7 +99,7 @@ describe('the database', () => {
     }
     cutting = false;
     await cut;
-    await eventually(async () => (await operations(pk)).every((status) => status === 'delivered'), 20_000);
+    await eventually(async () => (await operations(pk)).every((status) => status === 'delivered'));
     expect(realm.host.told(id)).toEqual([...Array(8).keys()].map((n) => `message ${n}`));
     await eventually(async () => (await realm.activity(pk)) === 'idle');
     expect(await realm.row(pk)).toMatchObject({ generation: 1, live: true });

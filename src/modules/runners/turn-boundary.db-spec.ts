@@ -28,7 +28,7 @@ it('a turn is ended by nothing that is only sent: reminders and messages come af
       sent.push(await runner.send(realm.city, pk, `${source} ${intent}`, { source, intent }));
   // By the time a later command is done, the runner has seen all of them.
   const seen = await order(pk, 'set_option', '{"key":"permission_mode","value":"plan"}');
-  await eventually(async () => (await command(seen)) === 'done', 20_000);
+  await eventually(async () => (await command(seen)) === 'done');
   expect(realm.host.alive[0]!.cancels).toBe(0);
   expect(realm.host.told(id)).toEqual(['slow']);
   expect(await realm.activity(pk)).toBe('in-turn');

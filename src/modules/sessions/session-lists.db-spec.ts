@@ -32,7 +32,7 @@ beforeAll(async () => {
     'agents',
   ])
     await sql`analyze ${sql.table(table)}`.execute(realm.db);
-}, 60_000);
+});
 afterAll(() => realm?.close());
 
 interface Plan {

@@ -5,7 +5,7 @@ import { MOVES, moveOf, SESSION_COMMANDS, SESSION_STATES, type SessionCommand } 
 let realm: SessionRealm;
 beforeAll(async () => {
   realm = await sessionRealm();
-}, 60_000);
+});
 afterAll(() => realm?.stop());
 
 /** What a watcher is told of each move. */

@@ -37,7 +37,7 @@ beforeAll(async () => {
   await h.edge(beads.blocked!, beads.free!);
   await make('everything', { assignee: 'deacon', metadata: { 'gc.routed_to': 'web/polecat' }, deferUntil: FAR });
   await h.edge(beads.everything!, beads.free!);
-}, 30_000);
+});
 afterAll(() => realm.close());
 
 const refusal = (body: SlingInputBody): Promise<unknown> =>

@@ -42,7 +42,7 @@ beforeEach(async () => {
   const changes = { onEnded: (reaction: typeof react) => (react = reaction) } as unknown as SessionChangesService;
   recorder = new UsageRecorder(new TurnsRepository(realm.a.db), changes);
   recorder.onModuleInit();
-}, 30_000);
+});
 afterEach(() => realm.close());
 
 const owner = ({ pk }: StoredSession, generation = 1): Pick<SessionRow, 'pk' | 'stream_id' | 'agent' | 'generation'> => ({

@@ -32,7 +32,7 @@ export class RunnerRealm {
   async runner(id: string, more: Partial<RunnerProcessOptions> = {}): Promise<RunnerProcess> {
     const runner = await RunnerProcess.start(this.url, { id, host: this.host, giveUp: (runnerId) => this.giveUp(runnerId), ...more });
     this.runners.push(runner);
-    if (more.capacity !== 0) await eventually(() => runner.runner.runnerId !== undefined, 10_000);
+    if (more.capacity !== 0) await eventually(() => runner.runner.runnerId !== undefined);
     return runner;
   }
 
@@ -57,7 +57,7 @@ export class RunnerRealm {
 
   async when(pk: number, fits: (row: SessionRow) => boolean): Promise<SessionRow> {
     let last: SessionRow | undefined;
-    await eventually(async () => fits((last = await this.row(pk))), 20_000).catch(() => {
+    await eventually(async () => fits((last = await this.row(pk)))).catch(() => {
       throw new Error(`the session is ${JSON.stringify(last)}`);
     });
     return last!;
@@ -77,7 +77,7 @@ export class RunnerRealm {
 
   async untilMessage(pk: number, status: string): Promise<void> {
     let last: unknown;
-    await eventually(async () => ((last = (await this.message(pk)).status), last === status), 20_000).catch(() => {
+    await eventually(async () => ((last = (await this.message(pk)).status), last === status)).catch(() => {
       throw new Error(`the message is ${String(last)}, not ${status}`);
     });
   }
