@@ -318,8 +318,8 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'A city that left says the rest from where a reader of it was.',
     file: 'src/platform/streams/event-streams.ts',
-    find: 'if (there === undefined && gone !== undefined && left === gone) ',
-    replace: 'if (left === null) ',
+    find: '{ name: gone.name, head: upto }',
+    replace: '{ name: gone.name, head: upto + 1 }',
     test: 'src/platform/streams/joining.db-spec.ts',
   },
   {
