@@ -8,7 +8,7 @@ import type { Ledger } from '../composition/trees/ledger.js';
 import { ConfigEditsService } from './config-edits.service.js';
 import { ConfigKeeperRepository, type KeptCity } from './config-keeper.repository.js';
 import { ConfigReloadsService } from './config-reloads.service.js';
-import { FileWatch } from './file-watch.js';
+import { FileWatch, FileWatches } from './file-watch.js';
 
 const TICK_MS = 100;
 const RENEW_MS = 2_000;
@@ -39,6 +39,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
   readonly #kept = new Map<number, Kept>();
   /** Cities that are being looked at right now: one that hangs does not keep the others waiting. */
   readonly #looks = new Map<Kept, Promise<void>>();
+  readonly #watches = new FileWatches();
   #renewAt = 0;
 
   constructor(
@@ -54,7 +55,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
     repeat(this.lifecycle, this.log, { name: 'city files', everyMs: TICK_MS, work: (signal) => this.#tick(signal) });
     this.lifecycle.onStop('background', 'city files', async () => {
       await Promise.all(this.#looks.values());
-      for (const kept of this.#kept.values()) await kept.watch.close();
+      for (const kept of this.#kept.values()) kept.watch.close();
       this.#kept.clear();
       await this.repository.release(this.config.processId);
     });
@@ -80,16 +81,16 @@ export class ConfigKeeper implements OnApplicationBootstrap {
     for (const [streamId, kept] of this.#kept) {
       if (cities.get(streamId)?.path === kept.city.path) continue;
       this.#kept.delete(streamId);
-      await kept.watch.close();
+      kept.watch.close();
     }
     for (const [streamId, city] of cities)
       if (!this.#kept.has(streamId))
-        this.#kept.set(streamId, { city, watch: new FileWatch(city.path), ledger: undefined, nextCheck: 0, pausedUntil: 0 });
+        this.#kept.set(streamId, { city, watch: new FileWatch(this.#watches, city.path), ledger: undefined, nextCheck: 0, pausedUntil: 0 });
   }
 
   async #look(kept: Kept): Promise<void> {
     kept.nextCheck = performance.now() + this.#pause();
-    if (kept.ledger !== undefined && !(await kept.ledger.changed())) return;
+    if (kept.ledger !== undefined && !(await kept.ledger.changed())) return kept.watch.renew();
     try {
       const done = await this.reloads.tryReload(kept.city, 'files', ACTOR);
       if (done === undefined) {

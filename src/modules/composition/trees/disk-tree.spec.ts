@@ -183,7 +183,7 @@ describe('Ledger', () => {
     await put('unread.toml/x');
     expect(await ledger.changed()).toBe(false);
     expect((await seen()).signature()).toBe(ledger.signature());
-    expect(ledger.paths()).toContain(path.join(root, 'city.toml'));
+    expect(ledger.paths().files).toContain(path.join(root, 'city.toml'));
   });
 
   it.each<[string, () => Promise<unknown>]>([

@@ -23,7 +23,7 @@ export function isSettled(found: BigIntStats, now = Date.now()): boolean {
 type Seen =
   | { readonly kind: 'absent' }
   | { readonly kind: 'link'; readonly to: string }
-  | { readonly kind: 'entry'; readonly stamp: string; readonly again?: () => Promise<boolean> };
+  | { readonly kind: 'entry'; readonly directory: boolean; readonly stamp: string; readonly again?: () => Promise<boolean> };
 
 /**
  * What a reading of files saw: every file, directory and link on the way, and what was looked for and was not there.
@@ -37,9 +37,11 @@ export class Ledger {
     return this.#seen.size;
   }
 
-  /** Absolute paths of the files and directories that were read. */
-  paths(): string[] {
-    return [...this.#seen].filter(([, seen]) => seen.kind === 'entry').map(([at]) => at);
+  /** Absolute paths of what was read. */
+  paths(): { readonly directories: string[]; readonly files: string[] } {
+    const [directories, files]: [string[], string[]] = [[], []];
+    for (const [at, seen] of this.#seen) if (seen.kind === 'entry') (seen.directory ? directories : files).push(at);
+    return { directories, files };
   }
 
   /** Equal for two readings that saw the same state of the same files. */
@@ -78,8 +80,8 @@ export class Ledger {
   /** @param again tells whether the content is still the same, for an entry whose stamp is not settled. */
   noteEntry(at: string, found: BigIntStats, again: () => Promise<boolean>): void {
     if (this.#seen.has(at)) return;
-    const stamp = stampOf(found);
-    this.#seen.set(at, isSettled(found) ? { kind: 'entry', stamp } : { kind: 'entry', stamp, again });
+    const entry = { kind: 'entry', directory: found.isDirectory(), stamp: stampOf(found) } as const;
+    this.#seen.set(at, isSettled(found) ? entry : { ...entry, again });
   }
 }
 

@@ -303,9 +303,12 @@ describe('a start', () => {
 
   it('ends what it began when it takes too long or is called off', async () => {
     await flag('fail-is-running');
-    const late = await failing({ timeoutMs: 300 });
+    const lost = new AbortController();
+    const unknown = failing({}, lost.signal);
+    await eventually(async () => (await file('calls')).includes('start'));
+    lost.abort();
     // Nobody can say whether it runs: that is not the same as being gone.
-    expect(late).toMatchObject({ failure: 'unconfirmed_dead' });
+    expect(await unknown).toMatchObject({ failure: 'unconfirmed_dead' });
     await rm(path.join(state, 'fail-is-running'));
     await flag('hang-start');
     expect(await failing({ timeoutMs: 300 })).toMatchObject({ failure: 'timeout' });
