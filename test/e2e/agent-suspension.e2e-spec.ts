@@ -1,6 +1,6 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createUntilTaken } from '../support/crew.js';
+import { postUntilTaken } from '../support/crew.js';
 import { CrewCity, namesIn } from '../support/crew-city.js';
 import type { Api } from '../support/http.js';
 import type { Refusal } from '../support/refusal.js';
@@ -103,7 +103,7 @@ describe('two replicas at once', () => {
 
   it('lose none of twenty', async () => {
     const wanted = Array.from({ length: 20 }, (_, n) => `many-${n}`);
-    const made = await Promise.all(wanted.map((name, n) => createUntilTaken([a, b][n % 2]!, 'crew', name)));
+    const made = await Promise.all(wanted.map((name, n) => postUntilTaken([a, b][n % 2]!, crew.path('agents'), { name, provider: 'loopback' })));
     expect(made).toEqual(wanted.map(() => 201));
     expect(namesIn(await b.get(crew.path('agents')))).toEqual(expect.arrayContaining(wanted));
     expect(await readdir(crew.file('agents'))).toEqual(expect.arrayContaining(wanted));

@@ -401,8 +401,13 @@ describe('readiness', () => {
 
   it('refuses a create when every worker says that the provider is not ready', async () => {
     const strict = await stack.add('api', { providerCheck: 'enforce' });
-    await adminAt(stack.databaseUrl, "update provider_readiness set status = 'needs_auth' where item = 'claude'");
-    refused(await api(strict.url).post('/v0/city', { dir: 'no-auth', provider: 'claude' }), 503, 'provider_not_ready: claude: needs_auth');
+    // The worker may say what it finds here at any time.
+    const reply = await eventually(async () => {
+      await adminAt(stack.databaseUrl, "update provider_readiness set status = 'needs_auth' where item = 'claude'");
+      const asked = await api(strict.url).post('/v0/city', { dir: 'no-auth', provider: 'claude' });
+      return String(asked.body.detail).includes('needs_auth') && asked;
+    });
+    refused(reply, 503, 'provider_not_ready: claude: needs_auth');
     expect(existsSync(join(stack.citiesRoot, 'no-auth'))).toBe(false);
     expect((await api(strict.url).post('/v0/city', loopback('fine'))).status).toBe(202);
   });

@@ -2,6 +2,7 @@ import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
+import { postUntilTaken } from '../support/crew.js';
 import { api, type Api } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
 import { startRepositories, type Repositories, type TestRepository } from '../support/repositories.js';
@@ -124,8 +125,8 @@ describe('packs', () => {
 
   it('loses none of two that are added at once', async () => {
     for (const name of ['left', 'right']) await (await git.make(name)).commit({ 'pack.toml': manifest(name) }, 'v1.0.0');
-    const replies = await Promise.all([a.post(path('packs'), { source: url('left') }), b.post(path('packs'), { source: url('right') })]);
-    expect(replies.map(({ status }) => status)).toEqual([201, 201]);
+    const add = (at: Api, name: string): Promise<number> => postUntilTaken(at, path('packs'), { source: url(name) });
+    expect(await Promise.all([add(a, 'left'), add(b, 'right')])).toEqual([201, 201]);
     expect(await names(a)).toEqual(expect.arrayContaining(['desk', 'left', 'right']));
     expect(await text('packs.lock')).toMatch(/smart\/left[\s\S]*smart\/right/);
   });

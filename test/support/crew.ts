@@ -60,9 +60,9 @@ export async function writeCrew(city: string): Promise<void> {
 }
 
 /** Waiting for one's turn is bounded: who is told to try again does. */
-export async function createUntilTaken(at: Api, city: string, name: string): Promise<number> {
+export async function postUntilTaken(at: Api, path: string, body: object): Promise<number> {
   for (;;) {
-    const { status } = await at.post(`/v0/city/${city}/agents`, { name, provider: 'loopback' });
+    const { status } = await at.post(path, body);
     if (status !== 503) return status;
   }
 }
