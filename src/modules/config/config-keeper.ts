@@ -39,8 +39,12 @@ export class ConfigKeeper implements OnApplicationBootstrap {
   readonly #kept = new Map<number, Kept>();
   /** Cities that are being looked at right now: one that hangs does not keep the others waiting. */
   readonly #looks = new Map<Kept, Promise<void>>();
+  /** Cities of which the file system has told something, in that order. */
+  readonly #told = new Set<Kept>();
+  #checkNext = false;
   readonly #watches = new FileWatches();
   #renewAt = 0;
+  #stopped = false;
 
   constructor(
     private readonly config: AppConfig,
@@ -54,6 +58,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     repeat(this.lifecycle, this.log, { name: 'city files', everyMs: TICK_MS, work: (signal) => this.#tick(signal) });
     this.lifecycle.onStop('background', 'city files', async () => {
+      this.#stopped = true;
       await Promise.all(this.#looks.values());
       for (const kept of this.#kept.values()) kept.watch.close();
       this.#kept.clear();
@@ -67,13 +72,30 @@ export class ConfigKeeper implements OnApplicationBootstrap {
       await this.#renew();
       while (!signal.aborted && (await this.edits.recover()));
     }
-    for (const kept of this.#kept.values()) {
-      if (signal.aborted || this.#looks.size >= AT_ONCE) return;
-      if (this.#looks.has(kept) || performance.now() < kept.pausedUntil) continue;
-      if (!kept.watch.take() && performance.now() < kept.nextCheck) continue;
-      const look = this.#look(kept).finally(() => this.#done(kept));
-      this.#looks.set(kept, look);
+    for (const kept of this.#kept.values()) if (kept.watch.take()) this.#told.add(kept);
+    this.#fill();
+  }
+
+  #fill(): void {
+    while (!this.#stopped && this.#looks.size < AT_ONCE) {
+      const kept = this.#next();
+      if (kept === undefined) return;
+      this.#told.delete(kept);
+      this.#looks.set(
+        kept,
+        this.#look(kept).finally(() => this.#done(kept)),
+      );
     }
+  }
+
+  /** By turns one that the file system has told of and one whose check is due: who writes all the time keeps nobody waiting. */
+  #next(): Kept | undefined {
+    const now = performance.now();
+    const free = (kept: Kept): boolean => !this.#looks.has(kept) && now >= kept.pausedUntil;
+    const told = (): Kept | undefined => first(this.#told, free);
+    const due = (): Kept | undefined => first(this.#kept.values(), (kept) => now >= kept.nextCheck && free(kept));
+    this.#checkNext = !this.#checkNext;
+    return this.#checkNext ? (told() ?? due()) : (due() ?? told());
   }
 
   async #renew(): Promise<void> {
@@ -81,6 +103,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
     for (const [streamId, kept] of this.#kept) {
       if (cities.get(streamId)?.path === kept.city.path) continue;
       this.#kept.delete(streamId);
+      this.#told.delete(kept);
       kept.watch.close();
     }
     for (const [streamId, city] of cities)
@@ -112,9 +135,11 @@ export class ConfigKeeper implements OnApplicationBootstrap {
   /** The next turn begins with the others. */
   #done(kept: Kept): void {
     this.#looks.delete(kept);
-    if (!this.#isKept(kept)) return;
-    this.#kept.delete(kept.city.streamId);
-    this.#kept.set(kept.city.streamId, kept);
+    if (this.#isKept(kept)) {
+      this.#kept.delete(kept.city.streamId);
+      this.#kept.set(kept.city.streamId, kept);
+    }
+    this.#fill();
   }
 
   #isKept(kept: Kept): boolean {
@@ -126,4 +151,9 @@ export class ConfigKeeper implements OnApplicationBootstrap {
     for (const { ledger } of this.#kept.values()) paths += ledger?.size ?? 0;
     return Math.max(CHECK_MS, (paths / STATS_PER_SECOND) * 1000);
   }
+}
+
+function first(all: Iterable<Kept>, fits: (kept: Kept) => boolean): Kept | undefined {
+  for (const kept of all) if (fits(kept)) return kept;
+  return undefined;
 }
