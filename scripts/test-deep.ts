@@ -32,7 +32,7 @@ const PARTS: readonly Part[] = [
   },
   {
     name: 'agents',
-    what: 'agents of others, from npm, and what else is too slow for each run',
+    what: 'agents of others, from npm, three hundred real cities',
     run: [...JEST, '--selectProjects', 'deep'],
   },
   {
