@@ -868,10 +868,20 @@ CREATE OR REPLACE FUNCTION public.bead_json(b beads)
 AS $function$
       select bead_json(b, (
         select json_agg(json_build_object('issue_id', d.issue_id, 'depends_on_id', d.depends_on_id, 'type', d.type) order by d.depends_on_id)
-        from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id))
+        from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id), (
+        select json_agg(d.depends_on_id order by d.depends_on_id)
+        from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id and d.blocking))
     $function$;
 
 CREATE OR REPLACE FUNCTION public.bead_json(b beads, p_dependencies json)
+ RETURNS json
+ LANGUAGE sql
+ STABLE
+AS $function$
+      select bead_json(b, p_dependencies, null::json)
+    $function$;
+
+CREATE OR REPLACE FUNCTION public.bead_json(b beads, p_dependencies json, p_needs json)
  RETURNS json
  LANGUAGE sql
  STABLE
@@ -880,10 +890,10 @@ AS $function$
         'id', b.id, 'title', b.title, 'status', b.status, 'issue_type', b.issue_type, 'priority', b.priority, 'rig', nullif(b.rig, ''),
         'assignee', b.assignee, 'from', b.author, 'parent', b.parent, 'ref', b.ref, 'description', b.description,
         'labels', case when b.labels <> '{}' then b.labels end, 'metadata', case when b.metadata <> '{}' then b.metadata end,
-        'dependencies', p_dependencies,
-        'ephemeral', nullif(b.ephemeral, false), 'no_history', nullif(b.no_history, false), 'defer_until', b.defer_until,
+        'dependencies', p_dependencies, 'needs', p_needs,
+        'ephemeral', nullif(b.ephemeral, false), 'no_history', nullif(b.no_history, false), 'defer_until', utc_text(b.defer_until),
         'is_blocked', b.open_blockers > 0, 'revision', b.revision,
-        'created_at', b.created_at, 'updated_at', b.updated_at, 'closed_at', b.closed_at))
+        'created_at', utc_text(b.created_at), 'updated_at', utc_text(b.updated_at), 'closed_at', utc_text(b.closed_at)))
     $function$;
 
 CREATE OR REPLACE FUNCTION public.bead_terms(p_stream integer, p_labels text[], p_metadata jsonb)
@@ -1484,7 +1494,7 @@ CREATE OR REPLACE FUNCTION public.message_json(m messages, p_rig text)
  STABLE
 AS $function$
       select json_strip_nulls(json_build_object(
-        'id', m.id, 'from', m.sender, 'to', m.recipient, 'subject', m.subject, 'body', m.body, 'created_at', m.created_at,
+        'id', m.id, 'from', m.sender, 'to', m.recipient, 'subject', m.subject, 'body', m.body, 'created_at', utc_text(m.created_at),
         'read', m.read_at is not null, 'thread_id', m.thread_id, 'reply_to', m.reply_to, 'priority', m.priority,
         'cc', case when m.cc <> '{}' then m.cc end, 'rig', coalesce(nullif(m.rig, ''), p_rig)))
     $function$;
@@ -1537,4 +1547,12 @@ AS $function$
         returning b.*
       )
       select t.* from taken t order by t.created_at, t.id
+    $function$;
+
+CREATE OR REPLACE FUNCTION public.utc_text(p timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+      select (to_json(p at time zone 'UTC') #>> '{}') || 'Z'
     $function$;

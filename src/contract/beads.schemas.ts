@@ -21,6 +21,7 @@ export const Bead = contract(
     is_blocked: z.boolean().optional(),
     labels: z.array(z.string()).nullable().optional(),
     metadata: z.record(z.string(), z.string()).optional(),
+    /** The beads that have to be closed before it is ready, whether they are or not; `dependencies` has all edges. */
     needs: z.array(z.string()).nullable().optional(),
     no_history: z.boolean().optional(),
     parent: z.string().optional(),

@@ -121,6 +121,8 @@ export class Contract {
     if (!/^[0-9a-f]{16}$/.test(headers.get('x-svc-request-id') ?? '')) found.push('no X-SVC-Request-Id');
     const body = answer.text === undefined || method === 'HEAD' ? undefined : answer.text;
     if (status >= 400 && body !== undefined) found.push(...problemFaults(answer, body), ...this.#errorModelFaults(body));
+    // Lists of events hold what anybody has emitted.
+    if (body !== undefined && !/\/events\b/.test(answer.target)) found.push(...offsets(body));
     if (operation === undefined) {
       const untyped = UNTYPED.test(answer.target.split('?', 1)[0]!) || method === 'OPTIONS';
       if (status < 400 && !untyped) found.push(`an undocumented operation answered ${status}`);
@@ -161,7 +163,9 @@ export class Contract {
     const variant = variants.find((v) => v.properties.event.const === frame.event);
     const union = variant?.properties.data.$ref?.split('/').pop();
     if (union === undefined) return undefined;
-    const { discriminator } = this.document.components.schemas[union] as { discriminator?: { mapping: Record<string, string> } };
+    const { discriminator } = (this.document.components.schemas[`${union}Known`] ?? {}) as {
+      discriminator?: { mapping: Record<string, string> };
+    };
     const type = (frame.data as { type?: string } | null)?.type ?? '';
     const name = discriminator?.mapping[type]?.split('/').pop() ?? (discriminator === undefined ? union : `${union}Custom`);
     return this.componentFault(name, frame.data);
@@ -212,6 +216,11 @@ export class Contract {
     }
     return validate(value) ? undefined : explain(validate.errors);
   }
+}
+
+/** Times of ours that do not end in `Z`. */
+function offsets(json: string): string[] {
+  return (json.match(/"(?:ts|\w+_at|\w+_until)":"\d{4}-[^"]*[+-]\d\d:\d\d"/g) ?? []).map((time) => `a time with an offset: ${time}`);
 }
 
 /** References into the document's components as references into the schema that holds them here. */

@@ -74,7 +74,7 @@ describe('changing a bead', () => {
       assignee: 'web/witness',
       labels: ['a'],
       metadata: { k: '2' },
-      defer_until: '9999-12-31T23:59:59+00:00',
+      defer_until: '9999-12-31T23:59:59Z',
       revision: 2,
     });
     expect(bead.snapshot).not.toHaveProperty('parent');

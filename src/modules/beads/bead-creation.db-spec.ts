@@ -237,6 +237,7 @@ describe('an Idempotency-Key', () => {
         id: 'web-1',
         assignee: 'web/witness',
         is_blocked: true,
+        needs: [a.id],
         dependencies: [
           { issue_id: 'web-1', depends_on_id: a.id, type: 'blocks' },
           { issue_id: 'web-1', depends_on_id: b.id, type: 'related' },

@@ -51,7 +51,7 @@ export class BeadsController {
     description:
       'A new bead is open. Without a `rig` it is the city’s own. `assignee` becomes the canonical name of the agent that it addresses; ' +
       'any other text stays as it is. `defer_until` keeps the bead from being ready; `9999-12-31T23:59:59Z` means indefinitely. `needs` ' +
-      'are its dependencies, `<id>` or `<type>:<id>`.',
+      'are its dependencies, `<id>` or `<type>:<id>`; an answer’s `needs` are the ids of those that it waits for.',
     tag: 'beads',
     status: 201,
     response: Bead,

@@ -75,7 +75,7 @@ export class ClaimsRepository {
       if (row.outcome === 'not_running') return undefined;
       if (row.outcome === 'moved' || row.outcome === 'unmoved')
         return { decided: decided.map((decision) => ({ ...decision, index: row.head })), moved: row.outcome === 'moved' };
-      decided[row.ord] = { outcome: row.outcome, result: row.result } as Decision;
+      decided[row.ord] = { outcome: row.outcome, result: withUtcTimes(row.result) } as Decision;
     }
     return undefined;
   }
@@ -106,4 +106,14 @@ export class ClaimsRepository {
     });
     return rows[0];
   }
+}
+
+/** Postgres writes the times in its JSON with an offset. */
+function withUtcTimes(result: unknown): unknown {
+  const { lease_until, defer_until } = (result ?? {}) as { lease_until?: string | null; defer_until?: string | null };
+  return {
+    ...(result as object | null),
+    ...(lease_until ? { lease_until: new Date(lease_until).toISOString() } : {}),
+    ...(defer_until ? { defer_until: new Date(defer_until).toISOString() } : {}),
+  };
 }

@@ -49,6 +49,7 @@ export function isReady(beads: Beads, bead: ModelBead): boolean {
 
 /** The bead as answers and events carry it, without times. */
 export function viewOf(beads: Beads, bead: ModelBead): View {
+  const blocking = needsOf(bead).flatMap(({ type, depends_on_id }) => (HINDERS.includes(type) ? [depends_on_id] : []));
   const view: Record<string, unknown> = {
     id: bead.id,
     title: bead.title,
@@ -63,6 +64,7 @@ export function viewOf(beads: Beads, bead: ModelBead): View {
     labels: bead.labels.length > 0 ? [...bead.labels] : undefined,
     metadata: bead.metadata.size > 0 ? Object.fromEntries(bead.metadata) : undefined,
     dependencies: bead.needs.size > 0 ? needsOf(bead) : undefined,
+    needs: blocking.length > 0 ? blocking : undefined,
     ephemeral: bead.ephemeral || undefined,
     no_history: bead.noHistory || undefined,
     defer_until: bead.defer === undefined ? undefined : new Date(bead.defer).toISOString(),

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startStack, type Stack } from '../support/app.js';
+import { killSvc, svc, type CliOptions, type CliRun } from '../support/cli.js';
+
+/** What generated clients of the contract trip over, as `svc --json` and the events show it. */
+let stack: Stack;
+
+const run = (args: readonly string[], { env, ...options }: CliOptions = {}): Promise<CliRun> =>
+  svc(args, { env: { SVC_API_URL: stack.urls[0]!, SVC_CITY: 'alpha', ...env }, ...options });
+async function ok(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(args);
+  expect([args, code, stderr]).toEqual([args, 0, '']);
+  return stdout;
+}
+const json = async (...args: string[]): Promise<any> => JSON.parse(await ok(...args, '--json'));
+const id = async (...args: string[]): Promise<string> => (await ok(...args)).trim();
+
+beforeAll(async () => {
+  stack = await startStack();
+  const created = await run(['city', 'create', 'alpha', '--provider', 'loopback']);
+  expect([created.code, created.stderr]).toEqual([0, expect.not.stringContaining('svc')]);
+});
+afterAll(async () => {
+  killSvc();
+  await stack?.stop();
+});
+
+describe('times', () => {
+  /** Every time in a text, by the names that times have. */
+  const times = (text: string): string[] => [...text.matchAll(/"(?:ts|\w+_(?:at|until))":"([^"]+)"/g)].map((match) => match[1]!);
+
+  it('end in Z, of beads, convoys, mail and their events', async () => {
+    const bead = await id('bead', 'create', 'Timed', '--defer', '9999-12-31T23:59:59Z');
+    const taken = await id('bead', 'create', 'Taken');
+    await ok('bead', 'close', await id('bead', 'create', 'Closed'));
+    const convoy = await id('convoy', 'create', 'Timed', bead);
+    const message = await id('mail', 'send', 'mayor', '--subject', 'Timed', '--from', 'human');
+    const told = [
+      await ok('bead', 'show', bead, '--json'),
+      await ok('bead', 'claim', taken, '--assignee', 'me', '--json'),
+      await ok('bead', 'list', '--json'),
+      await ok('convoy', 'show', convoy, '--json'),
+      await ok('mail', 'show', message, '--json'),
+      await ok('events', '--after', '0'),
+    ];
+    for (const text of told) {
+      expect([text, times(text).length]).not.toEqual([text, 0]);
+      for (const time of times(text)) expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+    }
+    expect(JSON.parse(told[0]!)).toMatchObject({ defer_until: '9999-12-31T23:59:59Z' });
+  });
+});
+
+describe('what a bead needs', () => {
+  it('is told with it, as long as it has the edge', async () => {
+    const [a, b, c] = [await id('bead', 'create', 'a'), await id('bead', 'create', 'b'), await id('bead', 'create', 'c')];
+    const bead = await id('bead', 'create', 'Blocked', '--blocked-by', b, '--blocked-by', a);
+    await ok('bead', 'dep', 'add', bead, c, '--type', 'related');
+    expect(await json('bead', 'show', bead)).toMatchObject({ needs: [a, b], is_blocked: true });
+    await ok('bead', 'close', a);
+    const lines = (await ok('bead', 'list', '--json')).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line)).find((listed) => listed.id === bead)).toMatchObject({ needs: [a, b], is_blocked: true });
+    await ok('bead', 'close', b);
+    expect(await json('bead', 'show', bead)).toMatchObject({ needs: [a, b], is_blocked: false });
+    await ok('bead', 'dep', 'remove', bead, a, b);
+    expect(await json('bead', 'show', bead)).not.toHaveProperty('needs');
+    const events = (await ok('events', '--after', '0', '--type', 'bead.created')).trim().split('\n');
+    expect(events.map((line) => JSON.parse(line)).find(({ subject }) => subject === bead)).toMatchObject({
+      payload: { bead: { needs: [a, b] } },
+    });
+  });
+});
+
+describe('the repository of a rig', () => {
+  it('is an object or not there, and unknown to a reader who asked', async () => {
+    await ok('rig', 'create', 'bare');
+    expect(await json('rig', 'show', 'bare', '--git')).not.toHaveProperty('git');
+    expect(await ok('rig', 'show', 'bare', '--git')).toMatch(/^git: +unknown$/m);
+    expect(await ok('rig', 'show', 'bare')).not.toMatch(/^git:/m);
+  });
+});
