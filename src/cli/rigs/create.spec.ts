@@ -119,8 +119,8 @@ describe('waiting for a clone', () => {
 describe('a rig', () => {
   it('tells the state of its repository', () => {
     const git = { branch: 'main', clean: true, changed_files: 0, ahead: 0, behind: 0 };
-    expect([gitState(undefined), gitState(null), gitState(git)]).toEqual(['', 'unknown', 'main, clean']);
-    expect(gitState({ ...git, clean: false, changed_files: 2, ahead: 1, behind: 3 })).toBe('main, 2 changed, 1 ahead, 3 behind');
+    expect([gitState(undefined, false), gitState(undefined, true), gitState(git, true)]).toEqual(['', 'unknown', 'main, clean']);
+    expect(gitState({ ...git, clean: false, changed_files: 2, ahead: 1, behind: 3 }, true)).toBe('main, 2 changed, 1 ahead, 3 behind');
   });
 
   it('tells what is known of it when it is made', () => {

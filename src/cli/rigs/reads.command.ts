@@ -23,7 +23,7 @@ export function addReads(rig: Command, io: Io): void {
     const params = { path: { cityName: city }, query: query(flags) };
     await listAll<Rig>(context, {
       empty: 'no rigs; add one with `svc rig create`',
-      show: (rigs) => rigTable(rigs, io),
+      show: (rigs) => rigTable(rigs, io, flags.git === true),
       page: async () => (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/rigs', { params, signal }))).data,
     });
   });
@@ -40,7 +40,7 @@ export function addReads(rig: Command, io: Io): void {
     await each(context, names, async (given) => {
       const params = { path: { cityName: city, name: nameOf('a rig', given) }, query: query(flags) };
       const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/rig/{name}', { params, signal }));
-      await (flags.json === true ? printJson(io, data) : io.out(`${first ? '' : '\n'}${rigDetails(data)}`));
+      await (flags.json === true ? printJson(io, data) : io.out(`${first ? '' : '\n'}${rigDetails(data, flags.git === true)}`));
       first = false;
     });
   });

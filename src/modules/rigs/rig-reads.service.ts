@@ -68,7 +68,7 @@ export class RigReadsService {
         switched: switches.rigs.get(rig.name),
         lastActivity: activity.newest.get(rig.name),
         running: running.get(rig.name) ?? 0,
-        git: repositories === undefined ? undefined : (repositories.get(rig.name) ?? null),
+        git: repositories?.get(rig.name),
       }),
     );
   }

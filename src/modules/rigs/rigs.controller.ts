@@ -49,7 +49,7 @@ export class RigsController {
     summary: 'List rigs',
     description:
       'In the order of the files. `suspended` is what somebody has switched the rig to, else what the files say. With `git=true` each has ' +
-      'the state of its repository, null where git cannot tell it within three seconds.',
+      'the state of its repository, where git can tell it within three seconds.',
     tag,
     response: ListBodyRigResponse,
     headers: READ,

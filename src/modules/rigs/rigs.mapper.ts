@@ -9,8 +9,8 @@ export interface RigFacts {
   readonly lastActivity: Date | undefined;
   /** Sessions of its agents with a process. */
   readonly running: number;
-  /** Undefined when nobody asked; null when git could not say. */
-  readonly git: GitStatus | null | undefined;
+  /** Undefined when nobody asked, and when git could not say. */
+  readonly git: GitStatus | undefined;
 }
 
 export function toRig(config: CityConfig, rig: RigConfig, { prefix, switched, lastActivity, running, git }: RigFacts): RigResponse {

@@ -72,7 +72,7 @@ export const RigResponse = contract(
     agent_count: int64,
     running_count: int64,
     default_branch: z.string().optional(),
-    git: GitStatus.nullable().optional(),
+    git: GitStatus.optional(),
     last_activity: dateTime.optional(),
     prefix: z.string().optional(),
   }),
