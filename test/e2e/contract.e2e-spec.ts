@@ -114,12 +114,22 @@ describe('the document', () => {
   it('has a variant and a mapping for every known kind in both unions', () => {
     const schemas = contract().document.components.schemas as Record<string, { discriminator?: { mapping: Record<string, string> } }>;
     for (const union of ['TypedEventStreamEnvelope', 'TypedTaggedEventStreamEnvelope']) {
-      const mapping = schemas[union]!.discriminator!.mapping;
+      const mapping = schemas[`${union}Known`]!.discriminator!.mapping;
       expect(Object.keys(mapping).sort()).toEqual([...knownEvents().keys()].sort());
       for (const [type, reference] of Object.entries(mapping)) {
         const variant = schemas[reference.split('/').pop()!] as unknown as { properties: { type: { const: string } } };
         expect(variant.properties.type.const).toBe(type);
       }
+    }
+  });
+
+  it('keeps custom kinds out of what the discriminator decides', () => {
+    for (const union of ['TypedEventStreamEnvelope', 'TypedTaggedEventStreamEnvelope']) {
+      const schemas = contract().document.components.schemas as Record<string, { oneOf?: { $ref: string }[]; discriminator?: object }>;
+      const reference = (name: string): { $ref: string } => ({ $ref: `#/components/schemas/${name}` });
+      expect(schemas[union]).toEqual({ anyOf: [reference(`${union}Known`), reference(`${union}Custom`)] });
+      expect(schemas[`${union}Known`]!.oneOf).toHaveLength(knownEvents().size);
+      expect(schemas[`${union}Known`]!.oneOf).not.toContainEqual(reference(`${union}Custom`));
     }
   });
 
@@ -136,7 +146,7 @@ describe('the document', () => {
 describe('the service', () => {
   it.each(KINDS)('records, lists and streams %s as the document describes it', async (type) => {
     const { schemas } = contract().document.components;
-    const mapping = (schemas.TypedEventStreamEnvelope as { discriminator: { mapping: Record<string, string> } }).discriminator.mapping;
+    const mapping = (schemas.TypedEventStreamEnvelopeKnown as { discriminator: { mapping: Record<string, string> } }).discriminator.mapping;
     const variant = schemas[mapping[type]!.split('/').pop()!] as { properties: { payload: object } };
     const payloads = fc.sample(fitting(variant.properties.payload as never, schemas), { numRuns: 3, seed: 42 });
     for (const payload of payloads) {
@@ -156,7 +166,9 @@ describe('the service', () => {
     const reply = await b.post('/v0/city/alpha/events', { type: 'shop.sold', actor: 'contract', payload });
     const frame = await city.until((f) => f.data?.seq === reply.body.seq);
     expect(frame.data.payload).toEqual(payload);
-    expect(contract().componentFault('TypedEventStreamEnvelopeCustom', frame.data)).toBeUndefined();
+    for (const name of ['TypedEventStreamEnvelopeCustom', 'TypedEventStreamEnvelope'])
+      expect(contract().componentFault(name, frame.data)).toBeUndefined();
+    expect(contract().componentFault('TypedEventStreamEnvelopeKnown', frame.data)).toBeDefined();
   });
 
   it('answers every operation as documented', async () => {
@@ -231,7 +243,7 @@ describe('the service', () => {
     expect(listed).toEqual(frame.data);
     expect(frame.data.type).toBe(type);
     const schemas = contract().document.components.schemas as Record<string, { discriminator?: { mapping: Record<string, string> } }>;
-    const variant = schemas[typed]!.discriminator!.mapping[type]!.split('/').pop()!;
+    const variant = schemas[`${typed}Known`]!.discriminator!.mapping[type]!.split('/').pop()!;
     for (const name of [variant, typed, loose])
       expect({ name, fault: contract().componentFault(name, frame.data) }).toEqual({ name, fault: undefined });
   }

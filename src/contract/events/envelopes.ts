@@ -6,8 +6,9 @@ import './all.js';
 import { knownEvents, type EventDefinition } from './define.js';
 
 /**
- * The shapes in which events travel. The loose envelopes and the typed unions describe the same JSON: a union has
- * one component a known kind and one for custom kinds, told apart by `type`.
+ * The shapes in which events travel. The loose envelopes and the typed unions describe the same JSON: a union is the known
+ * kinds, one component each and told apart by `type`, or a custom kind. Two steps, because a generated client decides
+ * by the discriminator alone and has no place for a value that it does not map.
  */
 const fields = {
   seq,
@@ -80,8 +81,9 @@ function typedUnion<E extends EventEnvelope>(name: string, extra: Extra): z.ZodT
     .refine((type) => !known.has(type), 'a known kind')
     .meta({ not: { enum: knownTypes } });
   const custom = contract(`${name}Custom`, z.strictObject({ ...fields, ...extra, type: customType, payload: CustomEventPayload }));
-  const union = contract(name, z.xor([...definitions.map(variant), custom]));
-  maps[name] = { propertyName: 'type', mapping };
+  const described = contract(`${name}Known`, z.xor(definitions.map(variant)));
+  maps[`${name}Known`] = { propertyName: 'type', mapping };
+  const union = contract(name, z.union([described, custom]));
   return union as unknown as z.ZodType<E>;
 }
 
