@@ -5621,6 +5621,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8017,6 +8018,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8038,6 +8040,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8059,6 +8062,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8080,6 +8084,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8101,6 +8106,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8122,6 +8128,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8143,6 +8150,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8164,6 +8172,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8185,6 +8194,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8206,6 +8216,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8227,6 +8238,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8248,6 +8260,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8269,6 +8282,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8290,6 +8304,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8311,6 +8326,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8332,6 +8348,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8353,6 +8370,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8374,6 +8392,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8395,6 +8414,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8416,6 +8436,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8437,6 +8458,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8458,6 +8480,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8479,6 +8502,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8500,6 +8524,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8521,6 +8546,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8542,6 +8568,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8559,6 +8586,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8580,6 +8608,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8601,6 +8630,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8622,6 +8652,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8643,6 +8674,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8664,6 +8696,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8685,6 +8718,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8706,6 +8740,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8727,6 +8762,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8748,6 +8784,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8769,6 +8806,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8790,6 +8828,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8811,6 +8850,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8832,6 +8872,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8853,6 +8894,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8874,6 +8916,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8895,6 +8938,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8916,6 +8960,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8937,6 +8982,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8959,6 +9005,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -8980,6 +9027,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9001,6 +9049,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9022,6 +9071,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9043,6 +9093,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9064,6 +9115,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9085,6 +9137,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9106,6 +9159,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9127,6 +9181,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9148,6 +9203,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9169,6 +9225,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9190,6 +9247,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9211,6 +9269,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9232,6 +9291,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9253,6 +9313,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9274,6 +9335,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9295,6 +9357,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9316,6 +9379,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9337,6 +9401,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9358,6 +9423,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9379,6 +9445,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9400,6 +9467,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9421,6 +9489,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9442,6 +9511,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9463,6 +9533,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9484,6 +9555,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9505,6 +9577,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9526,6 +9599,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9547,6 +9621,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9568,6 +9643,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9589,6 +9665,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9610,6 +9687,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9631,6 +9709,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9652,6 +9731,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9673,6 +9753,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9694,6 +9775,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9715,6 +9797,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9736,6 +9819,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9757,6 +9841,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9778,6 +9863,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9799,6 +9885,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9820,6 +9907,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9841,6 +9929,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9862,6 +9951,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9883,6 +9973,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9904,6 +9995,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9925,6 +10017,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9946,6 +10039,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9967,6 +10061,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -9988,6 +10083,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10009,6 +10105,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10030,6 +10127,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10051,6 +10149,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10072,6 +10171,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10093,6 +10193,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10114,6 +10215,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10135,6 +10237,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10156,6 +10259,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10177,6 +10281,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10198,6 +10303,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10219,6 +10325,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10240,6 +10347,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10261,6 +10369,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10282,6 +10391,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10303,6 +10413,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10324,6 +10435,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10345,6 +10457,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10366,6 +10479,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10387,6 +10501,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10408,6 +10523,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10429,6 +10545,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10450,6 +10567,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10471,6 +10589,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10492,6 +10611,7 @@ export interface components {
             seq: number;
             session_id?: string;
             step_id?: string;
+            stream: string;
             subject?: string;
             /** Format: date-time */
             ts: string;
@@ -10822,6 +10942,16 @@ export interface operations {
                     "application/json": components["schemas"]["SupervisorHealthOutputBody"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -10873,6 +11003,16 @@ export interface operations {
                     "text/plain": string;
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -10922,6 +11062,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SupervisorReadyOutputBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unprocessable Entity */
@@ -10989,6 +11139,16 @@ export interface operations {
                     };
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -11038,6 +11198,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SupervisorCitiesOutputBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -11395,6 +11565,16 @@ export interface operations {
                     "application/json": components["schemas"]["CityGetResponse"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -11618,6 +11798,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AgentResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -12033,6 +12223,16 @@ export interface operations {
                     "application/json": components["schemas"]["AgentOutputResponse"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -12398,6 +12598,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AgentResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -12816,6 +13026,16 @@ export interface operations {
                     "application/json": components["schemas"]["AgentOutputResponse"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -13188,6 +13408,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ListBodyAgentResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -13566,6 +13796,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
             };
             /** @description Unauthorized */
             401: {
@@ -14839,6 +15079,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BeadDepsResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -16472,6 +16722,16 @@ export interface operations {
                     "application/json": components["schemas"]["ConfigResponse"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -16565,6 +16825,16 @@ export interface operations {
                     "application/json": components["schemas"]["ConfigComposed"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -16656,6 +16926,16 @@ export interface operations {
                     "application/json": components["schemas"]["ConfigResponse"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -16742,6 +17022,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ConfigDiffBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -17176,6 +17466,16 @@ export interface operations {
                     "application/json": components["schemas"]["ConfigRevision"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -17259,6 +17559,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ConfigValidateOutputBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -19160,6 +19470,16 @@ export interface operations {
                     "application/json": components["schemas"]["HealthOutputBody"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -19251,6 +19571,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HookResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -19477,6 +19807,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HookDemandResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -20078,6 +20418,16 @@ export interface operations {
                     "application/json": components["schemas"]["MailSettings"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -20407,6 +20757,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Message"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -21188,6 +21548,16 @@ export interface operations {
                     "application/json": components["schemas"]["PackListBody"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -21738,6 +22108,16 @@ export interface operations {
                     "application/json": components["schemas"]["AgentPatch"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -21989,6 +22369,16 @@ export interface operations {
                     "application/json": components["schemas"]["AgentPatch"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -22237,6 +22627,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ListBodyAgentPatch"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -22492,6 +22892,16 @@ export interface operations {
                     "application/json": components["schemas"]["ProviderPatch"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -22739,6 +23149,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ListBodyProviderPatch"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -22994,6 +23414,16 @@ export interface operations {
                     "application/json": components["schemas"]["RigPatch"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -23241,6 +23671,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ListBodyRigPatch"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -23709,6 +24149,16 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -24120,6 +24570,16 @@ export interface operations {
                     "application/json": components["schemas"]["ListBodyProviderResponse"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -24358,6 +24818,16 @@ export interface operations {
                     "application/json": components["schemas"]["ProviderPublicListBody"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -24546,6 +25016,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RigResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -25104,6 +25584,16 @@ export interface operations {
                     "application/json": components["schemas"]["ListBodyRigResponse"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -25370,6 +25860,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -25754,6 +26254,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionAgentListResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -26647,6 +27157,16 @@ export interface operations {
                     "application/json": components["schemas"]["SessionMessageRecord"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -26888,6 +27408,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionPendingResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -28196,6 +28726,16 @@ export interface operations {
                     "application/json": components["schemas"]["SessionTranscriptGetResponse"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -28290,6 +28830,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionUsageBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -29479,6 +30029,16 @@ export interface operations {
                     "application/json": components["schemas"]["StatusBody"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -29853,6 +30413,16 @@ export interface operations {
                     "application/json": components["schemas"]["UsageBody"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -29941,6 +30511,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WaitView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -31087,6 +31667,16 @@ export interface operations {
                     "application/json": components["schemas"]["ListBodyApiKeyResponse"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -31607,6 +32197,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ListBodyRunner"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */

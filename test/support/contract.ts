@@ -60,14 +60,7 @@ export interface OpenApi {
 export const documentFile = new URL('../../openapi/openapi.json', import.meta.url);
 
 /** What the front door answers on any path whatever: documented once, as the `default` of every operation. */
-const FRONT_DOOR = new Set([
-  'bad-request',
-  'host-not-allowed',
-  'method-not-allowed',
-  'uri-too-long',
-  'headers-too-large',
-  'request-timeout',
-]);
+const FRONT_DOOR = new Set(['host-not-allowed', 'method-not-allowed', 'uri-too-long', 'headers-too-large', 'request-timeout']);
 /** Documented headers that say something by being there. */
 const SOMETIMES = new Set(['Retry-After', 'SVC-Session-Status', 'SVC-Agent-Status']);
 /** Served beside the typed contract. */

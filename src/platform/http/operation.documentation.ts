@@ -104,11 +104,11 @@ function headerParameters(spec: OperationSpec, { mutation, parameters }: Documen
   return found;
 }
 
-/** What the front door may answer for an operation belongs to it: an unknown query parameter, a stray body, a busy database. */
+/** What the front door may answer for an operation belongs to it: a broken target, an unknown query parameter, a stray body, a busy database. */
 function responses(spec: OperationSpec, { mutation, parameters }: DocumentedRoute): (MethodDecorator & ClassDecorator)[] {
-  const refusals = new Set<number>([422, 500, ...(spec.problems ?? []).map((name) => PROBLEMS[name].status)]);
+  const refusals = new Set<number>([400, 422, 500, ...(spec.problems ?? []).map((name) => PROBLEMS[name].status)]);
   if (spec.public !== true) for (const status of [401, 503]) refusals.add(status);
-  if (mutation) for (const status of [400, 403, 413, 415]) refusals.add(status);
+  if (mutation) for (const status of [403, 413, 415]) refusals.add(status);
   if (parameters.some((p) => p.factory === IF_MATCH_FACTORY)) refusals.add(412);
   const unchanged = parameters.some((p) => p.factory === IF_NONE_MATCH_FACTORY) ? [notModified()] : [];
   const others = (spec.also ?? []).flatMap(({ status, headers = [] }) => success({ ...spec, status, headers }));
