@@ -710,6 +710,7 @@ AS $function$
       v_id integer;
       v_n bigint;
       v_base bigint;
+      v_at integer;
       v_ts timestamptz;
       names text[] := '{}';
       ids integer[] := '{}';
@@ -726,12 +727,14 @@ AS $function$
         ids := ids || v_id;
       end loop;
       -- One stream at a time by its key: a join would be planned for many and read every stream of the supervisor.
-      for i in 1 .. coalesce(array_length(names, 1), 0) loop
-        select count(*) into v_n from jsonb_array_elements(p_events) e where e ->> 'stream' = names[i];
-        update event_streams s set head = s.head + v_n, last_ts = greatest(clock_timestamp(), s.last_ts)
-        where s.id = ids[i] returning s.head - v_n, s.last_ts into v_base, v_ts;
-        bases := bases || v_base;
-        times := times || v_ts;
+      for v_name, v_n in
+        select e.value ->> 'stream', count(*) from jsonb_array_elements(p_events) with ordinality e group by 1 order by max(e.ordinality)
+      loop
+        v_at := array_position(names, v_name);
+        update event_streams s set head = s.head + v_n, last_ts = greatest(clock_timestamp(), s.last_ts, v_ts + interval '1 microsecond')
+        where s.id = ids[v_at] returning s.head - v_n, s.last_ts into v_base, v_ts;
+        bases[v_at] := v_base;
+        times[v_at] := v_ts;
       end loop;
       return query
         with given as (
