@@ -23,7 +23,12 @@ const fields = {
   /** Streams only: what the event means for a workflow's graph. */
   workflow: WorkflowEventProjection.optional(),
 };
-const tag = { city: z.string() };
+const tag = {
+  /** The city that the event is about, or `__supervisor__`. */
+  city: z.string(),
+  /** The stream that `seq` counts in: the city's, or `__supervisor__` also for events that are about a city. Tell events apart by (`stream`, `seq`). */
+  stream: z.string(),
+};
 
 export interface EventEnvelope {
   readonly seq: number;
@@ -41,6 +46,7 @@ export interface EventEnvelope {
 }
 export interface TaggedEventEnvelope extends EventEnvelope {
   readonly city: string;
+  readonly stream: string;
 }
 
 const definitions = [...knownEvents().values()].sort((a, b) => (a.type < b.type ? -1 : 1));

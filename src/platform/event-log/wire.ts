@@ -31,7 +31,7 @@ export function cityEnvelope(text: string): string {
   return `${text}}`;
 }
 
-/** Closes a wire text as a supervisor-scope envelope. */
-export function taggedEnvelope(text: string, city: string): string {
-  return `${text},"city":${JSON.stringify(city)}}`;
+/** Closes a wire text as a supervisor-scope envelope: the city that it is about, and the stream that numbers it. */
+export function taggedEnvelope(text: string, city: string, stream: string): string {
+  return `${text},"city":${JSON.stringify(city)},"stream":${JSON.stringify(stream)}}`;
 }

@@ -15,12 +15,13 @@ export interface StreamRow {
   readonly joined_supervisor_seq: number;
 }
 
-/** An event as the streams carry it: its JSON without the closing brace, and the city it is tagged with. */
+/** An event as the streams carry it: its JSON without the closing brace, the city it is tagged with, and the stream that it is in. */
 export interface WireRow {
   readonly sid: number;
   readonly seq: number;
   readonly type: string;
   readonly city: string;
+  readonly stream: string;
   readonly text: string;
 }
 
@@ -49,7 +50,7 @@ export class StreamLogRepository {
   ) {
     const compile = (query: RawBuilder<unknown>): string => query.compile(this.db).sql;
     this.#tail = compile(sql`
-      select e.stream_id as sid, e.seq, e.type, ${wireCity()} as city, ${wireText()} as text
+      select e.stream_id as sid, e.seq, e.type, ${wireCity()} as city, s.name as stream, ${wireText()} as text
       from unnest($1::int[], $2::bigint[], $3::bigint[]) as w(id, after, upto)
       join event_streams s on s.id = w.id
       join lateral (
@@ -57,7 +58,7 @@ export class StreamLogRepository {
       ) e on true
       order by e.ts, e.stream_id, e.seq`);
     this.#ranges = compile(sql`
-      select e.stream_id as sid, e.seq, e.type, ${wireCity()} as city, ${wireText()} as text
+      select e.stream_id as sid, e.seq, e.type, ${wireCity()} as city, s.name as stream, ${wireText()} as text
       from unnest($1::int[], $2::bigint[], $3::bigint[]) as w(id, after, upto)
       join event_streams s on s.id = w.id
       join lateral (

@@ -50,7 +50,7 @@ export class SupervisorSource implements ChannelSource {
   encode(row: WireRow): Frame | undefined {
     if (!this.#wants(row)) return undefined;
     const id = this.currentId();
-    const bytes = Buffer.from(frameText(id, 'tagged_event', taggedEnvelope(row.text, row.city)));
+    const bytes = Buffer.from(frameText(id, 'tagged_event', taggedEnvelope(row.text, row.city, row.stream)));
     return { bytes, bodyAt: id.length + 5, streamId: row.sid, seq: row.seq };
   }
 
@@ -146,7 +146,7 @@ export class SupervisorSource implements ChannelSource {
       counts.set(row.sid, (counts.get(row.sid) ?? 0) + 1);
       l.pos = row.seq;
       position.advance(row.sid, row.seq);
-      if (this.#wants(row)) text += frameText(position.id(), 'tagged_event', taggedEnvelope(row.text, row.city));
+      if (this.#wants(row)) text += frameText(position.id(), 'tagged_event', taggedEnvelope(row.text, row.city, row.stream));
     }
     for (const range of ranges) {
       const l = lag.get(range.streamId)!;
