@@ -37,7 +37,7 @@ export class FeedEventsRepository {
     const { rows } = await sql<FeedStream>`
       select s.id, s.name, s.head, s.floor, s.active, s.joined_seq as "joinedSeq", s.joined_supervisor_seq as "joinedSupervisorSeq"
       from event_streams s
-      where (${ofCities(cities)}) or s.id = any(${[...alsoIds]}::int[]) or s.name = any(${[...alsoNames]}::text[])
+      where (s.active and ${ofCities(cities)}) or s.id = any(${[...alsoIds]}::int[]) or s.name = any(${[...alsoNames]}::text[])
       order by s.name`.execute(this.db);
     return rows;
   }
@@ -89,13 +89,13 @@ export class FeedEventsRepository {
   /** Envelopes of single events, in the order given. */
   async envelopes(keys: FeedPart['keys']): Promise<string[]> {
     if (keys.length === 0) return [];
-    const { rows } = await sql<{ text: string; city: string }>`
-      select ${wireCity()} as city, ${wireText()} as text
+    const { rows } = await sql<{ text: string; city: string; stream: string }>`
+      select ${wireCity()} as city, s.name as stream, ${wireText()} as text
       from unnest(${keys.map((k) => k.id)}::int[], ${keys.map((k) => k.seq)}::bigint[]) with ordinality as k(id, seq, ord)
       join events e on e.stream_id = k.id and e.seq = k.seq
       join event_streams s on s.id = k.id
       order by k.ord`.execute(this.db);
-    return rows.map((row) => taggedEnvelope(row.text, row.city));
+    return rows.map((row) => taggedEnvelope(row.text, row.city, row.stream));
   }
 
   /** The seqs between which a stream's events lie in time; ages are milliseconds before now. */

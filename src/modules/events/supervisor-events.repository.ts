@@ -37,24 +37,30 @@ interface Row {
   readonly seq: number;
   readonly us: number;
   readonly city: string;
+  readonly stream: string;
   readonly text: string;
 }
 
 const us = sql<number>`(extract(epoch from e.ts) * 1000000)::bigint`;
 const columns = (): RawBuilder<Row> =>
-  sql<Row>`e.stream_id as "streamId", e.seq, ${us} as us, ${wireCity()} as city, ${wireText()} as text`;
+  sql<Row>`e.stream_id as "streamId", e.seq, ${us} as us, ${wireCity()} as city, s.name as stream, ${wireText()} as text`;
 const instant = (microseconds: number): RawBuilder<Date> =>
   sql<Date>`(timestamptz 'epoch' + ${microseconds}::double precision * interval '1 microsecond')`;
-const toEvent = (row: Row): TaggedEvent => ({ us: row.us, streamId: row.streamId, seq: row.seq, json: taggedEnvelope(row.text, row.city) });
+const toEvent = (row: Row): TaggedEvent => ({
+  us: row.us,
+  streamId: row.streamId,
+  seq: row.seq,
+  json: taggedEnvelope(row.text, row.city, row.stream),
+});
 
 /** SQL over `e` and `s`: what a caller limited to these cities may see, ends of city operations included. */
 export function tagged(cities: readonly string[] | undefined): RawBuilder<boolean> {
   return cities === undefined ? sql<boolean>`true` : sql<boolean>`${wireCity()} = any(${[...cities]}::text[])`;
 }
 
-/** SQL over `s`: the streams that can hold events of these cities. */
+/** SQL over `s`: the streams that can hold events of these cities, those that are not registered any more included. */
 export function ofCities(cities: readonly string[] | undefined): RawBuilder<boolean> {
-  return cities === undefined ? sql<boolean>`s.active` : sql<boolean>`s.active and s.name = any(${[SUPERVISOR_STREAM, ...cities]}::text[])`;
+  return cities === undefined ? sql<boolean>`true` : sql<boolean>`s.name = any(${[SUPERVISOR_STREAM, ...cities]}::text[])`;
 }
 
 function inTime({ since, until }: Scope): RawBuilder<boolean> {
@@ -69,11 +75,9 @@ function inTime({ since, until }: Scope): RawBuilder<boolean> {
 export class SupervisorEventsRepository {
   constructor(private readonly db: Db) {}
 
-  /** Events held by every stream of the feed together. */
+  /** Events held by every stream together. */
   async countAll(): Promise<number> {
-    const { rows } = await sql<{ n: number }>`select coalesce(sum(head - floor), 0)::bigint as n from event_streams where active`.execute(
-      this.db,
-    );
+    const { rows } = await sql<{ n: number }>`select coalesce(sum(head - floor), 0)::bigint as n from event_streams`.execute(this.db);
     return rows[0]!.n;
   }
 
