@@ -268,13 +268,20 @@ describe('listing events', () => {
       .filter(Boolean)
       .map((line) => (JSON.parse(line) as { seq: number }).seq);
 
-  it('writes the newest 500 oldest first and says that there is more', async () => {
-    const newest = Array.from({ length: 500 }, (_, n) => 900 - n);
-    const server = await listing(() => page(...newest));
+  it('writes the whole log oldest first, and asks twice for what it cannot hold', async () => {
+    const PAGES = 25;
+    // Page 0 is the newest; a page of two events each.
+    const server = await serve({
+      '/v0/city/alpha/events': (request, response) => {
+        const n = Number(/cursor=c(\d+)/.exec(request.url!)?.[1] ?? 0);
+        const items = page(2 * (PAGES - n), 2 * (PAGES - n) - 1);
+        json(response, { items, ...(n === PAGES - 1 ? {} : { next_cursor: `c${n + 1}` }), total: 2 * PAGES });
+      },
+    });
     const { code, io } = await svc(['events', '--city', 'alpha', '--api', server.url]);
-    expect([code, seqs(io)]).toEqual([0, [...newest].reverse()]);
-    expect(io.stderr).toBe('svc events: showing the newest 500 events; there are more: use --since, --after or --after-cursor\n');
-    expect(server.requests).toHaveLength(1);
+    expect([code, seqs(io), io.stderr]).toEqual([0, Array.from({ length: 2 * PAGES }, (_, n) => n + 1), '']);
+    const asked = server.requests.map(({ line }) => Number(/cursor=c(\d+)/.exec(line)?.[1] ?? 0));
+    expect(asked).toEqual([...Array(PAGES).keys(), 24, 23, 22, 21, 20]);
   });
 
   it('goes on behind a short page: a filter that matches rarely makes them', async () => {

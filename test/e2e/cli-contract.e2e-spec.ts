@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
 import { killSvc, svc, type CliOptions, type CliRun } from '../support/cli.js';
+import { api } from '../support/http.js';
 
 /** What generated clients of the contract trip over, as `svc --json` and the events show it. */
 let stack: Stack;
@@ -13,6 +14,11 @@ async function ok(...args: string[]): Promise<string> {
   return stdout;
 }
 const json = async (...args: string[]): Promise<any> => JSON.parse(await ok(...args, '--json'));
+const lines = (stdout: string): any[] =>
+  stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
 const id = async (...args: string[]): Promise<string> => (await ok(...args)).trim();
 
 beforeAll(async () => {
@@ -58,16 +64,14 @@ describe('what a bead needs', () => {
     await ok('bead', 'dep', 'add', bead, c, '--type', 'related');
     expect(await json('bead', 'show', bead)).toMatchObject({ needs: [a, b], is_blocked: true });
     await ok('bead', 'close', a);
-    const lines = (await ok('bead', 'list', '--json')).trim().split('\n');
-    expect(lines.map((line) => JSON.parse(line)).find((listed) => listed.id === bead)).toMatchObject({ needs: [a, b], is_blocked: true });
+    const listed = lines(await ok('bead', 'list', '--json')).find((one) => one.id === bead);
+    expect(listed).toMatchObject({ needs: [a, b], is_blocked: true });
     await ok('bead', 'close', b);
     expect(await json('bead', 'show', bead)).toMatchObject({ needs: [a, b], is_blocked: false });
     await ok('bead', 'dep', 'remove', bead, a, b);
     expect(await json('bead', 'show', bead)).not.toHaveProperty('needs');
-    const events = (await ok('events', '--after', '0', '--type', 'bead.created')).trim().split('\n');
-    expect(events.map((line) => JSON.parse(line)).find(({ subject }) => subject === bead)).toMatchObject({
-      payload: { bead: { needs: [a, b] } },
-    });
+    const created = lines(await ok('events', '--after', '0', '--type', 'bead.created')).find(({ subject }) => subject === bead);
+    expect(created).toMatchObject({ payload: { bead: { needs: [a, b] } } });
   });
 });
 
@@ -77,5 +81,55 @@ describe('the repository of a rig', () => {
     expect(await json('rig', 'show', 'bare', '--git')).not.toHaveProperty('git');
     expect(await ok('rig', 'show', 'bare', '--git')).toMatch(/^git: +unknown$/m);
     expect(await ok('rig', 'show', 'bare')).not.toMatch(/^git:/m);
+  });
+});
+
+describe('the events of a city that went', () => {
+  let before: string;
+  beforeAll(async () => {
+    before = (await ok('events', '--no-city', '--seq')).trim();
+  });
+  const feed = async (...args: string[]): Promise<any[]> => lines(await ok('events', '--no-city', ...args));
+
+  it('are listed, and what ends an operation comes after all that belongs to it', async () => {
+    for (const args of [
+      ['create', 'gone', '--provider', 'loopback'],
+      ['stop', 'gone'],
+      ['start', 'gone'],
+      ['unregister', 'gone'],
+    ])
+      expect([args, (await run(['city', ...args])).code]).toEqual([args, 0]);
+    const told = ['controller.stopped', 'city.unregister_requested', 'request.result.city.stop', 'request.result.city.unregister'];
+    const order = (events: any[]): string[] => events.filter((e) => e.city === 'gone' && told.includes(e.type)).map(({ type }) => type);
+    const wanted = [
+      'controller.stopped',
+      'request.result.city.stop',
+      'city.unregister_requested',
+      'controller.stopped',
+      'request.result.city.unregister',
+    ];
+    expect(order(await feed())).toEqual(wanted);
+    expect(order(await feed('--after-cursor', `${before},gone:0`))).toEqual(wanted);
+    expect((await feed('--type', 'city.unregister_requested')).map(({ subject }) => subject)).toEqual(['gone']);
+  });
+
+  it('are told apart by their stream and seq, whatever they are about', async () => {
+    const events = (await feed()).filter(({ city }) => city === 'gone');
+    const ends = events.filter(({ type }) => type.startsWith('request.result.city.'));
+    expect(new Set(ends.map(({ stream }) => stream))).toEqual(new Set(['__supervisor__']));
+    expect(new Set(events.filter((e) => !ends.includes(e)).map(({ stream }) => stream))).toEqual(new Set(['gone']));
+    expect(new Set(events.map(({ stream, seq }) => `${stream}:${seq}`)).size).toBe(events.length);
+  });
+});
+
+describe('a log of more than a page', () => {
+  it('is printed whole, oldest first', async () => {
+    const event = { type: 'demo.ticked', actor: 'x' };
+    await Promise.all(Array.from({ length: 600 }, (_, n) => api(stack.urls[n % 2]!).post('/v0/city/alpha/events', event)));
+    const { code, stdout, stderr } = await run(['events', '--type', 'demo.ticked']);
+    expect([code, stderr]).toEqual([0, '']);
+    const seqs = lines(stdout).map(({ seq }) => seq as number);
+    expect(seqs).toHaveLength(600);
+    expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
   });
 });

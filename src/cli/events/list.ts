@@ -1,31 +1,35 @@
 import type { Io } from '../io.js';
-import { PAGE_SIZE, type Feed, type Page } from './feed.js';
+import type { Feed, Page } from './feed.js';
 import { matches, type Envelope } from './filter.js';
 import type { EventsRequest } from './options.js';
 
+/** How many pages are kept while the beginning of the log is looked for. */
+const HELD_PAGES = 20;
+
 /**
  * One JSON object a line, oldest first. Behind a position the pages come in that order already and are written as
- * they arrive; without one they come newest first and are turned round. Only a list without `--since` and without a
- * position stops, at the newest 500 matches, and says so. A page may be short or empty although more pages follow.
+ * they arrive; without one they come newest first and are turned round. A page may be short or empty although more
+ * pages follow.
  */
 export async function listEvents(feed: Feed, request: EventsRequest, io: Io): Promise<void> {
   if (request.after !== undefined) {
     for await (const page of pages(feed, request)) await write(matching(page, request), io);
     return;
   }
-  const collected: Envelope[][] = [];
-  let count = 0;
+  const newest: Envelope[][] = [];
+  const older: string[] = [];
+  let next: string | undefined;
   for await (const page of pages(feed, request)) {
-    const items = matching(page, request);
-    collected.push(items);
-    count += items.length;
-    if (request.since !== undefined || count < PAGE_SIZE) continue;
-    if (page.next !== undefined) {
-      io.err(`svc events: showing the newest ${count} events; there are more: use --since, --after or --after-cursor\n`);
-    }
-    break;
+    if (newest.length < HELD_PAGES) newest.push(matching(page, request));
+    else older.push(next!);
+    next = page.next;
   }
-  for (const items of collected.reverse()) await write(items.reverse(), io);
+  // A log of any length is told in the memory of a few pages: the others are asked for once more, from the oldest.
+  for (const cursor of older.reverse()) {
+    const page = await feed.page({ filter: request.filter, since: request.since, after: undefined, cursor });
+    await write(matching(page, request).reverse(), io);
+  }
+  for (const items of newest.reverse()) await write(items.reverse(), io);
 }
 
 /** The pages of a list, as many as there are. */
