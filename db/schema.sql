@@ -661,6 +661,8 @@ create table sessions (
   accepted_hash text,
   restarts timestamp with time zone[] default '{}'::timestamp with time zone[] not null,
   circuit_until timestamp with time zone,
+  failure text,
+  tried_hash text,
   constraint sessions_pkey PRIMARY KEY (pk),
   constraint sessions_id_key UNIQUE (stream_id, id),
   constraint sessions_runner_id_fkey FOREIGN KEY (runner_id) REFERENCES runners(id),

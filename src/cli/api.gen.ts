@@ -2742,6 +2742,7 @@ export interface components {
             pack_derived: boolean;
             pool?: string;
             provider?: string;
+            rest?: components["schemas"]["AgentRest"];
             rig?: string;
             running: boolean;
             session?: components["schemas"]["SessionInfo"];
@@ -2750,6 +2751,14 @@ export interface components {
             suspended_declared?: boolean;
             suspended_runtime?: boolean | null;
             unavailable_reason?: string;
+        };
+        AgentRest: {
+            detail?: string;
+            ended_by: ("time" | "demand" | "configuration" | "wake" | "reset")[];
+            reason: string;
+            session_id?: string;
+            /** Format: date-time */
+            until?: string;
         };
         AgentSwitchPayload: {
             agent: string;
@@ -4416,6 +4425,7 @@ export interface components {
             pool?: string;
             provider: string;
             reason?: string;
+            rest?: components["schemas"]["SessionRest"];
             rig?: string;
             running: boolean;
             session_name: string;
@@ -4424,6 +4434,13 @@ export interface components {
             template: string;
             title: string;
             work_dir?: string;
+        };
+        SessionRest: {
+            detail?: string;
+            ended_by: ("time" | "demand" | "configuration" | "wake" | "reset")[];
+            reason: string;
+            /** Format: date-time */
+            until?: string;
         };
         SessionStrandedPayload: {
             session_id: string;
@@ -5457,6 +5474,7 @@ export interface components {
             partial?: boolean;
             partial_errors?: string[] | null;
             path: string;
+            resting?: components["schemas"]["StatusResting"];
             /** Format: int64 */
             rig_count: number;
             rigs: components["schemas"]["StatusRigCounts"];
@@ -5474,6 +5492,19 @@ export interface components {
             total: number;
             /** Format: int64 */
             unread: number;
+        };
+        StatusResting: {
+            items: {
+                detail?: string;
+                ended_by: ("time" | "demand" | "configuration" | "wake" | "reset")[];
+                name: string;
+                reason: string;
+                session_id: string;
+                /** Format: date-time */
+                until?: string;
+            }[];
+            /** Format: int64 */
+            total: number;
         };
         StatusRigCounts: {
             /** Format: int64 */

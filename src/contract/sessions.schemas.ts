@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { contract } from './registry.js';
-import { int64, text } from './scalars.js';
+import { dateTime, int64, text } from './scalars.js';
 
 export const SubmissionCapabilities = contract(
   'SubmissionCapabilities',
@@ -12,6 +12,20 @@ export const SessionCircuit = contract(
   'The circuit breaker of a named session: how often its process has ended without a finished turn since the last one, and until when ' +
     'it is not started again for that.',
 );
+export const SessionRest = contract(
+  'SessionRest',
+  z.strictObject({
+    reason: z.string(),
+    ended_by: z.array(z.enum(['time', 'demand', 'configuration', 'wake', 'reset'])),
+    until: dateTime.optional(),
+    detail: z.string().optional(),
+  }),
+  'Why no process is started although one may be wanted. `detail` is what went wrong, in the words of the last failure. `ended_by` says what ends it: ' +
+    '`time` by itself at `until`; `demand`, work or a message that waits for it then; `configuration`, files that say another thing about what is ' +
+    'started; `wake`, somebody who wakes the session; `reset`, one who resets it or wakes it by force.',
+);
+export type SessionRest = z.infer<typeof SessionRest>;
+
 export const SessionResponse = contract(
   'SessionResponse',
   z.strictObject({
@@ -46,6 +60,7 @@ export const SessionResponse = contract(
     work_dir: z.string().optional(),
     applied: z.enum(['live', 'stored']).optional(),
     circuit: SessionCircuit.optional(),
+    rest: SessionRest.optional(),
   }),
   'A session. `reason` says why it is not simply active; `last_active` is the end of its last turn. `applied` answers a change of the ' +
     'permission mode only.',

@@ -44,6 +44,24 @@ describe('agents', () => {
     );
   });
 
+  it('tell what rests, until when, why, and what ends it', () => {
+    const rest = {
+      reason: 'failed-create',
+      ended_by: ['time' as const, 'configuration' as const, 'wake' as const],
+      until: '2999-01-01T10:05:03Z',
+      detail: 'no such\nfile',
+      session_id: 'al-7',
+    };
+    const resting = agentTable([{ ...agent, rest }], fakeIo());
+    expect(resting).toMatch(
+      /rests until 10:05:03Z \(\d+d\d+h\), failed-create; ended by a changed configuration, svc session wake al-7: no such file\n$/,
+    );
+    const pool = { ...rest, reason: 'pool-failing', ended_by: ['time' as const, 'configuration' as const], session_id: undefined };
+    expect(agentDetails({ ...agent, rest: pool })).toMatch(
+      /^rest: +rests until \S+ \(\S+\), pool-failing; ended by a changed configuration: no such/m,
+    );
+  });
+
   it('are shown without what is not known', () => {
     expect(agentDetails(agent)).toBe('name:       web/core.worker\nstate:      stopped\nsuspended:  no\npack:       core\n');
   });

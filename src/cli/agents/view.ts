@@ -1,6 +1,7 @@
 import type { Schemas } from '../api.js';
 import { moment } from '../duration.js';
 import type { Io } from '../io.js';
+import { restLine } from '../sessions/rest.js';
 import { facts, table } from '../table.js';
 
 export type Agent = Schemas['AgentResponse'];
@@ -8,7 +9,14 @@ export type Agent = Schemas['AgentResponse'];
 /** What an agent does, or why it cannot. */
 function note(agent: Agent): string {
   if (!agent.available && !agent.suspended) return agent.unavailable_reason ?? 'not available';
+  if (agent.rest !== undefined) return restOf(agent.rest);
   return agent.activity ?? agent.description ?? '';
+}
+
+/** What rests, until when, what ends it, and why. */
+function restOf(rest: NonNullable<Agent['rest']>): string {
+  const line = restLine(rest, rest.session_id);
+  return rest.detail === undefined ? line : `${line}: ${rest.detail}`;
 }
 
 export function agentTable(agents: readonly Agent[], io: Io): string {
@@ -37,6 +45,7 @@ export function agentDetails(agent: Agent): string {
     ['name', agent.name],
     ['about', agent.description],
     ['state', agent.state],
+    ['rest', agent.rest === undefined ? undefined : restOf(agent.rest)],
     ['suspended', suspension(agent)],
     ['available', agent.available ? undefined : `no: ${agent.unavailable_reason ?? 'for an unknown reason'}`],
     ['provider', agent.provider],

@@ -4,7 +4,8 @@ import { contextOf, flagsOf, printJson, withCity, withExamples, withTarget } fro
 import { showDuration } from '../duration.js';
 import { ApiError, CliError } from '../errors.js';
 import type { Io } from '../io.js';
-import { facts, table } from '../table.js';
+import { restLine } from '../sessions/rest.js';
+import { facts, plain, table } from '../table.js';
 import { cityName } from './city-name.js';
 
 export function addReads(city: Command, io: Io): void {
@@ -75,8 +76,8 @@ function listed(city: Schemas['CityInfo']): string {
 }
 
 function running(status: Schemas['StatusBody']): string {
-  const { agents, rigs, work, mail } = status;
-  return facts([
+  const { agents, rigs, work, mail, resting } = status;
+  const about = facts([
     ['name', status.name],
     ['status', status.suspended ? 'running, suspended' : 'running'],
     ['path', status.path],
@@ -85,6 +86,12 @@ function running(status: Schemas['StatusBody']): string {
     ['rigs', `${rigs.total} (${rigs.suspended} suspended)`],
     ['work', `${work.open} open, ${work.in_progress} in progress, ${work.ready} ready`],
     ['mail', `${mail.total} (${mail.unread} unread)`],
+    ['resting', resting === undefined ? undefined : `${resting.total} session${resting.total === 1 ? '' : 's'}`],
     ['incomplete', status.partial === true ? (status.partial_errors ?? []).join('; ') : undefined],
   ]);
+  return about + (resting?.items ?? []).map(restingLine).join('');
+}
+
+function restingLine({ session_id: id, name, detail, ...rest }: NonNullable<Schemas['StatusBody']['resting']>['items'][number]): string {
+  return `  ${plain(`${name} ${restLine(rest, id)}${detail === undefined ? '' : `: ${detail}`}`)}\n`;
 }

@@ -1,6 +1,7 @@
 import type { Schemas } from '../api.js';
 import { age, moment } from '../duration.js';
 import type { Io } from '../io.js';
+import { restLine } from './rest.js';
 import { block, facts, table } from '../table.js';
 
 export type Session = Schemas['SessionResponse'];
@@ -39,6 +40,7 @@ export function sessionDetails(session: Session, failure?: Failure): string {
     ['state', stateOf(session)],
     ['of', `${session.kind ?? 'agent'} ${session.template}`],
     ['circuit', circuitOf(session)],
+    ['rest', session.rest === undefined ? undefined : restLine(session.rest, session.id)],
     ['alias', session.alias],
     ['name', session.session_name],
     ['provider', session.provider],

@@ -8,6 +8,7 @@ import type { AgentConfig, CityConfig } from '../composition/city-config.js';
 import { ConfigReadsService } from '../config/config-reads.service.js';
 import { ProvidersService } from '../providers/providers.service.js';
 import { RosterService } from '../roster/roster.service.js';
+import { poolRestsOf } from './pool-rests.js';
 import { findMember, membersOf, type Member } from './agent-members.js';
 import { agentNotFound } from './agent-problems.js';
 import { presetBehind, providerOf } from './agent-provider.js';
@@ -83,7 +84,8 @@ export class AgentReadsService {
     const rigs = config.rigs.filter((rig) => switches.rigs.get(rig.name) ?? rig.suspended_on_start);
     const suspendedRigs = new Set(rigs.map(({ name }) => name));
     const byName = new Map(sessions.map((session) => [session.name, session]));
-    const present: Present = { citySuspended, suspendedRigs, switches: switches.agents, activeBeads, unready, sessions: byName };
+    const poolRests = poolRestsOf(sessions);
+    const present: Present = { citySuspended, suspendedRigs, switches: switches.agents, activeBeads, unready, sessions: byName, poolRests };
     return members.map((member) => toAgent(config, member, present));
   }
 }

@@ -29,6 +29,7 @@ const nothing: Present = {
   activeBeads: new Map(),
   unready: new Map([['claude', 'needs_auth']]),
   sessions: new Map(),
+  poolRests: new Map(),
 };
 
 function shown(more: Partial<AgentConfig>, workspace: object = {}, present: Partial<Present> = {}): AgentResponse {
@@ -111,8 +112,18 @@ describe('an agent with a session', () => {
     name: 'web/a',
     agent: 'web/a',
     slot: null,
+    id: 'al-1',
     session_name: 's-al-1',
     state: 'active',
+    state_at: now,
+    reason: null,
+    origin: 'manual',
+    runner_id: 'r',
+    ready_at: now,
+    not_before: null,
+    quarantined_until: null,
+    circuit_until: null,
+    failure: null,
     live: true,
     in_turn: false,
     pending: false,

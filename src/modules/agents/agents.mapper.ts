@@ -1,8 +1,9 @@
 import type { AgentConfig, CityConfig } from '../composition/city-config.js';
 import type { Member } from './agent-members.js';
+import { restOf } from '../sessions/session-rest.js';
 import type { AgentSession } from './agents.repository.js';
 import { presetBehind, providerOf, specOf, startsItself } from './agent-provider.js';
-import type { AgentResponse } from './agents.schemas.js';
+import type { AgentRest, AgentResponse } from './agents.schemas.js';
 
 /** What is true of agents at this moment and in no file. */
 export interface Present {
@@ -16,6 +17,8 @@ export interface Present {
   readonly unready: ReadonlyMap<string, string>;
   /** Their sessions, by the name that each works under. */
   readonly sessions: ReadonlyMap<string, AgentSession>;
+  /** Pools that start nobody for a while, by their agents. */
+  readonly poolRests: ReadonlyMap<string, AgentRest>;
 }
 
 /** One that holds work counts as working for so long after its last turn. */
@@ -29,6 +32,7 @@ export function toAgent(config: CityConfig, { name, agent, pool }: Member, prese
   const session = present.sessions.get(name);
   const running = session?.live ?? false;
   const active = session?.active_bead ?? present.activeBeads.get(name);
+  const rest = session === undefined ? present.poolRests.get(agent.qualified_name) : restOfSession(session);
   const reason = suspended ? 'agent is suspended' : reasonOf(config, agent, provider, present);
   return {
     name,
@@ -47,6 +51,7 @@ export function toAgent(config: CityConfig, { name, agent, pool }: Member, prese
     ...(agent.pack === undefined ? {} : { pack: agent.pack }),
     ...activeBead(active),
     ...(session?.live === true ? liveMembers(session) : {}),
+    ...(rest === undefined ? {} : { rest }),
   };
 }
 
@@ -58,6 +63,11 @@ function stateOf(session: AgentSession | undefined, active: string | undefined):
   if (pending) return 'waiting';
   if (active === undefined) return in_turn ? 'working' : 'idle';
   return in_turn || (last_turn_at !== null && now.getTime() - last_turn_at.getTime() < WORKING_MS) ? 'working' : 'waiting';
+}
+
+function restOfSession(session: AgentSession): AgentRest | undefined {
+  const rest = restOf(session, session.now);
+  return rest && { ...rest, session_id: session.id };
 }
 
 function liveMembers(session: AgentSession): Partial<AgentResponse> {

@@ -1,17 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../platform/database/database.js';
+import type { Resting } from '../sessions/session-rest.js';
 
 /** The session of an agent or a member that counts: a live one before others, the newest before older ones. */
-export interface AgentSession {
+export interface AgentSession extends Resting {
+  readonly id: string;
   /** The name under which it works. */
   readonly name: string;
   /** Its agent, qualified. */
   readonly agent: string;
   readonly slot: number | null;
   readonly session_name: string;
-  readonly state: string;
-  readonly live: boolean;
+  readonly ready_at: Date | null;
   readonly in_turn: boolean;
   /** It waits for somebody's answer. */
   readonly pending: boolean;
@@ -54,7 +55,8 @@ export class AgentsRepository {
           from session_entries e where e.session_pk = s.pk and e.kind = 'message' and e.role <> 'user' order by e.seq desc limit 1)`
       : sql`null::text`;
     const { rows } = await sql<AgentSession>`
-      select distinct on (s.agent_name) s.agent_name as name, s.agent, s.slot, s.session_name, s.state, s.live, l.activity = 'in-turn' as in_turn,
+      select distinct on (s.agent_name) s.agent_name as name, s.agent, s.slot, s.id, s.session_name, s.state, s.state_at,
+        s.reason, s.origin, s.runner_id, s.live, s.ready_at, s.not_before, s.quarantined_until, s.circuit_until, s.failure, l.activity = 'in-turn' as in_turn,
         s.live and exists (select from session_interactions i where i.session_pk = s.pk and i.status = 'open') as pending,
         (select b.id from beads b where b.stream_id = s.stream_id and b.status = 'in_progress' and (b.labels <> '{}' or b.metadata <> '{}')
           and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(s.stream_id, '{}', jsonb_build_object('gc.session_id', s.id))

@@ -3,12 +3,16 @@ import { parseDuration } from '../../contract/duration.js';
 import { blockingRead, queryBool, queryEnum, queryText } from '../../contract/query.js';
 import { contract } from '../../contract/registry.js';
 import { dateTime, int64, text } from '../../contract/scalars.js';
+import { SessionRest } from '../../contract/sessions.schemas.js';
 
 /** The live session of an agent. */
 export const SessionInfo = contract(
   'SessionInfo',
   z.strictObject({ name: z.string(), attached: z.boolean(), last_activity: dateTime.optional() }),
 );
+/** `session_id` is absent for a place of a pool that nobody has yet: it rests with the others. */
+export const AgentRest = contract('AgentRest', SessionRest.extend({ session_id: z.string().optional() }));
+export type AgentRest = z.infer<typeof AgentRest>;
 export const AgentResponse = contract(
   'AgentResponse',
   z.strictObject({
@@ -34,9 +38,11 @@ export const AgentResponse = contract(
     context_window: int64.optional(),
     last_output: z.string().optional(),
     session: SessionInfo.optional(),
+    rest: AgentRest.optional(),
   }),
   '`suspended` is the switch set at run time (`suspended_runtime`, null when there is none), else what the files say (`suspended_declared`). ' +
-    '`display_name` is that of the provider. `pool` names the agent that a member belongs to.',
+    '`display_name` is that of the provider. `pool` names the agent that a member belongs to. ' +
+    '`rest` is there while none of its processes is started although one may be wanted.',
 );
 export type AgentResponse = z.infer<typeof AgentResponse>;
 export const ListBodyAgentResponse = contract(

@@ -1,5 +1,6 @@
 import { VERSION } from '../../contract/version.js';
-import type { CityListRow, RunningCityRow, StatusRow } from './cities.repository.js';
+import { restOf } from '../sessions/session-rest.js';
+import type { CityListRow, RestingRow, RestingRows, RunningCityRow, StatusRow } from './cities.repository.js';
 import type { CityGetResponse, CityInfo, HealthOutputBody, StatusBody } from './cities.schemas.js';
 import { phasesCompleted } from './city-phases.js';
 
@@ -46,7 +47,7 @@ export function toHealth(row: RunningCityRow): HealthOutputBody {
 }
 
 /** Counts of what a city has: agents and rigs of its config, its unfinished work, its mail and its sessions. `running` counts those with a process. */
-export function toStatus(row: StatusRow, lite: boolean): StatusBody {
+export function toStatus(row: StatusRow, lite: boolean, resting: RestingRows): StatusBody {
   const suspended = isSuspended(row);
   return {
     name: row.name,
@@ -66,6 +67,12 @@ export function toStatus(row: StatusRow, lite: boolean): StatusBody {
     rigs: { total: row.rig_count, suspended: suspended ? row.rig_count : 0 },
     work: { in_progress: row.in_progress, ready: row.ready, open: row.open },
     mail: { unread: row.unread, total: row.mail },
+    ...(resting.total === 0 ? {} : { resting: { total: resting.total, items: resting.rows.flatMap(toRest) } }),
     ...(lite ? {} : { session_counts_detail: { active: row.active_sessions, suspended: row.suspended_sessions } }),
   };
+}
+
+function toRest(row: RestingRow): NonNullable<StatusBody['resting']>['items'] {
+  const rest = restOf(row, row.now);
+  return rest === undefined ? [] : [{ session_id: row.id, name: row.name, ...rest }];
 }

@@ -3,6 +3,7 @@ import { sql, type Kysely, type Selectable } from 'kysely';
 import { Db, PgPool, type Database } from '../../platform/database/database.js';
 import type { Cities } from '../../platform/database/schema.gen.js';
 import type { Tx } from '../../platform/database/transactions.js';
+import { ENDS_BY_HAND, type Resting } from '../sessions/session-rest.js';
 import type { CityScope } from './city-scope.js';
 
 export type CityRow = Selectable<Cities>;
@@ -42,6 +43,15 @@ const RUNNING_COLUMNS = `c.name, c.dir, c.provider, c.suspended, c.suspended_on_
 export type StatusRow = RunningCityRow &
   Readonly<Record<'head' | 'open' | 'in_progress' | 'ready' | 'mail' | 'unread', number>> &
   Readonly<Record<'live' | 'active_sessions' | 'suspended_sessions' | 'live_agents' | 'quarantined_agents', number>>;
+
+/** A session that is not started for now, as far as its row says it. */
+export type RestingRow = Resting & { readonly id: string; readonly name: string; readonly now: Date };
+export interface RestingRows {
+  readonly total: number;
+  /** The first of them. */
+  readonly rows: readonly RestingRow[];
+}
+const RESTING_SHOWN = 20;
 
 const COUNTS = `cross join lateral (
     select count(*) filter (where b.status = 'open') as open, count(*) filter (where b.status = 'in_progress') as in_progress,
@@ -109,6 +119,20 @@ export class CitiesRepository {
       values: [name],
     });
     return rows[0];
+  }
+
+  async resting(name: string): Promise<RestingRows> {
+    const { rows } = await this.pool.query<RestingRow & { total: number }>({
+      name: 'city-resting',
+      text: `select count(*) over ()::int as total, x.id, coalesce(x.agent_name, x.session_name) as name, x.state, x.state_at, x.reason,
+          x.origin, x.runner_id, x.live, x.not_before, x.quarantined_until, x.circuit_until, x.failure, clock_timestamp() as now
+        from cities c join sessions x on x.stream_id = c.stream_id
+        where c.name = $1 and x.state <> 'closed' and not x.live and x.runner_id is null and (x.state in ('failed-create', 'quarantined')
+          or x.state in ('asleep', 'start-pending') and (x.not_before > clock_timestamp() or x.reason = any($2::text[])))
+        order by x.pk limit ${RESTING_SHOWN}`,
+      values: [name, ENDS_BY_HAND],
+    });
+    return { total: rows[0]?.total ?? 0, rows };
   }
 
   async findByName(db: Kysely<Database>, name: string): Promise<CityRow | undefined> {

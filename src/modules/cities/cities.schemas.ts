@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { contract } from '../../contract/registry.js';
 import { dateTime, int64 } from '../../contract/scalars.js';
+import { SessionRest } from '../../contract/sessions.schemas.js';
 import { blockingRead, queryBool } from '../../contract/query.js';
 
 export const CityInfo = contract(
@@ -76,6 +77,15 @@ const StatusWorkCounts = contract('StatusWorkCounts', z.strictObject({ in_progre
 const StatusMailCounts = contract('StatusMailCounts', z.strictObject({ total: int64, unread: int64 }));
 const StatusSessionCountsDetail = contract('StatusSessionCountsDetail', z.strictObject({ active: int64, suspended: int64 }));
 
+const StatusResting = contract(
+  'StatusResting',
+  z.strictObject({
+    total: int64,
+    items: z.array(SessionRest.extend({ session_id: z.string(), name: z.string() })),
+  }),
+  'Sessions that are not started for now; the first of them. `name` is that under which one works.',
+);
+
 export const StatusBody = contract(
   'StatusBody',
   z.strictObject({
@@ -93,6 +103,7 @@ export const StatusBody = contract(
     partial: z.boolean().optional(),
     partial_errors: z.array(z.string()).nullable().optional(),
     session_counts_detail: StatusSessionCountsDetail.optional(),
+    resting: StatusResting.optional(),
     version: z.string().optional(),
   }),
 );

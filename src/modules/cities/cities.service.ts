@@ -51,7 +51,8 @@ export class CitiesService {
     const load = (n: string): ReturnType<CitiesRepository['loadRunningAtHead']> => this.repository.loadRunningAtHead(n, !query.lite);
     let row = await this.#load(name, caller, load);
     if (await this.heads.readAgain(name, row.head, query, gone)) row = await this.#load(name, caller, load);
-    return { head: row.head, body: toStatus(row, query.lite) };
+    const resting = query.lite ? { total: 0, rows: [] } : await this.repository.resting(name);
+    return { head: row.head, body: toStatus(row, query.lite, resting) };
   }
 
   async patch(name: string, input: CityPatchInputBody, caller: Principal): Promise<void> {

@@ -30,7 +30,7 @@ export function environmentOf(config: CityConfig, template: Template, host: Vari
 }
 
 /** The endpoint that an agent's calls go to, in the variables that its program reads. */
-function upstreamEnvironment({ upstreams, agent_defaults }: CityConfig, { spec, agent }: Template): Variables {
+export function upstreamEnvironment({ upstreams, agent_defaults }: CityConfig, { spec, agent }: Template): Variables {
   const name = agent?.upstream ?? agent_defaults?.upstream;
   if (typeof name !== 'string' || !Object.hasOwn(upstreams, name)) return {};
   const upstream = upstreams[name]! as Readonly<Record<string, string | Variables | undefined>>;

@@ -3,6 +3,7 @@ import type { CityConfig, NamedSessionConfig } from '../composition/city-config.
 import type { SessionRow } from '../sessions/session-row.js';
 import type { LaunchPlan, Parts, Template } from './launch.js';
 import { LaunchPlanner, type LaunchCity } from './launch-planner.js';
+import { startHash } from './start-hash.js';
 import { fingerprintNow, partsNow } from './place-fingerprint.js';
 import { checkOptions, templateOf, templateOfNamed } from './template.js';
 
@@ -48,6 +49,11 @@ export class LaunchService {
    */
   fingerprint(config: CityConfig, row: Pick<SessionRow, 'kind' | 'template' | 'options'>): string | undefined {
     return fingerprintNow(config, row);
+  }
+
+  /** As `startHash`: changes with everything that a failed start may be mended by. */
+  startHash(config: CityConfig, row: Pick<SessionRow, 'kind' | 'template' | 'options'>): string | undefined {
+    return startHash(config, row);
   }
 
   /** `LaunchPlan.parts` in the same way. */

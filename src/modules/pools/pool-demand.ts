@@ -1,7 +1,8 @@
-import type { WakeRequest } from '../sessions/session-states.js';
+import type { SessionState, WakeRequest } from '../sessions/session-states.js';
 import { Capacity } from './capacity.js';
 import type { Dependencies } from './pool-dependencies.js';
 import type { OfferedBead, PoolAgent, PoolDecision, PoolFacts, PoolNamed, PoolSession } from './pool-facts.js';
+import { poolRestsUntil } from '../sessions/session-rest.js';
 import { blockerOf, isOrphaned, type SessionContext } from './session-rules.js';
 
 /** After a session was woken for nothing: 30 s, doubling, at most half an hour. */
@@ -167,13 +168,13 @@ export class Demand {
       need--;
       this.#engage(session, newest(beads));
     }
-    if (workers.some((session) => session.state === 'failed-create' || this.#isLimited(session))) return;
+    if (workers.some((session) => this.#isLimited(session))) return;
     if (agent.settings.max === 1 && workers.length > 0) {
       // Nobody else takes its work: the one that sleeps is woken.
       if (need > 0) workers.some((session) => session.state === 'asleep' && this.#engage(session, newest(beads)));
       return;
     }
-    for (let n = 0; n < need; n++) {
+    for (let n = Math.min(need, this.#seats(agent, workers)); n > 0; n--) {
       const slot = this.#freeSlot(agent);
       const name = slot === null ? agent.name : agent.member(slot);
       const [first] = beads;
@@ -185,8 +186,7 @@ export class Demand {
     const { min, max } = agent.settings;
     if (agent.blocked !== undefined || max === 0) return;
     const workers = this.#workers(agent);
-    if (workers.some(({ state }) => state === 'failed-create')) return;
-    let missing = min - this.#capacity.of(agent.name);
+    let missing = Math.min(min - this.#capacity.of(agent.name), this.#seats(agent, workers));
     for (const session of workers) if (missing > 0 && session.state === 'asleep' && this.#wake(session, 'minimum')) missing--;
     for (; missing > 0; missing--) {
       const slot = this.#freeSlot(agent);
@@ -197,7 +197,8 @@ export class Demand {
   /** Sees to it that one session runs of an agent that others depend on. */
   #sustain(agent: PoolAgent): void {
     const its = this.facts.sessions.filter((session) => session.agent === agent.name);
-    if (its.some((session) => session.state === 'active' || session.state === 'failed-create' || this.#isComing(session))) return;
+    if (its.some((session) => session.state === 'active' || this.#isComing(session))) return;
+    if (its.some(({ state }) => state === 'failed-create') && this.#seats(agent, this.#workers(agent)) <= 0) return;
     const named = this.facts.named.find((one) => one.agent === agent.name);
     const asleep = this.#workers(agent).concat(its.filter(({ identity }) => identity !== null && identity === named?.identity));
     if (asleep.some((session) => this.#wake(session, 'dependency'))) return;
@@ -262,6 +263,24 @@ export class Demand {
     return this.facts.sessions.filter(
       ({ agent, origin, identity }) => agent === name && identity === null && (origin === 'pool' || settings.max === 1),
     );
+  }
+
+  /** How many more of them may be started beside those that could not be: these keep their places, and all wait while their pool rests. */
+  #seats(agent: PoolAgent, workers: readonly PoolSession[]): number {
+    const failed = workers.filter(({ state }) => state === 'failed-create').length;
+    const left = (agent.settings.max ?? Infinity) - this.#capacity.of(agent.name) - failed;
+    const until = poolRestsUntil(
+      workers
+        .filter(({ pk }) => !this.decided.has(pk))
+        .map(({ state, stateAt, readyAt }) => ({ failedAt: state === 'failed-create' ? stateAt : undefined, readyAt })),
+    );
+    if (until === undefined) return left;
+    if (until > this.facts.now) {
+      this.times.push(until);
+      return 0;
+    }
+    const tried = workers.some(({ live, state, wake }) => !live && (isStarting(state) || (state === 'asleep' && wake !== null)));
+    return tried ? 0 : Math.min(1, left);
   }
 
   #isFree(session: PoolSession): boolean {
@@ -369,6 +388,10 @@ export class Demand {
     this.#decisions.push(decision);
     this.decided.add(session.pk);
   }
+}
+
+function isStarting(state: SessionState): boolean {
+  return state === 'start-pending' || state === 'creating';
 }
 
 /** Ids, the newest first: whether there is anything that a session has not been told of shows at once. */

@@ -19,7 +19,7 @@ import { NamedSessions } from '../sessions/named-sessions.service.js';
 import type { SessionChanges } from '../sessions/session-changes.js';
 import type { SessionRow } from '../sessions/session-row.js';
 import { stopWish } from '../sessions/session-stops.js';
-import { endedByItself } from './pool-demand.js';
+import { churnMs, endedByItself } from './pool-demand.js';
 import type { PoolDecision, PoolSession } from './pool-facts.js';
 import { nudgeText } from './nudge-text.js';
 import { PoolStateRepository } from './pool-state.repository.js';
@@ -109,8 +109,13 @@ export class PoolExecutor {
         return 'done';
       case 'retry':
         // Failed starts are not forgotten: if this one fails, too, it has failed again at once.
-        await changes.move(row, 'wake', { reason: null, set: { not_before: null, churns: row.churns + 1 } });
+        await changes.move(row, 'wake', {
+          reason: null,
+          set: { not_before: new Date(now + churnMs(row.churns + 1)), churns: row.churns + 1 },
+        });
         return 'done';
+      case 'mended':
+        return this.#mended(carrying, row);
       case 'lost-start': {
         const gone = { runner_id: null, live: false, instance_token: null, token_hash: null, start_deadline: null } as const;
         const asked = { stop_request: null, stop_deadline: null, wake_request: 'failover', wake_requested_at: at } as const;
@@ -121,6 +126,22 @@ export class PoolExecutor {
       case 'tell':
         return this.#tell(carrying, decision.what, row);
     }
+  }
+
+  /** As if nothing had gone wrong yet: that was with another configuration. */
+  async #mended({ changes }: Carrying, row: SessionRow): Promise<Carried> {
+    const set = {
+      ...{ not_before: null, quarantined_until: null, circuit_until: null, crashes: [], restarts: [], churns: 0 },
+      ...{ failed_starts: 0, failure: null, tried_hash: null },
+    };
+    if (row.state === 'quarantined' || row.state === 'failed-create') {
+      await changes.move(row, 'wake', { reason: null, set });
+      return 'done';
+    }
+    const after = await changes.patch(row, { ...set, reason: null });
+    const payload = { session_id: row.id, from: row.state, to: row.state, generation: row.generation, reason: 'configuration' };
+    if (row.wake_request !== null) changes.emit(event(SessionWakeRequested, { ...changes.facts(after), payload }));
+    return 'done';
   }
 
   async #wake({ changes, now }: Carrying, decision: PoolDecision & { do: 'wake' }, row: SessionRow): Promise<Carried> {

@@ -21,6 +21,8 @@ export interface Loaded {
   readonly scale: ReadonlyMap<string, number>;
   /** What a process of the session would be started with now. */
   readonly fingerprint: (row: Started) => string | undefined;
+  /** What a start of the session would be made from now. */
+  readonly startHash: (row: Started) => string | undefined;
 }
 
 /** The facts of a running city. */
@@ -36,7 +38,7 @@ export function factsOf(loaded: Loaded): PoolFacts {
     named: namedOf(config),
     providerIdleMs: providerIdleMs(config),
     blocked: (rig) => blockers(undefined, rig),
-    sessions: loaded.sessions.map((row) => sessionOf(row, held.get(row.id) ?? [], loaded.fingerprint)),
+    sessions: loaded.sessions.map((row) => sessionOf(row, held.get(row.id) ?? [], loaded)),
     offered: offeredOf(loaded.offered),
     assigned: assignedOf(assigned),
     scale: loaded.scale,
@@ -54,7 +56,7 @@ export function factsWithoutConfig(now: number, city: 'stopped' | 'gone', sessio
     named: [],
     providerIdleMs: undefined,
     blocked: () => undefined,
-    sessions: sessions.map((row) => sessionOf(row, [], () => undefined)),
+    sessions: sessions.map((row) => sessionOf(row, [], { fingerprint: () => undefined, startHash: () => undefined })),
     offered: new Map(),
     assigned: new Map(),
     scale: new Map(),
@@ -147,8 +149,9 @@ function emptyRunsOf(rows: readonly EmptyRunRow[]): Map<string, EmptyRuns> {
   return runs;
 }
 
-function sessionOf(row: PoolRow, held: readonly string[], fingerprint: Loaded['fingerprint']): PoolSession {
+function sessionOf(row: PoolRow, held: readonly string[], now: Pick<Loaded, 'fingerprint' | 'startHash'>): PoolSession {
   const told = row.metadata;
+  const starts = row.tried_hash === null || row.has_runner ? undefined : now.startHash(row);
   return {
     pk: row.pk,
     id: row.id,
@@ -180,6 +183,7 @@ function sessionOf(row: PoolRow, held: readonly string[], fingerprint: Loaded['f
     notBefore: row.not_before?.getTime(),
     heldUntil: row.held_until?.getTime(),
     quarantinedUntil: row.quarantined_until?.getTime(),
+    mended: starts !== undefined && starts !== row.tried_hash,
     churns: row.churns,
     asks: row.asks,
     messages: row.messages,
@@ -188,7 +192,7 @@ function sessionOf(row: PoolRow, held: readonly string[], fingerprint: Loaded['f
     waits: row.waits,
     pinned: told.pin_awake === 'true',
     attached: false,
-    drifted: driftOf(row, fingerprint)?.accepted === false,
+    drifted: driftOf(row, now.fingerprint)?.accepted === false,
     acceptedHash: row.accepted_hash,
     nudgedAt: row.nudged_at?.getTime(),
     nudgedFor: row.nudged_for ?? undefined,

@@ -97,6 +97,8 @@ export interface PoolSession {
   readonly notBefore: number | undefined;
   readonly heldUntil: number | undefined;
   readonly quarantinedUntil: number | undefined;
+  /** What its last start was made from is not what the configuration says now. */
+  readonly mended: boolean;
   /** How often it was woken in a row without anything coming of it. */
   readonly churns: number;
   /** It asks a person something. */
@@ -152,6 +154,8 @@ export type PoolDecision =
       readonly empty?: boolean;
     }
   | { readonly do: 'unquarantine'; readonly pk: number }
+  /** The configuration says another thing about its start than when that failed: it rests no longer. */
+  | { readonly do: 'mended'; readonly pk: number }
   /** It could not be started, and something waits for it: it may be tried once more. */
   | { readonly do: 'retry'; readonly pk: number }
   | { readonly do: 'lost-start'; readonly pk: number }

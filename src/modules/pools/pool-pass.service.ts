@@ -113,6 +113,7 @@ export class PoolPass {
       runs: await this.repository.runs(tx, streamId),
       scale,
       fingerprint: (row) => this.launch.fingerprint(config, row),
+      startHash: (row) => this.launch.startHash(config, row),
     });
   }
 

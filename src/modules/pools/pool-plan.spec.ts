@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { isCounted } from './capacity.js';
-import type { PoolDecision, PoolFacts } from './pool-facts.js';
+import type { PoolDecision, PoolFacts, PoolPlan, PoolSession } from './pool-facts.js';
 import { poolPlan } from './pool-plan.js';
 import { agentOf, beads, factsWith, namedOf, NOW, sessionOf, SETTINGS } from './testing/facts.js';
 
@@ -91,8 +91,7 @@ describe('starts for work', () => {
     expect(starts(plan({ offered: offered(2), emptyRuns: new Map([['worker', { count: 1, lastAt: NOW - 61_000 }]]) }))).toHaveLength(2);
   });
 
-  it('starts nothing for an agent whose sessions cannot be started, or are told to slow down', () => {
-    expect(starts(plan({ offered: offered(3), sessions: [sessionOf({ state: 'failed-create', stateAt: NOW - 1_000 })] }))).toEqual([]);
+  it('starts nothing for an agent whose sessions are told to slow down', () => {
     const limited = sessionOf({ state: 'asleep', reason: 'rate_limit', notBefore: NOW + 60_000 });
     expect(plan({ offered: offered(3), sessions: [limited] })).toEqual([]);
   });
@@ -104,6 +103,39 @@ describe('starts for work', () => {
     const single = { agents: [agentOf('worker', { max: 1 })] };
     expect(plan({ ...single, assigned: new Map([['worker', ['b-1']]]) })).toEqual([{ ...member, slot: null, name: 'worker' }]);
     expect(plan({ ...single, assigned: new Map([['somebody', ['b-1']]]) })).toEqual([]);
+  });
+});
+
+describe('a pool of which some could not be started', () => {
+  const agents = [agentOf('worker', { max: 3 })];
+  const names = (decisions: readonly PoolDecision[]): string[] => starts(decisions).flatMap((d) => ('name' in d ? d.name : []));
+  const failed = (pk: number, ago: number, more: Partial<PoolSession> = {}): PoolSession =>
+    sessionOf({ pk, state: 'failed-create', reason: 'failed-create', stateAt: NOW - ago, readyAt: undefined, ...more });
+
+  it('tries one other after a pause that grows with each of them, and says when', () => {
+    const waits = (sessions: PoolSession[]): PoolPlan => poolPlan(factsWith({ agents, offered: offered(3), sessions }));
+    expect(waits([failed(1, 14_999)])).toMatchObject({ decisions: [], nextAt: NOW + 1 });
+    expect(names(waits([failed(1, 15_000)]).decisions)).toEqual(['worker-2']);
+    expect(waits([failed(1, 60_000), failed(2, 29_000)])).toMatchObject({ decisions: [], nextAt: NOW + 1_000 });
+    expect(names(waits([failed(1, 60_000), failed(2, 30_000)]).decisions)).toEqual(['worker-3']);
+  });
+
+  it('tries no second one beside the one that it tries', () => {
+    const trying = sessionOf({ pk: 2, state: 'asleep', reason: 'crashed', wake: 'create', notBefore: NOW + 4_000, readyAt: undefined });
+    expect(plan({ agents, offered: offered(3), sessions: [failed(1, 60_000), trying] })).toEqual([]);
+  });
+
+  it('fills all other places once one of them has come up, and leaves theirs to those that failed', () => {
+    const up = sessionOf({ pk: 2, readyAt: NOW - 1_000, held: ['b-9'] });
+    expect(names(plan({ agents, offered: offered(3), sessions: [failed(1, 5_000), up] }))).toEqual(['worker-3']);
+    const minimum = [agentOf('worker', { max: 3, min: 3 })];
+    expect(names(plan({ agents: minimum, sessions: [failed(1, 5_000), up] }))).toEqual(['worker-3']);
+  });
+
+  it('fills them at once where the configuration has changed, and makes room for the next look', () => {
+    const decisions = plan({ agents, offered: offered(3), sessions: [failed(1, 1_000, { mended: true })] });
+    expect(decisions).toContainEqual({ do: 'close', pk: 1, code: 'failed-create' });
+    expect(names(decisions)).toEqual(['worker-2', 'worker-3']);
   });
 });
 

@@ -81,6 +81,26 @@ describe('a session that could not be started', () => {
     expect(sooner.nextAt).toBe(NOW);
   });
 
+  it.each(WAITING)('is tried again at once when the configuration is another one, as long as it is waited for by %s', (_, waiting) => {
+    const sessions = waiting.sessions!.map((session) => ({ ...session, mended: true, stateAt: NOW }));
+    expect(plan({ ...waiting, sessions })).toEqual([{ do: 'mended', pk: 4 }]);
+  });
+
+  it('rests no longer, in whatever state, once the configuration is another one', () => {
+    const rests: readonly Partial<PoolSession>[] = [
+      { state: 'quarantined', reason: 'quarantine', quarantinedUntil: NOW + 60_000 },
+      { state: 'asleep', reason: 'crashed', notBefore: NOW + 4_000, wake: 'create' },
+      { state: 'asleep', reason: 'provider-terminal-error', origin: 'manual' },
+      { state: 'asleep', reason: 'auth-required', origin: 'manual' },
+    ];
+    for (const more of rests) {
+      expect(plan({ sessions: [failed({ stateAt: NOW, ...more })] })).not.toContainEqual(expect.objectContaining({ do: 'mended' }));
+      expect(plan({ sessions: [failed({ stateAt: NOW, mended: true, ...more })] })).toEqual([{ do: 'mended', pk: 4 }]);
+    }
+    const idle = failed({ state: 'asleep', reason: 'idle', origin: 'manual', mended: true });
+    expect(plan({ sessions: [idle] })).toEqual([]);
+  });
+
   it('is left to people when nothing waits, or somebody has to sign in', () => {
     expect(plan({ named, sessions: [failed(boss)] })).toEqual([]);
     expect(plan({ sessions: [failed({ origin: 'manual' })] })).toEqual([]);

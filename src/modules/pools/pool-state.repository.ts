@@ -52,6 +52,7 @@ export type PoolRow = Pick<
   | 'launch_hash'
   | 'launch_options'
   | 'accepted_hash'
+  | 'tried_hash'
 > & {
   readonly has_runner: boolean;
   readonly runner_gone: boolean;
@@ -157,7 +158,7 @@ export class PoolStateRepository {
       select s.pk, s.id, s.origin, s.kind, s.template, s.agent, s.agent_name, s.slot, s.rig, s.named_identity, s.session_name, s.alias, s.state,
         s.state_at, s.reason, s.generation, s.live, s.ready_at, s.last_woke_at, s.wake_request, s.stop_request, s.stop_reason,
         s.stop_requested_at, s.start_deadline, s.not_before, s.held_until, s.quarantined_until, s.churns, s.metadata, s.options, s.launch_hash,
-        s.launch_options, s.accepted_hash, s.runner_id is not null as has_runner, coalesce(r.state in ('lost', 'stopped'), true) as runner_gone,
+        s.launch_options, s.accepted_hash, s.tried_hash, s.runner_id is not null as has_runner, coalesce(r.state in ('lost', 'stopped'), true) as runner_gone,
         l.activity = 'in-turn' as in_turn, l.activity_at, l.last_output_at, ${OPEN_QUESTION} as asks, ${MESSAGES} as messages,
         s.origin = 'pool' and exists (select from beads b where b.stream_id = s.stream_id and (b.labels <> '{}' or b.metadata <> '{}')
           and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(s.stream_id, '{}', ${MARK}) and b.metadata @> ${MARK}) as ever_held,

@@ -1,4 +1,5 @@
 import { DRIFT_REASON, driftStep, type DriftFacts } from '../launch/drift.js';
+import { endsOnlyByHand, FAILED_KEPT_MS } from '../sessions/session-rest.js';
 import type { PoolAgent, PoolDecision, PoolFacts, PoolNamed, PoolSession } from './pool-facts.js';
 import { share, type AgentSettings } from './settings.js';
 import { timerDecision, type Blocker } from './timer-decision.js';
@@ -21,7 +22,6 @@ export interface SessionContext {
 }
 
 const RESET_STALLED_MS = 120_000;
-const FAILED_KEPT_MS = 300_000;
 /** A drain for these goes on whatever comes up. Somebody has asked for one that is `drained`: only a wake takes that back. */
 const FIRM = new Set(['orphaned', 'suspended', 'drained']);
 /** A drain for these ends when work comes up. */
@@ -145,11 +145,18 @@ function afterFailure(session: PoolSession, context: SessionContext, facts: Pool
   const { pk, origin, identity } = session;
   const waits = session.held.length > 0 || context.assigned.length > 0 || session.messages > 0;
   const named = identity !== null && (context.named?.mode === 'always' || (facts.offered.get(identity) ?? []).length > 0);
-  if (origin !== 'pool' && ((!waits && !named) || session.reason === 'auth-required')) return {};
+  if (origin !== 'pool' && ((!waits && !named) || (session.reason === 'auth-required' && !session.mended))) return {};
   if ((waits || named) && blockerOf(session, context, facts) !== undefined) return {};
   const until = session.stateAt + FAILED_KEPT_MS;
-  if (until > facts.now) return { at: until };
-  return { decision: waits || named ? { do: 'retry', pk } : { do: 'close', pk, code: 'failed-create' } };
+  if (until > facts.now && !session.mended) return { at: until };
+  if (waits || named) return { decision: { do: session.mended ? 'mended' : 'retry', pk } };
+  return { decision: { do: 'close', pk, code: 'failed-create' } };
+}
+
+/** It waits for its time after something has gone wrong, or for a person. */
+function restsAsleep({ state, reason, notBefore, churns }: PoolSession, now: number): boolean {
+  if (state !== 'asleep' && state !== 'start-pending') return false;
+  return endsOnlyByHand(reason) || (notBefore !== undefined && notBefore > now) || (churns > 0 && reason === 'crashed');
 }
 
 function withoutProcess(session: PoolSession, context: SessionContext, facts: PoolFacts): SessionRule {
@@ -159,10 +166,12 @@ function withoutProcess(session: PoolSession, context: SessionContext, facts: Po
   if (isOrphaned(session, context)) return origin === 'manual' ? {} : { decision: { do: 'close', pk, code: 'orphaned' } };
   if (state === 'quarantined') {
     const off = session.reason === 'circuit-open' && !facts.settings.circuitBreaker;
+    if (session.mended) return { decision: { do: 'mended', pk } };
     if (off || quarantinedUntil === undefined || quarantinedUntil <= now) return { decision: { do: 'unquarantine', pk } };
     return { at: quarantinedUntil };
   }
   if (state === 'failed-create') return afterFailure(session, context, facts);
+  if (session.mended && restsAsleep(session, facts.now)) return { decision: { do: 'mended', pk } };
   if (origin !== 'pool' || session.held.length > 0 || context.assigned.length > 0 || session.messages > 0) return {};
   if (blockerOf(session, context, facts) !== undefined && (state === 'asleep' || state === 'start-pending'))
     return { decision: { do: 'close', pk, code: 'suspended' } };

@@ -211,7 +211,15 @@ describe('a runner', () => {
 
   it('opens the circuit of a named session that is started again and again for nothing, and not before', async () => {
     const daemon = { session_circuit_breaker: true, session_circuit_breaker_max_restarts: 1 };
-    const config = { workspace: {}, agents: [], named_sessions: [], rigs: [], daemon } as unknown as CityConfig;
+    const config = {
+      workspace: {},
+      providers: {},
+      resolved_providers: {},
+      agents: [],
+      named_sessions: [],
+      rigs: [],
+      daemon,
+    } as unknown as CityConfig;
     Object.assign(runner.get(ConfigReadsService), { known: () => Promise.resolve({ config, revision: 1, hash: '', index: 0 }) });
     const { pk } = await runner.create(realm.city, { origin: 'named', named_identity: 'boss' });
     await realm.until(pk, 'active');

@@ -5,6 +5,7 @@ import { Db } from '../../platform/database/database.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { ConfigReadsService } from '../config/config-reads.service.js';
 import { EffectiveSuspension } from '../launch/effective-suspension.service.js';
+import { startHash } from '../launch/start-hash.js';
 import { startupMs } from '../launch/startup.js';
 import { ProviderHostsService } from '../providers/provider-hosts.service.js';
 import { SessionTokens } from '../session-tokens/session-tokens.service.js';
@@ -107,7 +108,9 @@ export class SessionClaims {
           if (!lease.accepts) throw new LeaseGone();
           const row = await changes.require(pk, `#${pk}`);
           const begins = row.agent !== null && fresh.has(row.agent);
-          claimed.push({ ...(await this.#start(changes, city, row, lease, new Date(now.getTime() + startMs), begins)), breaker });
+          const deadline = new Date(now.getTime() + startMs);
+          const tried = (known && startHash(known, row)) ?? null;
+          claimed.push({ ...(await this.#start(changes, city, row, { lease, deadline, fresh: begins, tried })), breaker });
         }
         return claimed;
       })
@@ -122,9 +125,7 @@ export class SessionClaims {
     changes: SessionChanges,
     city: CityScope,
     row: SessionRow,
-    lease: RunnerLease,
-    deadline: Date,
-    fresh: boolean,
+    { lease, deadline, fresh, tried }: { lease: RunnerLease; deadline: Date; fresh: boolean; tried: string | null },
   ): Promise<Omit<Claimed, 'breaker'>> {
     const restarted = row.reset_pending ? 'reset' : fresh && row.ready_at !== null ? 'fresh' : undefined;
     const minted = this.tokens.mint(row);
@@ -137,6 +138,7 @@ export class SessionClaims {
       wake_request: null,
       wake_requested_at: null,
       not_before: null,
+      tried_hash: tried,
       ...(restarted === undefined ? {} : { epoch: row.epoch + 1, session_key: null, reset_pending: false }),
     };
     const started = await changes.move(row, 'start', { reason: null, set });

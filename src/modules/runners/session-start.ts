@@ -166,6 +166,7 @@ async function commitReady(
       accepted_hash: null,
       start_deadline: null,
       stderr_tail: null,
+      failure: null,
       ...(anew ? { epoch: row.epoch + 1 } : {}),
     };
     const ready = await changes.move(row, 'ready', { reason: null, set });

@@ -130,6 +130,7 @@ function move(changes: SessionChanges, row: SessionRow, decision: Decision, ende
     stop_requested_at: null,
     stop_deadline: null,
     ...(ended.stderrTail === undefined ? {} : { stderr_tail: ended.stderrTail }),
+    ...(ended.how === undefined || ended.message === undefined ? {} : { failure: ended.message.slice(-MESSAGE_MAX) }),
   };
   switch (decision.to) {
     case 'asleep':

@@ -27,7 +27,8 @@ describe('a start whose preparation does not come to an end', () => {
 
   it('has the time that its city gives a start', async () => {
     const runner = await realm.runner('r1');
-    const config = { agents: [], rigs: [], named_sessions: [], workspace: {}, session: { startup_timeout: '7m' } };
+    const none = { agents: [], rigs: [], named_sessions: [], workspace: {}, providers: {}, resolved_providers: {} };
+    const config = { ...none, session: { startup_timeout: '7m' } };
     runner.get(ConfigReadsService).known = () => Promise.resolve({ config } as never);
     runner.plans.plan = never;
     const { pk } = await runner.create(realm.city);

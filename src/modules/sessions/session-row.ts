@@ -74,6 +74,10 @@ export interface SessionRow {
   readonly accepted_hash: string | null;
   /** The last 64 KiB that the last process said on its error output. */
   readonly stderr_tail: string | null;
+  /** What went wrong when its last process could not be started or went down; null once one answers. */
+  readonly failure: string | null;
+  /** A digest of all that its last start was made from; null where no start has been tried with what is configured now. */
+  readonly tried_hash: string | null;
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly state_at: Date;

@@ -27,6 +27,8 @@ const view = (more: Partial<SessionView> = {}): SessionView =>
     restarts: [],
     circuit_until: null,
     not_before: null,
+    failure: null,
+    state_at: at(0),
     reset_pending: false,
     options: {},
     capabilities: {},
@@ -133,4 +135,46 @@ describe('other members', () => {
     expect(toSessionResponse(view({ output }), undefined, 0)).not.toHaveProperty('last_output');
     expect(toSessionResponse(view({ output }), undefined)).not.toHaveProperty('last_output');
   });
+});
+
+describe('the rest', () => {
+  const down = { state: 'asleep', live: false, runner_id: null } as const;
+  const rest = (row: Partial<SessionView>): unknown => toSessionResponse(view({ ...down, ...row }), undefined).rest;
+  const until = (seconds: number): string => at(seconds).toISOString();
+
+  it.each<[string, Partial<SessionView>, unknown]>([
+    [
+      'of a member that could not be started',
+      { state: 'failed-create', origin: 'pool', reason: 'failed-create', failure: 'no such file' },
+      { reason: 'failed-create', ended_by: ['time', 'configuration', 'wake'], until: until(300), detail: 'no such file' },
+    ],
+    [
+      'of another session',
+      { state: 'failed-create', reason: 'failed-create' },
+      { reason: 'failed-create', ended_by: ['demand', 'configuration', 'wake'], until: until(300) },
+    ],
+    [
+      'that a person ends',
+      { state: 'failed-create', reason: 'auth-required' },
+      { reason: 'auth-required', ended_by: ['configuration', 'wake'] },
+    ],
+    [
+      'after crashes',
+      { state: 'quarantined', reason: 'quarantine', quarantined_until: at(200) },
+      { reason: 'quarantine', ended_by: ['time', 'configuration', 'wake'], until: until(200) },
+    ],
+    [
+      'of an open circuit',
+      { state: 'quarantined', reason: 'circuit-open', quarantined_until: at(200), circuit_until: at(200) },
+      { reason: 'circuit-open', ended_by: ['time', 'configuration', 'reset'], until: until(200) },
+    ],
+    [
+      'before the next try',
+      { reason: 'crashed', not_before: at(101) },
+      { reason: 'crashed', ended_by: ['time', 'configuration', 'wake'], until: until(101) },
+    ],
+    ['that is over', { reason: 'crashed', not_before: at(100) }, undefined],
+    ['of one that just sleeps', { reason: 'idle' }, undefined],
+    ['of one that a runner has', { state: 'failed-create', runner_id: 'r' }, undefined],
+  ])('%s', (_what, row, expected) => expect(rest(row)).toEqual(expected));
 });

@@ -1,10 +1,11 @@
 import type { SessionResponse } from '../../contract/sessions.schemas.js';
 import type { Template } from '../launch/launch.js';
 import { hasOpenCircuit } from './open-circuit.js';
+import { restOf } from './session-rest.js';
 import type { SessionRow } from './session-row.js';
 
 /** A session as answers need it, of one snapshot. */
-export type SessionView = Omit<SessionRow, 'stderr_tail' | 'launch_options' | 'accepted_hash'> & {
+export type SessionView = Omit<SessionRow, 'stderr_tail' | 'launch_options' | 'accepted_hash' | 'tried_hash'> & {
   readonly activity: 'idle' | 'in-turn';
   readonly model: string | null;
   readonly context_used: number | null;
@@ -27,6 +28,7 @@ const TIMED = new Set(['quarantine', 'circuit-open', 'rate_limit', 'user-hold', 
 export function toSessionResponse(row: SessionView, template: Template | undefined, lines?: number): SessionResponse {
   const closed = row.state === 'closed';
   const reason = reasonOf(row);
+  const rest = restOf(row, row.now);
   const shown = metadataOf(row);
   const options = { ...template?.optionDefaults, ...row.options };
   const output = lines === undefined ? '' : lastLines(row.output ?? '', lines);
@@ -63,6 +65,7 @@ export function toSessionResponse(row: SessionView, template: Template | undefin
           ...(shown === undefined ? {} : { metadata: shown }),
           ...(reason === undefined ? {} : { reason }),
           ...circuitOf(row),
+          ...(rest === undefined ? {} : { rest }),
         }),
   };
 }

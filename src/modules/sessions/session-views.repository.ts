@@ -50,7 +50,7 @@ function view(entries: number): RawBuilder<unknown> {
     s.epoch, s.instance_token, s.session_key, s.runner_id, s.live, s.wake_request, s.wake_requested_at, s.not_before, s.stop_request,
     s.stop_reason, s.stop_requested_at, s.stop_deadline, s.start_deadline, s.held_until, s.quarantined_until, s.reset_pending,
     s.delete_pending, s.continuity_eligible, s.failed_starts, s.crashes, s.restarts, s.circuit_until, s.churns, s.options, s.option_schema, s.capabilities, s.metadata,
-    s.work_dir, s.launch_hash, s.created_at, s.updated_at, s.state_at, s.last_woke_at, s.ready_at, s.last_turn_at, s.closed_at,
+    s.work_dir, s.launch_hash, s.failure, s.created_at, s.updated_at, s.state_at, s.last_woke_at, s.ready_at, s.last_turn_at, s.closed_at,
     l.activity, l.model, l.context_used, l.context_window, clock_timestamp() as now, ${output(entries)} as output,
     (select b.id from beads b where b.stream_id = s.stream_id and b.status = 'in_progress' and (b.labels <> '{}' or b.metadata <> '{}')
         and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(s.stream_id, '{}', jsonb_build_object('gc.session_id'::text, s.id))

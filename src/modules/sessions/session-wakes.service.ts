@@ -32,6 +32,7 @@ const CLEARED = {
   restarts: [],
   circuit_until: null,
   reason: null,
+  failure: null,
 } as const satisfies SessionPatch;
 
 /** A fresh conversation is given another chance. */

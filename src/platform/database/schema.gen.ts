@@ -471,6 +471,7 @@ export interface Sessions {
   delete_pending: Generated<boolean>;
   epoch: Generated<number>;
   failed_starts: Generated<number>;
+  failure: string | null;
   generation: Generated<number>;
   held_until: Timestamp | null;
   id: string;
@@ -515,6 +516,7 @@ export interface Sessions {
   title: string;
   token_hash: Buffer | null;
   transport: Generated<string>;
+  tried_hash: string | null;
   updated_at: Generated<Timestamp>;
   wake_request: string | null;
   wake_requested_at: Timestamp | null;

@@ -62,6 +62,7 @@ export function sessionOf(more: Partial<PoolSession> = {}): PoolSession {
     notBefore: undefined,
     heldUntil: undefined,
     quarantinedUntil: undefined,
+    mended: false,
     churns: 0,
     asks: false,
     messages: 0,

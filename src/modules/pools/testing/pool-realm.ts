@@ -99,7 +99,7 @@ export async function poolRealm(
     const suspension = new EffectiveSuspension(new EffectiveSuspensionRepository(db), new RosterService(new RosterRepository(db)), reads);
     const executor = new (given.executor ?? PoolExecutor)(repository, process.queue, named, log);
     const scales = new ScaleChecks({ agentEnvironment: { PATH: '/usr/bin:/bin' } } as unknown as AppConfig, log);
-    const launch = (given.launch ?? { fingerprint: () => 'now' }) as LaunchService;
+    const launch = (given.launch ?? { fingerprint: () => 'now', startHash: () => 'now' }) as LaunchService;
     const pass = new PoolPass(
       repository,
       executor,

@@ -1,0 +1,92 @@
+import { appendFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startStack, type Stack } from '../support/app.js';
+import { killSvc, svc } from '../support/cli.js';
+import { eventually } from '../support/sse.js';
+import { lookOften } from '../support/stack-timings.js';
+
+/** What an operator sees of pools: members that cannot be started, and all that run. */
+let stack: Stack;
+
+const env = (): Record<string, string> => ({ SVC_API_URL: stack.urls[0]!, SVC_CITY: 'port' });
+async function ok(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await svc(args, { env: env() });
+  expect([args, code, stderr]).toEqual([args, 0, expect.any(String)]);
+  return stdout;
+}
+const json = async (...args: string[]): Promise<any[]> =>
+  (await ok(...args, '--json'))
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+const agent = async (name: string): Promise<any> => (await json('agent', 'show', name))[0];
+async function sling(target: string): Promise<void> {
+  const bead = (await ok('bead', 'create', 'work')).trim();
+  await ok('sling', target, bead);
+}
+async function append(name: string, text: string): Promise<void> {
+  await appendFile(join(stack.citiesRoot, 'port', name), text);
+  await ok('config', 'reload');
+}
+
+beforeAll(async () => {
+  stack = await startStack({ apis: 1, workers: 1 });
+  lookOften(stack);
+  await ok('city', 'create', 'port', '--provider', 'loopback');
+  await writeFile(join(stack.citiesRoot, 'port', 'prompt.md'), 'Work.');
+});
+afterAll(async () => {
+  killSvc();
+  await stack?.stop();
+});
+
+describe('a member of a pool that cannot be started', () => {
+  it('is told everywhere, and rests no longer once the command is mended: all places are filled', async () => {
+    await ok('provider', 'create', 'mine', '--base', 'loopback', '--command', 'no-such-agent');
+    await append('pack.toml', '\n[[agent]]\nname = "hand"\nprovider = "mine"\nprompt_template = "prompt.md"\nmax_active_sessions = 3\n');
+    await sling('hand');
+    const failed = await eventually(async () => {
+      const one = await agent('hand-1');
+      return one.rest?.reason === 'failed-create' ? one : undefined;
+    });
+    const { session_id: id } = failed.rest;
+    expect(failed.rest).toEqual({
+      reason: 'failed-create',
+      ended_by: ['time', 'configuration', 'wake'],
+      until: expect.stringMatching(/Z$/),
+      detail: expect.stringContaining('no-such-agent'),
+      session_id: expect.stringMatching(/^po-\d+$/),
+    });
+    const line = `rests until \\d\\d:\\d\\d:\\d\\dZ \\(\\S+\\), failed-create; ended by a changed configuration, svc session wake ${id}`;
+    expect(await ok('agent', 'list')).toMatch(new RegExp(`^hand-1 +stopped.*${line}: .*no-such-agent`, 'm'));
+    expect(await ok('agent', 'show', 'hand-1')).toMatch(new RegExp(`^rest: +${line}: .*no-such-agent`, 'm'));
+    expect(await ok('session', 'show', id)).toMatch(new RegExp(`^rest: +${line}$`, 'm'));
+    expect(await ok('city', 'status')).toMatch(new RegExp(`^resting: +\\d+ session(.*\\n)+ {2}hand-1 ${line}: .*no-such-agent`, 'm'));
+    const [status] = await json('city', 'status');
+    expect(status.resting.items).toContainEqual(expect.objectContaining({ session_id: id, name: 'hand-1', reason: 'failed-create' }));
+
+    await ok('provider', 'update', 'mine', '--command', 'svc-loopback-agent');
+    await sling('hand');
+    await sling('hand');
+    const running = await eventually(async () => {
+      const members = (await json('agent', 'list', '--pool', 'hand')).filter((one) => one.running);
+      return members.length === 3 ? members : undefined;
+    });
+    expect(running.filter(({ rest }) => rest !== undefined)).toEqual([]);
+    expect((await json('city', 'status'))[0].resting).toBeUndefined();
+  });
+
+  it('is the reason for which the others of its pool wait for a while', async () => {
+    await ok('provider', 'create', 'theirs', '--base', 'loopback', '--command', 'no-such-agent');
+    await append('pack.toml', '\n[[agent]]\nname = "foot"\nprovider = "theirs"\nprompt_template = "prompt.md"\nmax_active_sessions = 3\n');
+    await sling('foot');
+    await eventually(async () => (await agent('foot-1')).rest?.reason === 'failed-create');
+    // Nobody has the second place: it waits for the pause of its pool.
+    expect((await agent('foot-2')).rest).toMatchObject({
+      reason: 'pool-failing',
+      ended_by: ['time', 'configuration'],
+      detail: expect.stringMatching(/^foot-1 could not be started: .*no-such-agent/),
+    });
+  });
+});
