@@ -1,4 +1,4 @@
-import { appendFile, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
@@ -88,5 +88,38 @@ describe('a member of a pool that cannot be started', () => {
       ended_by: ['time', 'configuration'],
       detail: expect.stringMatching(/^foot-1 could not be started: .*no-such-agent/),
     });
+  });
+});
+
+describe('lists of agents and rigs', () => {
+  it('have every member that runs, whatever the bound of its pool is by now, and agents whose sessions have other names', async () => {
+    await ok('rig', 'create', 'web');
+    const pool = (most: number): string =>
+      `\n[[agent]]\nname = "crew"\ndir = "web"\nprovider = "loopback"\nprompt_template = "prompt.md"\nmax_active_sessions = ${most}\n`;
+    const guard = '\n[[agent]]\nname = "guard"\ndir = "web"\nprovider = "loopback"\nprompt_template = "prompt.md"\n';
+    const named = '\n[[named_session]]\nname = "night"\ntemplate = "guard"\ndir = "web"\nmode = "always"\n';
+    const before = await readFile(join(stack.citiesRoot, 'port', 'pack.toml'), 'utf8');
+    const write = async (text: string): Promise<void> => {
+      await writeFile(join(stack.citiesRoot, 'port', 'pack.toml'), before + text);
+      await ok('config', 'reload');
+    };
+    const running = async (): Promise<string[]> =>
+      (await json('agent', 'list', '--rig', 'web')).filter((one) => one.running).map(({ name }) => name as string);
+    const rig = async (): Promise<any> => (await json('rig', 'list')).find(({ name }) => name === 'web');
+
+    await write(pool(3) + guard + named);
+    for (let n = 0; n < 3; n++) await ok('bead', 'create', 'work', '--rig', 'web', '--assignee', `web/crew-${n + 1}`);
+    const all = ['web/crew-1', 'web/crew-2', 'web/crew-3', 'web/guard'];
+    await eventually(async () => (await running()).length === all.length);
+    expect(await running()).toEqual(all);
+    const lines = (await json('agent', 'list', '--rig', 'web')).length;
+    expect(await rig()).toMatchObject({ running_count: 4, agent_count: lines });
+    expect(await agent('web/crew')).toMatchObject({ running: true });
+
+    // Work that is theirs keeps them.
+    await write(pool(1) + guard + named);
+    expect((await running()).sort()).toEqual([...new Set([...all, 'web/crew'])].sort());
+    expect((await agent('web/crew-3')).pool).toBe('web/crew');
+    expect(await rig()).toMatchObject({ running_count: 4 });
   });
 });

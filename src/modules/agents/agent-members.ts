@@ -10,7 +10,7 @@ export interface Member {
 }
 
 /** How many sessions of an agent are named in advance; undefined for one without a bound, or with no more than one. */
-function sizeOf({ max_active_sessions: most }: AgentConfig): number | undefined {
+export function sizeOf({ max_active_sessions: most }: AgentConfig): number | undefined {
   return most !== undefined && most > 1 ? most : undefined;
 }
 

@@ -4,12 +4,13 @@ import type { BlockingRead } from '../../contract/query.js';
 import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import { notRunning } from '../cities/cities.service.js';
 import type { CityScope } from '../cities/city-scope.js';
-import type { AgentConfig, CityConfig } from '../composition/city-config.js';
+import type { CityConfig } from '../composition/city-config.js';
 import { ConfigReadsService } from '../config/config-reads.service.js';
 import { ProvidersService } from '../providers/providers.service.js';
 import { RosterService } from '../roster/roster.service.js';
 import { poolRestsOf } from './pool-rests.js';
-import { findMember, membersOf, type Member } from './agent-members.js';
+import { linesOf } from './agent-lines.js';
+import { findMember, type Member } from './agent-members.js';
 import { agentNotFound } from './agent-problems.js';
 import { presetBehind, providerOf } from './agent-provider.js';
 import { toAgent, type Present } from './agents.mapper.js';
@@ -84,8 +85,18 @@ export class AgentReadsService {
     const rigs = config.rigs.filter((rig) => switches.rigs.get(rig.name) ?? rig.suspended_on_start);
     const suspendedRigs = new Set(rigs.map(({ name }) => name));
     const byName = new Map(sessions.map((session) => [session.name, session]));
+    const byAgent = new Map(sessions.filter(({ live }) => live).map((session) => [session.agent, session]));
     const poolRests = poolRestsOf(sessions);
-    const present: Present = { citySuspended, suspendedRigs, switches: switches.agents, activeBeads, unready, sessions: byName, poolRests };
+    const present: Present = {
+      citySuspended,
+      suspendedRigs,
+      switches: switches.agents,
+      activeBeads,
+      unready,
+      sessions: byName,
+      byAgent,
+      poolRests,
+    };
     return members.map((member) => toAgent(config, member, present));
   }
 }
@@ -98,29 +109,16 @@ function presetsOf(config: CityConfig, members: readonly Member[]): string[] {
 /** In the order of the configuration, pools in place. */
 function listed(config: CityConfig, { pool, rig }: AgentsQuery, sessions: readonly AgentSession[]): { members: Member[]; more: boolean } {
   const members: Member[] = [];
+  const byAgent = Map.groupBy(sessions, (session) => session.agent);
   for (const agent of config.agents) {
     if ((rig !== undefined && agent.dir !== rig) || (pool !== undefined && agent.qualified_name !== pool)) continue;
-    for (const member of linesOf(agent, sessions)) {
+    for (const member of linesOf(agent, byAgent.get(agent.qualified_name) ?? [])) {
       if (pool !== undefined && member.pool === undefined) continue;
       if (members.length === LISTED) return { members, more: true };
       members.push(member);
     }
   }
   return { members, more: false };
-}
-
-/** Lazily: see `membersOf`. */
-function* linesOf(agent: AgentConfig, sessions: readonly AgentSession[]): Generator<Member> {
-  yield* membersOf(agent);
-  yield* unboundedMembers(agent, sessions);
-}
-
-/** The members that a pool without a bound has just now: nothing but their sessions says who they are. */
-function unboundedMembers(agent: AgentConfig, sessions: readonly AgentSession[]): Member[] {
-  const { qualified_name: pool, max_active_sessions: most = -1 } = agent;
-  if (most >= 0) return [];
-  const open = sessions.filter((session) => session.agent === pool && session.slot !== null);
-  return open.sort((a, b) => a.slot! - b.slot!).map(({ name }) => ({ name, agent, pool }));
 }
 
 function running({ agents }: CityConfig, sessions: readonly AgentSession[], name: string): Member | undefined {

@@ -29,6 +29,7 @@ const nothing: Present = {
   activeBeads: new Map(),
   unready: new Map([['claude', 'needs_auth']]),
   sessions: new Map(),
+  byAgent: new Map(),
   poolRests: new Map(),
 };
 

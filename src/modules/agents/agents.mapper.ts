@@ -17,6 +17,8 @@ export interface Present {
   readonly unready: ReadonlyMap<string, string>;
   /** Their sessions, by the name that each works under. */
   readonly sessions: ReadonlyMap<string, AgentSession>;
+  /** One of each agent's sessions that have a process, by agent: an agent runs where anybody of it does. */
+  readonly byAgent: ReadonlyMap<string, AgentSession>;
   /** Pools that start nobody for a while, by their agents. */
   readonly poolRests: ReadonlyMap<string, AgentRest>;
 }
@@ -29,7 +31,7 @@ export function toAgent(config: CityConfig, { name, agent, pool }: Member, prese
   const runtime = present.switches.get(agent.qualified_name);
   const suspended = runtime ?? declared;
   const provider = providerOf(config, agent);
-  const session = present.sessions.get(name);
+  const session = present.sessions.get(name) ?? (pool === undefined ? present.byAgent.get(name) : undefined);
   const running = session?.live ?? false;
   const active = session?.active_bead ?? present.activeBeads.get(name);
   const rest = session === undefined ? present.poolRests.get(agent.qualified_name) : restOfSession(session);

@@ -3,7 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/config.js';
 import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import type { CityScope } from '../cities/city-scope.js';
-import type { RigConfig } from '../composition/city-config.js';
+import { placesOf, type Bearer } from '../agents/agent-lines.js';
+import type { CityConfig, RigConfig } from '../composition/city-config.js';
 import { ConfigReadsService, type CurrentConfig } from '../config/config-reads.service.js';
 import { RosterService } from '../roster/roster.service.js';
 import { RigGit } from './rig-git.js';
@@ -54,20 +55,21 @@ export class RigReadsService {
   }
 
   async #describe(city: CityScope, current: CurrentConfig, rigs: readonly RigConfig[], git: boolean): Promise<RigResponse[]> {
-    const [known, switches, activity, running, repositories] = await Promise.all([
+    const [known, switches, activity, bearers, repositories] = await Promise.all([
       this.roster.rigs(city.streamId),
       this.roster.switches(city.streamId),
       this.#newest(city, current.index),
-      this.repository.running(city.streamId),
+      this.repository.bearers(city.streamId),
       git ? this.#repositories(city, rigs) : undefined,
     ]);
+    const byAgent = Map.groupBy(bearers, ({ agent }) => agent);
     const prefixes = new Map(known.map((rig) => [rig.name, rig.prefix]));
     return rigs.map((rig) =>
-      toRig(current.config, rig, {
+      toRig(rig, {
         prefix: prefixes.get(rig.name),
         switched: switches.rigs.get(rig.name),
         lastActivity: activity.newest.get(rig.name),
-        running: running.get(rig.name) ?? 0,
+        places: placesIn(current.config, rig.name, byAgent),
         git: repositories?.get(rig.name),
       }),
     );
@@ -105,4 +107,17 @@ export class RigReadsService {
     const { directory } = await rigPlace(path.resolve(city.path, rig.path), { city: city.path, citiesRoot: this.config.citiesRoot });
     return this.git.status(directory, signal);
   }
+}
+
+/** Of all agents of a rig, as their list has them. */
+function placesIn(
+  { agents }: CityConfig,
+  rig: string,
+  byAgent: ReadonlyMap<string, readonly Bearer[]>,
+): { readonly total: number; readonly running: number } {
+  const places = agents.filter(({ dir }) => dir === rig).map((agent) => placesOf(agent, byAgent.get(agent.qualified_name) ?? []));
+  return {
+    total: places.reduce((sum, { total }) => sum + total, 0),
+    running: places.reduce((sum, { running }) => sum + running, 0),
+  };
 }

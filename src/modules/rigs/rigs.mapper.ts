@@ -1,4 +1,4 @@
-import type { CityConfig, RigConfig } from '../composition/city-config.js';
+import type { RigConfig } from '../composition/city-config.js';
 import type { GitStatus, RigResponse } from './rigs.schemas.js';
 
 /** What is known of a rig beside its definition. */
@@ -7,13 +7,13 @@ export interface RigFacts {
   /** The switch that somebody set; undefined when the files count. */
   readonly switched: boolean | undefined;
   readonly lastActivity: Date | undefined;
-  /** Sessions of its agents with a process. */
-  readonly running: number;
+  /** The places of its agents, and those in which somebody runs. */
+  readonly places: { readonly total: number; readonly running: number };
   /** Undefined when nobody asked, and when git could not say. */
   readonly git: GitStatus | undefined;
 }
 
-export function toRig(config: CityConfig, rig: RigConfig, { prefix, switched, lastActivity, running, git }: RigFacts): RigResponse {
+export function toRig(rig: RigConfig, { prefix, switched, lastActivity, places, git }: RigFacts): RigResponse {
   const { name, suspended_on_start: declared, default_branch: branch } = rig;
   return {
     name,
@@ -21,8 +21,8 @@ export function toRig(config: CityConfig, rig: RigConfig, { prefix, switched, la
     suspended: switched ?? declared,
     suspended_declared: declared,
     suspended_runtime: switched ?? null,
-    agent_count: config.agents.filter((agent) => agent.dir === name).length,
-    running_count: running,
+    agent_count: places.total,
+    running_count: places.running,
     ...(branch === undefined ? {} : { default_branch: branch }),
     ...(git === undefined ? {} : { git }),
     ...(lastActivity === undefined ? {} : { last_activity: lastActivity.toISOString() }),

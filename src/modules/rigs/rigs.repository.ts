@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../platform/database/database.js';
+import type { Bearer } from '../agents/agent-lines.js';
 import type { CityScope } from '../cities/city-scope.js';
 
 export interface RigActivity {
@@ -24,11 +25,12 @@ export class RigsRepository {
     return { head: rows[0]?.head ?? 0, newest: new Map(newest) };
   }
 
-  /** How many sessions with a process each rig has. */
-  async running(streamId: number): Promise<ReadonlyMap<string, number>> {
-    const { rows } = await sql<{ rig: string; n: number }>`
-      select rig, count(*)::int as n from sessions where stream_id = ${streamId} and live and rig <> '' group by rig`.execute(this.db);
-    return new Map(rows.map(({ rig, n }) => [rig, n]));
+  /** The open sessions of agents of rigs. */
+  async bearers(streamId: number): Promise<readonly Bearer[]> {
+    const { rows } = await sql<Bearer>`
+      select coalesce(agent_name, agent) as name, agent, slot, live from sessions
+      where stream_id = ${streamId} and state <> 'closed' and agent is not null and rig <> ''`.execute(this.db);
+    return rows;
   }
 
   /** The sessions of a rig that have a process, or may have one, by pk. */
