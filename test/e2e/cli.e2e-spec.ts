@@ -188,7 +188,7 @@ describe('svc events', () => {
     fits('supervisorStreamLine', ended);
   });
 
-  it('watches for a match, and ends quietly when none comes in time', async () => {
+  it('watches for a match, and says when none came in time', async () => {
     const watching = startSvc(['events', '--watch', '--city', 'alpha', '--payload-match', 'n=7', '--after', await head()], {
       env: { SVC_API_URL: stack.urls[1]! },
     });
@@ -196,11 +196,10 @@ describe('svc events', () => {
     await emit('demo.watched', { n: 7 });
     const seen = await watching.exited;
     expect([seen.code, rows(seen).map((e) => (e.payload as { n: number }).n)]).toEqual([0, [7]]);
-    expect(await run('events', '--watch', '--city', 'alpha', '--type', 'demo.never', '--timeout', '300ms')).toEqual({
-      code: 0,
-      stdout: '',
-      stderr: '',
-    });
+    const never = ['events', '--watch', '--city', 'alpha', '--type', 'demo.never', '--timeout', '300ms'];
+    const stderr = 'svc events: no matching event came within 300ms\n';
+    expect(await run(...never)).toEqual({ code: 0, stdout: '', stderr });
+    expect(await run(...never, '--fail-on-timeout')).toEqual({ code: 124, stdout: '', stderr });
   });
 
   it('says in one line what the API refuses', async () => {

@@ -18,6 +18,7 @@ export function addEvents(program: Command, io: Io): void {
     .option('--after-cursor <cursor>', 'only events behind this cursor (supervisor)')
     .option('--watch', 'wait for the first match, print it and stop')
     .option('--timeout <duration>', 'how long --watch waits', '30s')
+    .option('--fail-on-timeout', 'end with code 124 when --watch has found nothing in time; otherwise that is a success')
     .option('--follow', 'print matches until interrupted')
     .option('--seq', 'print the current position: a number for a city, a cursor for the supervisor')
     .addOption(new Option('--json', 'accepted for old scripts: the output is always JSON Lines').hideHelp());
@@ -26,7 +27,7 @@ export function addEvents(program: Command, io: Io): void {
     events,
     'svc events --city alpha --since 5m',
     'svc events --no-city --follow --type city.created',
-    'svc events --city alpha --watch --type bead.closed --payload-match bead.id=al-42 --timeout 2m',
+    'svc events --city alpha --watch --type bead.closed --payload-match bead.id=al-42 --timeout 2m --fail-on-timeout',
     'cursor=$(svc events --no-city --seq); …; svc events --after-cursor "$cursor"',
   );
   events.action(async (_options, command: Command) => {

@@ -10,6 +10,7 @@ export interface EventsFlags {
   readonly since?: string;
   readonly watch?: boolean;
   readonly timeout: string;
+  readonly failOnTimeout?: boolean;
   readonly follow?: boolean;
   readonly seq?: boolean;
   readonly after?: string;
@@ -28,6 +29,7 @@ export interface EventsRequest {
   readonly notBefore: number | undefined;
   readonly after: string | undefined;
   readonly timeoutMs: number;
+  readonly failOnTimeout: boolean;
 }
 
 /** Everything that can be refused without the network. @throws CliError */
@@ -49,6 +51,7 @@ export function readFlags(flags: EventsFlags, now: number): EventsRequest {
     notBefore: sinceMs === undefined ? undefined : now - sinceMs,
     after: after?.trim(),
     timeoutMs,
+    failOnTimeout: flags.failOnTimeout === true,
     filter: {
       type: flags.type,
       payload: (flags.payloadMatch ?? []).map(matchOf),

@@ -1,3 +1,4 @@
+import { showDuration } from '../duration.js';
 import { CliError, InterruptedError, UnreachableError } from '../errors.js';
 import { followFrames, type FollowOptions } from '../follow.js';
 import type { Io } from '../io.js';
@@ -22,7 +23,7 @@ export async function followEvents(feed: Feed, request: EventsRequest, io: Io, p
 
 /**
  * Waits for the first match. Behind a position it first looks at what is already there and prints all of that that
- * matches. Running out of time while streaming is a success without output.
+ * matches. Running out of time while streaming is a success without output, unless that is to be a failure; it is told.
  */
 export async function watchEvents(feed: Feed, request: EventsRequest, io: Io): Promise<void> {
   const limit = AbortSignal.timeout(request.timeoutMs);
@@ -44,12 +45,23 @@ export async function watchEvents(feed: Feed, request: EventsRequest, io: Io): P
     }
   } catch (error) {
     if (io.signal.aborted) throw new InterruptedError();
-    if (limit.aborted) return;
+    if (limit.aborted) return ranOut(request, io);
     if (!opened || !(error instanceof UnreachableError)) throw error;
     throw new CliError(`stream ended before a matching event arrived: ${error.message}`);
   }
   if (io.signal.aborted) throw new InterruptedError();
   if (!limit.aborted) throw new CliError('stream ended before a matching event arrived');
+  ranOut(request, io);
+}
+
+/** As `timeout` of the shell. */
+const TIMED_OUT = 124;
+
+/** @throws CliError when no match is to be a failure */
+function ranOut({ timeoutMs, failOnTimeout }: EventsRequest, io: Io): void {
+  const what = `no matching event came within ${showDuration(timeoutMs)}`;
+  if (failOnTimeout) throw new CliError(what, TIMED_OUT);
+  io.err(`svc events: ${what}\n`);
 }
 
 async function printPresent(feed: Feed, request: EventsRequest, io: Io, signal: AbortSignal): Promise<boolean> {
