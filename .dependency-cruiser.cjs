@@ -85,8 +85,8 @@ module.exports = {
     only(
       'cli',
       '^src/cli/',
-      '^src/(contract|cli)/|^src/entry/serve\\.ts$',
-      'The client knows the contract and speaks HTTP; `svc serve` runs the entry.',
+      '^src/(contract|cli)/|^src/entry/serve\\.ts$|^src/platform/embedded/server-file\\.ts$',
+      'The client knows the contract and speaks HTTP; `svc serve` runs the entry; where the server of a directory is says its file.',
     ),
     {
       name: 'e2e-from-outside',

@@ -65,7 +65,7 @@ async function settle<T>(api: Api, call: Promise<Answer<T>>, known: () => CliErr
 function failed(api: Api, error: unknown): CliError {
   if (error instanceof SyntaxError) return new CliError(`what answers at ${api.url} is not a supervisor: ${error.message}`);
   return new UnreachableError(
-    `cannot reach the supervisor at ${api.url} (${reason(error)}): is it running? start it with \`npm start\` or pass --api`,
+    `cannot reach the supervisor at ${api.url}, ${api.source} (${reason(error)}): is it running? start it with \`npm start\` or pass --api`,
     1,
     { cause: error },
   );

@@ -15,7 +15,10 @@ export interface Context {
 
 export function withTarget(command: Command): Command {
   return command
-    .option('--api <url>', 'address of the supervisor (SVC_API_URL; default http://127.0.0.1:8372)')
+    .option(
+      '--api <url>',
+      'address of the supervisor (SVC_API_URL; default the one that runs in your directory, then http://127.0.0.1:8372)',
+    )
     .option('--key-file <path>', 'file that holds an API key (SVC_API_KEY; default $SVC_DATA_DIR/admin.key)');
 }
 

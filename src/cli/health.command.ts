@@ -19,7 +19,7 @@ export function addHealth(program: Command, io: Io): void {
     return io.out(
       facts([
         ['status', data.status],
-        ['address', api.url],
+        ['address', `${api.url}, ${api.source}`],
         ['version', data.version],
         ['up', showDuration(data.uptime_sec * 1_000)],
         ['cities', `${data.cities_running} of ${data.cities_total} running`],

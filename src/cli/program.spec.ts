@@ -1,10 +1,22 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Command } from 'commander';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathOf } from './command.js';
+import { writeServerFile } from '../platform/embedded/server-file.js';
 import { buildProgram, runCli } from './program.js';
 import { fakeIo, type FakeIo } from './testing/io.js';
 import { anEvent, json, testServer, type Handler, type TestServer } from './testing/server.js';
@@ -140,13 +152,16 @@ describe('help', () => {
 });
 
 describe('the API that a command talks to', () => {
+  const alive: Handler = (_request, response) =>
+    json(response, { status: 'ok', version: '1', uptime_sec: 1, cities_running: 0, cities_total: 0 });
+
   it('tells what to do when nobody answers', async () => {
     const server = await testServer({});
     await server.close();
     const { code, io } = await svc(['events', '--seq'], { env: { SVC_API_URL: server.url } });
     expect(code).toBe(1);
     expect(io.stderr).toBe(
-      `svc events: cannot reach the supervisor at ${server.url} (ECONNREFUSED): is it running? start it with \`npm start\` or pass --api\n`,
+      `svc events: cannot reach the supervisor at ${server.url}, from SVC_API_URL (ECONNREFUSED): is it running? start it with \`npm start\` or pass --api\n`,
     );
   });
 
@@ -155,6 +170,60 @@ describe('the API that a command talks to', () => {
     const env = { SVC_API_URL: 'http://127.0.0.1:1' };
     expect((await svc(['city', 'list', '--api', server.url, '--json'], { env })).io.stdout).toBe('{"items":[],"total":0}\n');
     expect((await svc(['--api', server.url, 'city', 'list', '--json'], { env })).code).toBe(0);
+  });
+
+  it('is without other words that of the data directory, also from below it', async () => {
+    const [dir, elsewhere] = [directory(), directory()];
+    const [server, other] = [await serve({ '/health': alive }), await serve({ '/health': alive })];
+    await writeServerFile(join(dir, '.svc'), server.url);
+    await writeServerFile(join(elsewhere, 'data'), other.url);
+    writeFileSync(join(dir, '.svc', 'admin.key'), 'svc_admin\n');
+    const below = join(dir, '.svc', 'cities', 'alpha');
+    mkdirSync(below, { recursive: true });
+    const asked = async (given: Parameters<typeof fakeIo>[0], ...args: string[]): Promise<string> =>
+      /^address: +(.*)$/m.exec((await svc(['health', ...args], given)).io.stdout)?.[1] ?? '';
+    const found = `${server.url}, found in ${join(dir, '.svc', 'server.json')}`;
+    expect(await asked({ cwd: dir })).toBe(found);
+    expect(await asked({ cwd: below })).toBe(found);
+    expect(await asked({ cwd: dir, env: { SVC_DATA_DIR: join(elsewhere, 'data') } })).toBe(
+      `${other.url}, found in ${join(elsewhere, 'data', 'server.json')}`,
+    );
+    expect(await asked({ cwd: dir, env: { SVC_API_URL: other.url } })).toBe(`${other.url}, from SVC_API_URL`);
+    expect(await asked({ cwd: dir, env: { SVC_API_URL: 'http://127.0.0.1:1' } }, '--api', other.url)).toBe(`${other.url}, from --api`);
+    expect(await asked({ cwd: elsewhere, env: { SVC_PORT: new URL(other.url).port } })).toBe(
+      `${other.url}, the default; no server runs in this directory`,
+    );
+    expect(server.requests.map((r) => r.headers.authorization)).toEqual(['Bearer svc_admin', 'Bearer svc_admin']);
+  });
+
+  it.each([
+    [
+      'whose process has ended',
+      async (file: string) => writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), birth: 'another life' })),
+      'no server runs in this directory',
+    ],
+    ['that others may write', async (file: string) => chmodSync(file, 0o666), 'is not used, another user may write it'],
+    [
+      'that leads elsewhere',
+      async (file: string) => {
+        renameSync(file, `${file}.far`);
+        symlinkSync(`${file}.far`, file);
+      },
+      'is not used, another user may write it',
+    ],
+    ['that is cut off', async (file: string) => writeFileSync(file, '{"url":'), 'no server runs in this directory'],
+    ...(process.getuid?.() === 0
+      ? [['of another user', async (file: string) => chownSync(file, 65_534, 65_534), 'is not used, another user may write it'] as const]
+      : []),
+  ] as const)('is not taken from a file %s', async (_what, spoil, why) => {
+    const dir = directory();
+    const server = await serve({ '/health': alive });
+    await writeServerFile(join(dir, '.svc'), server.url);
+    await spoil(join(dir, '.svc', 'server.json'));
+    const { code, io } = await svc(['health'], { cwd: dir, env: { SVC_PORT: '1' } });
+    expect([code, server.requests]).toEqual([1, []]);
+    expect(io.stderr).toContain('cannot reach the supervisor at http://127.0.0.1:1, the default; ');
+    expect(io.stderr).toContain(why);
   });
 
   it.each([

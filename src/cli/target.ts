@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { readServerFile, serverFilePath } from '../platform/embedded/server-file.js';
 import { CliError } from './errors.js';
 import type { Io } from './io.js';
 
@@ -7,6 +8,8 @@ import type { Io } from './io.js';
 export interface Target {
   readonly url: string;
   readonly key: string | undefined;
+  /** Who has named the address, for a person who wonders: `from SVC_API_URL`. */
+  readonly source: string;
 }
 
 export interface TargetOptions {
@@ -14,22 +17,47 @@ export interface TargetOptions {
   readonly keyFile?: string;
 }
 
-const DEFAULT_PORT = '8372';
-
-/** `--api`, then `SVC_API_URL`, then the supervisor of this machine. Needs no network. */
-export function resolveTarget(options: TargetOptions, io: Io): Target {
-  const url = apiUrl(options, io);
-  return { url: url.href.replace(/\/+$/, ''), key: apiKey(options, io, url) };
+interface Address {
+  readonly url: URL;
+  readonly source: string;
+  /** Where the first key of the supervisor is left, when it is one of this machine. */
+  readonly dataDir: string | undefined;
 }
 
-function apiUrl(options: TargetOptions, io: Io): URL {
+const DEFAULT_PORT = '8372';
+const DATA_DIR = '.svc';
+
+/** `--api`, then `SVC_API_URL`, then the server of the data directory, then the default port of this machine. Needs no network. */
+export function resolveTarget(options: TargetOptions, io: Io): Target {
+  const address = addressOf(options, io);
+  return { url: address.url.href.replace(/\/+$/, ''), key: apiKey(options, io, address), source: address.source };
+}
+
+function addressOf(options: TargetOptions, io: Io): Address {
+  const dataDir = absolute(io.env.SVC_DATA_DIR || DATA_DIR, io);
+  const local = (url: URL): string | undefined => (isLoopback(url) ? dataDir : undefined);
+  const named = options.api === undefined ? 'SVC_API_URL' : '--api';
   const given = options.api ?? (io.env.SVC_API_URL || undefined);
-  const source = options.api === undefined ? 'SVC_API_URL' : '--api';
-  const text = given ?? `http://127.0.0.1:${io.env.SVC_PORT || DEFAULT_PORT}`;
-  const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new CliError(`${given === undefined ? 'SVC_PORT' : source} does not give an http or https address: ${text}`);
+  if (given !== undefined) {
+    const url = parse(given, named);
+    return { url, source: `from ${named}`, dataDir: local(url) };
   }
+  const candidates = io.env.SVC_DATA_DIR ? [dataDir] : upwards(io.cwd).map((dir) => join(dir, DATA_DIR));
+  let foreign: string | undefined;
+  for (const candidate of candidates) {
+    const found = readServerFile(candidate);
+    const file = serverFilePath(candidate);
+    if (typeof found === 'object') return { url: parse(found.url, file), source: `found in ${file}`, dataDir: candidate };
+    if (found === 'foreign') foreign ??= file;
+  }
+  const url = parse(`http://127.0.0.1:${io.env.SVC_PORT || DEFAULT_PORT}`, 'SVC_PORT');
+  const why = foreign === undefined ? 'no server runs in this directory' : `${foreign} is not used, another user may write it`;
+  return { url, source: `the default; ${why}`, dataDir: local(url) };
+}
+
+function parse(text: string, source: string): URL {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new CliError(`${source} does not give an http or https address: ${text}`);
   if (url.username !== '' || url.password !== '')
     throw new CliError(`${source}: put the key into --key-file or SVC_API_KEY, not into the address`);
   url.search = '';
@@ -37,7 +65,7 @@ function apiUrl(options: TargetOptions, io: Io): URL {
   return url;
 }
 
-function apiKey(options: TargetOptions, io: Io, url: URL): string | undefined {
+function apiKey(options: TargetOptions, io: Io, { dataDir }: Address): string | undefined {
   if (options.keyFile !== undefined) {
     const key = readKey(absolute(options.keyFile, io));
     if (key === undefined) throw new CliError(`--key-file: cannot read ${options.keyFile}`);
@@ -47,12 +75,16 @@ function apiKey(options: TargetOptions, io: Io, url: URL): string | undefined {
   // An agent's own token is for the supervisor that runs it, and shown to no other one.
   if (io.env.SVC_SESSION_TOKEN && options.api === undefined) return checked(io.env.SVC_SESSION_TOKEN.trim(), 'SVC_SESSION_TOKEN');
   // The key of the supervisor of this machine is never shown to another one.
-  if (!isLoopback(url)) return undefined;
-  return readKey(absolute(join(io.env.SVC_DATA_DIR || '.svc', 'admin.key'), io)) || undefined;
+  return dataDir === undefined ? undefined : readKey(join(dataDir, 'admin.key')) || undefined;
 }
 
 function absolute(path: string, io: Io): string {
   return isAbsolute(path) ? path : resolve(io.cwd, path);
+}
+
+function upwards(from: string): string[] {
+  const above = dirname(from);
+  return above === from ? [from] : [from, ...upwards(above)];
 }
 
 function readKey(path: string): string | undefined {

@@ -57,7 +57,7 @@ async function main(): Promise<void> {
 
   try {
     const { url } = await supervisor.start();
-    if (!supervisor.stopping) welcome(config, url);
+    if (!supervisor.stopping) welcome(config, url, process.cwd());
   } catch (error) {
     if (!supervisor.stopping) console.error(explain(error, config));
     await end(1);

@@ -1,5 +1,6 @@
 import type { AppConfig } from '../platform/config/config.js';
 import { startEmbedded, type EmbeddedPostgres } from '../platform/embedded/embedded-postgres.js';
+import { removeServerFile, writeServerFile } from '../platform/embedded/server-file.js';
 import type { Failpoints } from '../platform/failpoints/failpoints.js';
 import { AppLogger, createLogger } from '../platform/logging/logger.js';
 import { startApplication, type Application } from './application.js';
@@ -62,7 +63,16 @@ export class Supervisor {
       logger: this.logger,
       ...(this.options.failpoints === undefined ? {} : { failpoints: this.options.failpoints }),
     });
+    if (this.config.role === 'all') await this.#announce(this.#application.url);
     return this.#application;
+  }
+
+  /** A help for the client of this machine: the service goes on without it. */
+  async #announce(url: string): Promise<void> {
+    const reached = url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+    await writeServerFile(this.config.dataDir, reached).catch((error: unknown) => {
+      this.logger.warn({ err: error }, `clients do not find this server by themselves: ${this.config.dataDir} cannot be written`);
+    });
   }
 
   async #startEmbedded(): Promise<string> {
@@ -74,6 +84,7 @@ export class Supervisor {
 
   async #stop(): Promise<void> {
     await this.#starting?.catch(() => undefined);
+    await removeServerFile(this.config.dataDir).catch(() => undefined);
     let timer: NodeJS.Timeout | undefined;
     const limitMs = STOP_APPLICATION_MS + (this.#application?.lifecycle.extraMs ?? 0);
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, limitMs)));

@@ -1,12 +1,16 @@
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { AppConfig } from '../platform/config/config.js';
 import { keyFile } from './schema.js';
 
 /** What a person needs after the start. Behind an orchestrator the log says the same. */
-export function welcome(config: AppConfig, url: string): void {
+export function welcome(config: AppConfig, url: string, cwd: string): void {
   if (config.role !== 'all') {
     console.log(`${config.role} ready on ${url}`);
     return;
   }
+  const svc = client(cwd);
   const lines = [
     '',
     `  supervisor is ready${config.databaseUrl === undefined ? '' : ' (database: SVC_DATABASE_URL)'}`,
@@ -17,11 +21,23 @@ export function welcome(config: AppConfig, url: string): void {
     ...(config.auth === 'keys' ? [`  Key     ${keyFile(config)}`] : []),
     ...(config.readOnly ? ['', '  read only: open to the network without keys; set SVC_AUTH=keys to allow changes'] : []),
     '',
-    '  npx svc city create demo --provider loopback',
-    '  npx svc events --follow',
+    ...(config.dataDir === join(cwd, '.svc') ? [] : [`  export SVC_DATA_DIR=${quoted(config.dataDir)}`]),
+    `  ${svc} city create demo --provider loopback`,
+    `  ${svc} events --follow`,
     '',
     '  Ctrl-C stops it.',
     '',
   ];
   console.log(lines.join('\n'));
 }
+
+/** The client as it is called from here without any installation: npm would cost seconds a call. */
+function client(cwd: string): string {
+  const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+  // Built, this file lies one folder deeper than in the sources.
+  const path = [here('../../../bin/svc'), here('../../bin/svc')].find((file) => existsSync(file)) ?? 'svc';
+  const near = relative(cwd, path);
+  return quoted(near.startsWith('..') ? path : near);
+}
+
+const quoted = (word: string): string => (/^[\w./@:+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);

@@ -1,9 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { chmod, chown, mkdir, mkdtemp, readlink, rm } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readlink, realpath, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { svc } from '../support/cli.js';
+import { folder, removeFolders } from '../support/folders.js';
 import { api } from '../support/http.js';
 import { spawnSupervisor, type SupervisorProcess } from '../support/supervisor-process.js';
 
@@ -61,7 +63,10 @@ describe('embedded mode', () => {
       one.child.kill('SIGKILL');
     }
   });
-  afterAll(() => rm(made, { recursive: true, force: true }));
+  afterAll(async () => {
+    await rm(made, { recursive: true, force: true });
+    await removeFolders();
+  });
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'svc-embedded-'));
     execFileSync('cp', ['-a', `${made}/.`, dir]);
@@ -118,6 +123,31 @@ describe('embedded mode', () => {
     const second = start(dir);
     await second.ready();
     await stop(second);
+  });
+
+  it('is found by the client of its directory, whatever its port, as long as it runs', async () => {
+    const cwd = await realpath(await folder('svc-embedded-cwd-'));
+    await symlink(dir, join(cwd, '.svc'));
+    const file = join(cwd, '.svc', 'server.json');
+    const asked = () => svc(['health'], { cwd, env: { SVC_PORT: '1' } });
+    const nobody = { code: 1, stdout: '', stderr: expect.stringContaining('the default; no server runs in this directory') };
+
+    expect(await asked()).toMatchObject(nobody);
+    const first = start(dir);
+    const url = await first.ready();
+    expect((await asked()).stdout).toContain(`${url}, found in ${file}\n`);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    first.child.kill('SIGKILL');
+    await first.exited;
+    expect(existsSync(file)).toBe(true);
+    expect(await asked()).toMatchObject(nobody);
+
+    const second = start(dir);
+    const moved = await second.ready();
+    expect((await asked()).stdout).toContain(`${moved}, found in ${file}\n`);
+    await stop(second);
+    expect(existsSync(file)).toBe(false);
+    expect(await asked()).toMatchObject(nobody);
   });
 
   it('stops in order when Ctrl-C arrives twice, as it does under npm', async () => {

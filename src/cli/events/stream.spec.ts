@@ -21,7 +21,7 @@ async function serve(routes: Record<string, Handler>): Promise<void> {
   io = fakeIo();
 }
 
-const feed = () => feedOf({ city: 'alpha' }, connect({ url: server.url, key: 'svc_k' }, io.signal));
+const feed = () => feedOf({ city: 'alpha' }, connect({ url: server.url, key: 'svc_k', source: 'from --api' }, io.signal));
 const follow = (flags: Partial<EventsFlags> = {}) =>
   followEvents(feed(), readFlags({ timeout: '30s', follow: true, ...flags }, Date.now()), io, { baseMs: 10 });
 const watch = (flags: Partial<EventsFlags> = {}) =>

@@ -1,7 +1,7 @@
 import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sleep } from '../time/clock.js';
-import { birthOf, isAlive } from './processes.js';
+import { birthOf, runs, type ProcessMark } from './processes.js';
 
 /** One supervisor a data directory. */
 export interface DirectoryLock {
@@ -17,11 +17,6 @@ export class DirectoryInUse extends Error {
   }
 }
 
-interface Holder {
-  readonly pid: number;
-  readonly birth: string | undefined;
-}
-
 const TRIES = 5;
 
 /**
@@ -32,7 +27,7 @@ const TRIES = 5;
  */
 export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   const file = join(directory, 'supervisor.lock');
-  const own: Holder = { pid: process.pid, birth: birthOf(process.pid) };
+  const own: ProcessMark = { pid: process.pid, birth: birthOf(process.pid) };
   for (let i = 0; i < TRIES; i++) {
     if (await create(file, own)) {
       // Two starters that found the same dead lock may both have removed it: the one whose file stays has won.
@@ -40,13 +35,13 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
       if (same(await read(file), own)) return { release: () => release(file, own) };
     }
     const holder = await read(file);
-    if (holder !== undefined && holds(holder)) throw new DirectoryInUse(directory, holder.pid);
+    if (holder !== undefined && runs(holder)) throw new DirectoryInUse(directory, holder.pid);
     await rm(file, { force: true });
   }
   throw new Error(`the lock ${file} cannot be taken`);
 }
 
-async function create(file: string, own: Holder): Promise<boolean> {
+async function create(file: string, own: ProcessMark): Promise<boolean> {
   try {
     const handle = await open(file, 'wx', 0o600);
     await handle.writeFile(JSON.stringify(own));
@@ -58,9 +53,9 @@ async function create(file: string, own: Holder): Promise<boolean> {
   }
 }
 
-async function read(file: string): Promise<Holder | undefined> {
+async function read(file: string): Promise<ProcessMark | undefined> {
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as Holder;
+    return JSON.parse(await readFile(file, 'utf8')) as ProcessMark;
   } catch {
     await sleep(50); // being written, or cut off by a crash
     return readFile(file, 'utf8').then(
@@ -70,20 +65,16 @@ async function read(file: string): Promise<Holder | undefined> {
   }
 }
 
-function parse(text: string): Holder | undefined {
+function parse(text: string): ProcessMark | undefined {
   try {
-    return JSON.parse(text) as Holder;
+    return JSON.parse(text) as ProcessMark;
   } catch {
     return undefined;
   }
 }
 
-const same = (a: Holder | undefined, b: Holder): boolean => a?.pid === b.pid && a.birth === b.birth;
+const same = (a: ProcessMark | undefined, b: ProcessMark): boolean => a?.pid === b.pid && a.birth === b.birth;
 
-function holds(holder: Holder): boolean {
-  return isAlive(holder.pid) && (holder.birth === undefined || holder.birth === birthOf(holder.pid));
-}
-
-async function release(file: string, own: Holder): Promise<void> {
+async function release(file: string, own: ProcessMark): Promise<void> {
   if (same(await read(file), own)) await rm(file, { force: true });
 }

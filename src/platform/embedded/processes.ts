@@ -20,6 +20,16 @@ export function birthOf(pid: number): string | undefined {
   return ps(pid, 'lstart');
 }
 
+/** One process among all that ever have its number. */
+export interface ProcessMark {
+  readonly pid: number;
+  readonly birth?: string | undefined;
+}
+
+export function runs({ pid, birth }: ProcessMark): boolean {
+  return isAlive(pid) && (birth === undefined || birth === birthOf(pid));
+}
+
 /** The command line, words joined by blanks. */
 export function commandOf(pid: number): string | undefined {
   return readProc(pid, 'cmdline')?.replaceAll('\0', ' ') ?? ps(pid, 'command');
