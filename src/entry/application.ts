@@ -7,6 +7,7 @@ import { Readiness } from '../platform/health/readiness.js';
 import { createHttpApp } from '../platform/http/http-app.js';
 import { AppLogger, createLogger } from '../platform/logging/logger.js';
 import { serveDocs } from '../platform/openapi/docs.js';
+import { serveServices } from '../modules/cities/service-proxy.js';
 import { RootModule } from './root.module.js';
 
 /** One running process's worth of the product; a test runs several in one Node process. */
@@ -26,6 +27,12 @@ export interface ApplicationOptions {
   readonly failpoints?: Failpoints;
 }
 
+/** What is beside the typed contract. */
+function serveOthers(app: NestFastifyApplication): void {
+  serveDocs(app);
+  serveServices(app);
+}
+
 /**
  * Builds the application of `config.role` and listens. `config.databaseUrl` must be set: the embedded server is
  * started by the entry, before.
@@ -39,7 +46,7 @@ export async function startApplication(config: AppConfig, options: ApplicationOp
     config.role === 'worker'
       ? // A worker answers probes only, and those need no key.
         await createHttpApp(root, config.with({ auth: 'off' }), logger)
-      : await createHttpApp(root, config, logger, { extend: serveDocs });
+      : await createHttpApp(root, config, logger, { extend: serveOthers });
   const lifecycle = app.get(Lifecycle);
   app.get(Readiness).register('lifecycle', () => (lifecycle.stopping ? 'the process is stopping' : undefined));
   try {

@@ -272,7 +272,6 @@ describe('paths and methods', () => {
     '//v0/cities',
     '/v0/city/alpha/',
     '/v0/city/alpha/agent',
-    '/v0/city/alpha/svc/x',
     '/.env',
     '/docs/../../package.json',
     '/docs/%2e%2e/package.json',
