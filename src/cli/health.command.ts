@@ -22,7 +22,10 @@ export function addHealth(program: Command, io: Io): void {
         ['address', `${api.url}, ${api.source}`],
         ['version', data.version],
         ['up', showDuration(data.uptime_sec * 1_000)],
-        ['cities', `${data.cities_running} of ${data.cities_total} running`],
+        [
+          'cities',
+          data.cities_total < 0 ? 'unknown: the database does not answer' : `${data.cities_running} of ${data.cities_total} running`,
+        ],
       ]),
     );
   });

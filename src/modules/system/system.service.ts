@@ -9,12 +9,14 @@ import type { SupervisorHealth, SupervisorReady } from './system.schemas.js';
 
 const FRESH_MS = 1_000;
 const WAIT_MS = 500;
+const UNKNOWN = -1;
 
-/** Liveness never depends on anything but this process: the counts are what was last known. */
+/** Liveness never depends on anything but this process: where the database does not tell, the counts are not known. */
 @Injectable()
 export class SystemService {
   readonly #started: number;
-  #counts: CityCounts = { total: 0, running: 0, starting: null };
+  /** Undefined before the first answer of the database, and once it has not answered. */
+  #counts: CityCounts | undefined;
   #countedAt = -Infinity;
   #counting: Promise<void> | undefined;
 
@@ -42,7 +44,8 @@ export class SystemService {
   }
 
   #health(): SupervisorHealth {
-    const { total, running, starting } = this.#counts;
+    // The counts are numbers in the contract: one that no count can be says that they are not known.
+    const { total, running, starting } = this.#counts ?? { total: UNKNOWN, running: UNKNOWN, starting: 'unknown' };
     return {
       status: 'ok',
       version: VERSION,
@@ -58,13 +61,15 @@ export class SystemService {
     this.#counting ??= this.repository
       .countCities(this.db)
       .then((counts) => void (this.#counts = counts))
-      .catch(() => undefined)
+      .catch(() => void (this.#counts = undefined))
       .finally(() => {
         this.#countedAt = this.clock.monotonic();
         this.#counting = undefined;
       });
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, WAIT_MS)));
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(() => resolve(void (this.#counts = undefined)), WAIT_MS);
+    });
     await Promise.race([this.#counting, late]);
     clearTimeout(timer);
   }
