@@ -28,6 +28,7 @@ async function main(): Promise<void> {
     sudoUid: process.env.SUDO_UID,
     failpoints: armedFailpoints(process.env.SVC_TEST_FAILPOINTS),
     onStep: (what) => console.log(`${what} …`),
+    onElsewhere: (what) => console.log(what),
     onLost: () => {
       supervisor.logger.fatal('the embedded PostgreSQL has ended');
       void end(1);

@@ -18,6 +18,7 @@ export interface SupervisorOptions {
   readonly failpoints?: Failpoints | undefined;
   /** Said before steps that take time. */
   readonly onStep?: (what: string) => void;
+  readonly onElsewhere?: (what: string) => void;
   /** The embedded server has ended by itself; the supervisor cannot go on. */
   readonly onLost?: () => void;
 }
@@ -76,8 +77,9 @@ export class Supervisor {
   }
 
   async #startEmbedded(): Promise<string> {
-    const { sudoUid, onStep, onLost } = this.options;
-    this.#embedded = await startEmbedded(this.config.dataDir, { sudoUid, ...(onStep === undefined ? {} : { onStep }) });
+    const { sudoUid, onStep, onElsewhere, onLost } = this.options;
+    const told = { ...(onStep === undefined ? {} : { onStep }), ...(onElsewhere === undefined ? {} : { onElsewhere }) };
+    this.#embedded = await startEmbedded(this.config.dataDir, { sudoUid, ...told });
     void this.#embedded.lost.then(() => onLost?.());
     return this.#embedded.url;
   }

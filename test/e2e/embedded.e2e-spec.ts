@@ -88,6 +88,7 @@ describe('embedded mode', () => {
     const second = start(dir);
     await second.ready();
     expect(second.output()).not.toContain('making the database');
+    expect(second.output()).not.toContain('could not enter');
     await stop(second);
   });
 
@@ -167,6 +168,7 @@ describe('embedded mode', () => {
       await closed.ready();
       expect(closed.output()).not.toContain('making the database');
       const far = await readlink(join(dir, 'postgres'));
+      expect(closed.output()).toMatch(new RegExp(`the database of ${dir} is in ${far}: .* could not enter ${dir}`));
       expect(statSync(join(far, 'data')).uid).not.toBe(0);
       await stop(closed);
     }

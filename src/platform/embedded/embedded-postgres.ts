@@ -26,6 +26,8 @@ export interface EmbeddedPostgres {
 export interface EmbeddedOptions {
   /** Said before the steps that take time, for a person who waits. */
   readonly onStep?: (what: string) => void;
+  /** Said when the files of the server are not in the data directory. */
+  readonly onElsewhere?: (what: string) => void;
   /** False for throw-away servers of tests only. */
   readonly durable?: boolean;
   /** The account that has called sudo, from the environment. */
@@ -63,7 +65,7 @@ export async function startEmbedded(dataDir: string, options: EmbeddedOptions = 
 
 async function startLocked(dataDir: string, lock: DirectoryLock, options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const account = await chooseAccount(join(dataDir, 'postgres', 'data'), options.sudoUid);
-  const home = await prepareHome(dataDir, account);
+  const home = await prepareHome(dataDir, account, options.onElsewhere);
   const binaries = await reachableBinaries(await findBinaries(), home);
   await clearOrphan(join(home.directory, 'data'));
   const password = await readPassword(home);

@@ -20,13 +20,17 @@ export interface Home {
 
 /**
  * `<dataDir>/postgres`. As root, the account of the server may be unable to enter it (a home directory of mode
- * 700): then the folder lies under /var/lib, and `postgres` is a link to it. What is in it already is moved there.
+ * 700): then the folder lies under /var/lib, and `postgres` is a link to it. What is in it already is moved there. Each start says so.
  */
-export async function prepareHome(dataDir: string, account: Account | undefined): Promise<Home> {
+export async function prepareHome(dataDir: string, account: Account | undefined, onElsewhere?: (what: string) => void): Promise<Home> {
+  const elsewhere = (directory: string): Promise<Home> => {
+    onElsewhere?.(`the database of ${dataDir} is in ${directory}: the account that it runs as${as(account)} could not enter ${dataDir}`);
+    return own({ directory, account });
+  };
   const near = join(dataDir, 'postgres');
   const linked = await readlink(near).catch(() => undefined);
   if (linked !== undefined) {
-    if (existsSync(linked)) return own({ directory: linked, account });
+    if (existsSync(linked)) return elsewhere(linked);
     throw new Error(`the database of ${dataDir} lay in ${linked}, which is gone: restore it, or remove ${near} to begin with an empty one`);
   }
   const home = await own({ directory: near, account });
@@ -40,7 +44,7 @@ export async function prepareHome(dataDir: string, account: Account | undefined)
     throw unreachable(dataDir, account, error);
   }
   await symlink(far, near);
-  return own({ directory: far, account });
+  return elsewhere(far);
 }
 
 /** Moves a folder with its owners and modes, across file systems too. */
