@@ -85,7 +85,7 @@ export class CityLifecycleController {
     ...accepted,
     id: 'post-v0-city-by-city-name-unregister',
     summary: 'Take a city out of the registry; its directory is left alone',
-    problems: ['city_not_found', 'operation_in_progress'],
+    problems: ['city_not_found', 'operation_in_progress', 'not_implemented'],
   })
   @Post('city/:cityName/unregister')
   unregister(

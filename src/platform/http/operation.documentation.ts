@@ -12,7 +12,7 @@ import {
   type ApiResponseSchemaHost,
 } from '@nestjs/swagger';
 import { z } from 'zod';
-import { PROBLEMS } from '../../contract/problems.js';
+import { PROBLEMS, type ProblemName } from '../../contract/problems.js';
 import { contractName } from '../../contract/registry.js';
 import { IDEMPOTENCY_KEY_FACTORY } from './caller.decorator.js';
 import { IF_MATCH_FACTORY, IF_NONE_MATCH_FACTORY } from './if-match.js';
@@ -106,22 +106,38 @@ function headerParameters(spec: OperationSpec, { mutation, parameters }: Documen
 
 /** What the front door may answer for an operation belongs to it: a broken target, an unknown query parameter, a stray body, a busy database. */
 function responses(spec: OperationSpec, { mutation, parameters }: DocumentedRoute): (MethodDecorator & ClassDecorator)[] {
-  const refusals = new Set<number>([400, 422, 500, ...(spec.problems ?? []).map((name) => PROBLEMS[name].status)]);
+  const problems: ProblemName[] = [...(spec.problems ?? [])];
+  if (parameters.some((p) => p.factory === IDEMPOTENCY_KEY_FACTORY)) problems.push('idempotency_in_flight', 'idempotency_mismatch');
+  const refusals = new Set<number>([400, 422, 500, ...problems.map((name) => PROBLEMS[name].status)]);
+  const codes = (status: number): string[] => [
+    ...new Set(problems.flatMap((name) => (PROBLEMS[name].status === status ? [PROBLEMS[name].code] : []))),
+  ];
   if (spec.public !== true) for (const status of [401, 503]) refusals.add(status);
   if (mutation) for (const status of [403, 413, 415]) refusals.add(status);
   if (parameters.some((p) => p.factory === IF_MATCH_FACTORY)) refusals.add(412);
   const unchanged = parameters.some((p) => p.factory === IF_NONE_MATCH_FACTORY) ? [notModified()] : [];
   const others = (spec.also ?? []).flatMap(({ status, headers = [] }) => success({ ...spec, status, headers }));
-  return [...success(spec), ...others, ...unchanged, ...[...refusals].map(refusal), refusal('default')];
+  const ended = spec.ends === true ? [ApiResponse({ status: 204, description: 'There will be nothing more.', headers: REQUEST_ID })] : [];
+  return [
+    ...success(spec),
+    ...others,
+    ...ended,
+    ...unchanged,
+    ...[...refusals].map((status) => refusal(status, codes)),
+    refusal('default'),
+  ];
 }
 
 function notModified(): MethodDecorator & ClassDecorator {
   return ApiResponse({ status: 304, description: STATUS_CODES[304]!, headers: { ...REQUEST_ID, ETag: HEADERS.ETag } });
 }
 
-function refusal(status: number | 'default'): MethodDecorator & ClassDecorator {
+/** Several kinds may share a status: their codes are told with it. */
+function refusal(status: number | 'default', codes?: (status: number) => string[]): MethodDecorator & ClassDecorator {
   const headers = status === 503 ? { ...REQUEST_ID, 'Retry-After': HEADERS['Retry-After'] } : REQUEST_ID;
-  const description = status === 'default' ? 'Error' : (STATUS_CODES[status] ?? 'Error');
+  const what = status === 'default' ? 'Error' : (STATUS_CODES[status] ?? 'Error');
+  const told = status === 'default' ? [] : (codes?.(status) ?? []);
+  const description = told.length === 0 ? what : `${what}: ${told.map((code) => `\`${code}\``).join(', ')}`;
   return ApiResponse({ status, description, headers, content: PROBLEM });
 }
 

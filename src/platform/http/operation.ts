@@ -37,6 +37,8 @@ export interface OperationSpec {
   readonly contentType?: string;
   /** A stream of server-sent events instead of a body. */
   readonly stream?: readonly FrameSpec[];
+  /** The stream may be over for good: then who resumes it gets 204. */
+  readonly ends?: boolean;
   /** What it can fail with beyond what every operation can. */
   readonly problems?: readonly ProblemName[];
   readonly headers?: readonly ResponseHeader[];
