@@ -91,7 +91,11 @@ export class SessionReplica {
           : (kind === 's'
               ? sessions.open(city, name!, caller, SessionStreamQuery.parse(query), lastEventId)
               : said.open(city, '', name!, caller, lastEventId)
-            ).then(({ opening, headers }) => opening.begin(response, headers));
+            ).then((stream) => {
+              if (stream !== undefined) return stream.opening.begin(response, stream.headers);
+              response.statusCode = 204;
+              return void response.end();
+            });
       answered.catch((error: unknown) => {
         response.statusCode = error instanceof ProblemError ? error.kind.status : 500;
         response.end(error instanceof Error ? (error.stack ?? error.message) : 'unknown');

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
 import type { Principal } from '../../contract/principal.js';
 import type { Channel } from '../../platform/streams/channel.js';
-import { parseSeq } from '../../platform/streams/cursor.js';
+import { parseSeq, placeOf } from '../../platform/streams/cursor.js';
 import { EventStreams, type Opening } from '../../platform/streams/event-streams.js';
 import type { Subscriber } from '../../platform/streams/subscriber.js';
 import type { CityScope } from '../cities/city-scope.js';
@@ -37,14 +37,19 @@ export class SessionStreams {
     private readonly repository: TranscriptsRepository,
   ) {}
 
-  /** @throws ProblemError session_not_found, ambiguous, invalid_cursor, unavailable */
+  /**
+   * Nothing for a client that has had all of a session that has ended: an EventSource that found an empty stream would come
+   * back for ever.
+   *
+   * @throws ProblemError session_not_found, ambiguous, invalid_cursor, unavailable
+   */
   async open(
     city: CityScope,
     text: string,
     caller: Principal,
     query: SessionStreamQuery,
     lastEventId: string | undefined,
-  ): Promise<StreamOpening> {
+  ): Promise<StreamOpening | undefined> {
     const { pk } = await this.resolver.resolve(city, text, { closed: true, materialize: false });
     this.hub.assertOpen();
     const view: View = { format: query.format ?? 'conversation', thinking: query.include_thinking, id: plainId };
@@ -53,6 +58,7 @@ export class SessionStreams {
     if (!head.live && head.entries === 0 && view.format !== 'structured')
       throw problem('session_not_found', `session ${head.id} has no live output`);
     const start = startOf(head, view, query.after_cursor, lastEventId);
+    if ('after' in start && head.state === 'closed' && start.after === head.head) return undefined;
     const { at, first, closed } = 'after' in start ? resumed(head, start.after, view) : await this.#snapshot(pk, view, start);
     const headers = { 'svc-session-state': head.state, ...(head.live ? {} : { 'svc-session-status': 'stopped' }) };
     if (closed) return { headers, opening: this.#toTheEnd(pk, view, at, head.head, first, caller) };
@@ -133,7 +139,10 @@ function startOf(head: TranscriptHead, view: View, afterCursor: string | undefin
     const after = parseSeq(value, what);
     if (after <= head.head) return { after };
     if (view.format === 'structured') return { operation: 'reset', resetReason: 'cursor_invalidated' };
-    throw problem('invalid_cursor', `${what} is ahead of the transcript: ${after}, the head is ${head.head}`);
+    throw problem('invalid_cursor', `${what} is ahead of the transcript: ${after}, the head is ${head.head}`, {
+      at: placeOf(what),
+      value: after,
+    });
   } catch (error) {
     if (view.format === 'structured') return { operation: 'reset', resetReason: 'resume_invalid' };
     throw error;

@@ -7,7 +7,9 @@ export function lastEventId(request: FastifyRequest): string | undefined {
   return typeof given === 'string' ? given : given?.[0];
 }
 
-/** The first moment at which nothing can be refused any more. */
-export function begin(reply: FastifyReply, { opening, headers }: StreamOpening): Promise<void> {
+/** The first moment at which nothing can be refused any more. Without an opening there will never be anything: 204. */
+export async function begin(reply: FastifyReply, stream: StreamOpening | undefined): Promise<void> {
+  if (stream === undefined) return void reply.code(204).send();
+  const { opening, headers } = stream;
   return opening.begin(reply.raw, { ...hijack(reply), ...headers });
 }

@@ -64,7 +64,8 @@ export class TranscriptsController {
       'Without a position it begins with the last segment of the transcript, the activity and the open questions, then goes on live. The id of ' +
       'a frame is a position; of those that a stream begins with only the last has one. With it as `Last-Event-ID` or `after_cursor` any replica goes on from there. An entry that has changed is ' +
       'sent again, whole, under its own id; one that is `superseded` or has come to show nothing is to be forgotten. A structured stream ' +
-      'answers a position that it cannot go on from with a `reset`. The stream of a session that has ended ends. Here every entry is a turn ' +
+      'answers a position that it cannot go on from with a `reset`. The stream of a session that has ended ends, and a client that comes back ' +
+      'with its last position gets 204, at which an EventSource stops. Here every entry is a turn ' +
       'of its own.',
     tag,
     stream: [
@@ -76,6 +77,7 @@ export class TranscriptsController {
       { event: 'structured', data: SessionStreamStructuredMessageEvent },
       { event: 'turn', data: SessionStreamMessageEvent },
     ],
+    ends: true,
     headers: ['SVC-Session-State', 'SVC-Session-Status'],
     problems: [...missing, 'invalid_cursor', 'unavailable'],
   })
