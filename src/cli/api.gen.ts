@@ -2059,7 +2059,7 @@ export interface paths {
         };
         /**
          * Follow a session
-         * @description Without a position it begins with the last segment of the transcript, the activity and the open questions, then goes on live. The id of a frame is a position; of those that a stream begins with only the last has one. With it as `Last-Event-ID` or `after_cursor` any replica goes on from there. An entry that has changed is sent again, whole, under its own id; one that is `superseded` or has come to show nothing is to be forgotten. A structured stream answers a position that it cannot go on from with a `reset`. The stream of a session that has ended ends. Here every entry is a turn of its own.
+         * @description Without a position it begins with the last segment of the transcript, the activity and the open questions, then goes on live. The id of a frame is a position; of those that a stream begins with only the last has one. With it as `Last-Event-ID` or `after_cursor` any replica goes on from there. An entry that has changed is sent again, whole, under its own id; one that is `superseded` or has come to show nothing is to be forgotten. A structured stream answers a position that it cannot go on from with a `reset`. The stream of a session that has ended ends, and a client that comes back with its last position gets 204, at which an EventSource stops. Here every entry is a turn of its own.
          */
         get: operations["stream-session"];
         put?: never;
@@ -11125,7 +11125,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -11356,7 +11356,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state`, `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -11386,7 +11386,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `validation-failed`, `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -11406,7 +11406,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -11491,7 +11491,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state`, `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -11521,7 +11521,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `validation-failed`, `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -11541,7 +11541,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Implemented */
+            /** @description Not Implemented: `not-implemented` */
             501: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -11551,7 +11551,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -11616,7 +11616,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -11701,7 +11701,7 @@ export interface operations {
                     "application/json": components["schemas"]["OKResponseBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -11731,7 +11731,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -11851,7 +11851,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `agent-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -11881,7 +11881,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -11971,7 +11971,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `agent-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -11981,7 +11981,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -11991,7 +11991,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -12041,7 +12041,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -12105,7 +12105,7 @@ export interface operations {
                     "application/json": components["schemas"]["OKResponseBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -12135,7 +12135,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `agent-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -12145,7 +12145,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -12155,7 +12155,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -12205,7 +12205,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -12274,7 +12274,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `agent-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -12284,7 +12284,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `transcript-cursor-invalidated` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -12314,7 +12314,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -12377,7 +12377,7 @@ export interface operations {
                     })[];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -12397,7 +12397,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `agent-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -12407,7 +12407,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Gone */
+            /** @description Gone: `cursor-expired` */
             410: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -12437,7 +12437,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -12520,7 +12520,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `agent-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -12530,7 +12530,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -12580,7 +12580,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -12651,7 +12651,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `agent-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -12681,7 +12681,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -12772,7 +12772,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `agent-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -12782,7 +12782,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -12792,7 +12792,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -12842,7 +12842,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -12907,7 +12907,7 @@ export interface operations {
                     "application/json": components["schemas"]["OKResponseBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -12937,7 +12937,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `agent-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -12947,7 +12947,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -12957,7 +12957,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -13007,7 +13007,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -13077,7 +13077,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `agent-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -13087,7 +13087,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `transcript-cursor-invalidated` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -13117,7 +13117,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -13181,7 +13181,7 @@ export interface operations {
                     })[];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -13201,7 +13201,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `agent-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -13211,7 +13211,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Gone */
+            /** @description Gone: `cursor-expired` */
             410: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -13241,7 +13241,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -13325,7 +13325,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `agent-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -13335,7 +13335,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -13385,7 +13385,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -13461,7 +13461,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -13491,7 +13491,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -13550,7 +13550,7 @@ export interface operations {
                     "application/json": components["schemas"]["AgentCreatedOutputBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -13580,7 +13580,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -13590,7 +13590,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state`, `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -13620,7 +13620,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -13640,7 +13640,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -13703,7 +13703,7 @@ export interface operations {
                     })[];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -13723,7 +13723,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `agent-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -13733,7 +13733,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Gone */
+            /** @description Gone: `cursor-expired` */
             410: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -13763,7 +13763,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -13848,7 +13848,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -13967,7 +13967,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -13977,7 +13977,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -13987,7 +13987,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -14129,7 +14129,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -14139,7 +14139,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -14149,7 +14149,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -14295,7 +14295,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -14305,7 +14305,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -14315,7 +14315,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -14453,7 +14453,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -14463,7 +14463,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -14605,7 +14605,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -14615,7 +14615,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -14719,7 +14719,7 @@ export interface operations {
                     "application/json": components["schemas"]["BeadDependenciesBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -14739,7 +14739,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -14857,7 +14857,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -14867,7 +14867,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -15002,7 +15002,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -15012,7 +15012,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -15132,7 +15132,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -15248,7 +15248,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -15258,7 +15258,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -15400,7 +15400,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -15410,7 +15410,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -15552,7 +15552,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -15562,7 +15562,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -15701,7 +15701,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -15711,7 +15711,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -15849,7 +15849,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -15859,7 +15859,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -15997,7 +15997,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -16007,7 +16007,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -16017,7 +16017,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -16159,7 +16159,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -16169,7 +16169,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -16179,7 +16179,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -16298,7 +16298,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListBodyBead"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -16318,7 +16318,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -16443,8 +16443,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `rig-not-found`, `bead-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict: `idempotency-in-flight` */
+            409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -16473,7 +16483,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -16543,7 +16553,7 @@ export interface operations {
                     "application/json": components["schemas"]["BeadGraphResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -16563,7 +16573,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -16652,7 +16662,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListBodyBead"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -16672,7 +16682,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -16773,7 +16783,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -16876,7 +16886,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -16977,7 +16987,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -17075,7 +17085,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -17160,7 +17170,7 @@ export interface operations {
                     "application/json": components["schemas"]["ConfigExplainResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -17180,7 +17190,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -17297,7 +17307,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -17327,7 +17337,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `validation-failed` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -17401,7 +17411,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListBodyConfigRevision"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -17421,7 +17431,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -17517,7 +17527,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -17612,7 +17622,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -17727,7 +17737,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -17827,7 +17837,7 @@ export interface operations {
                     "application/json": components["schemas"]["ConvoyGetResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -17847,7 +17857,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `convoy-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -17931,7 +17941,7 @@ export interface operations {
                     "application/json": components["schemas"]["OKResponseBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -17961,7 +17971,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `convoy-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -18069,7 +18079,7 @@ export interface operations {
                     "application/json": components["schemas"]["ConvoyAddOutputBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -18099,7 +18109,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `convoy-not-found`, `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -18109,7 +18119,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -18209,7 +18219,7 @@ export interface operations {
                     "application/json": components["schemas"]["ConvoyCheckResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -18229,7 +18239,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `convoy-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -18317,7 +18327,7 @@ export interface operations {
                     "application/json": components["schemas"]["OKResponseBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -18347,7 +18357,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `convoy-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -18455,7 +18465,7 @@ export interface operations {
                     "application/json": components["schemas"]["ConvoyLandResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -18485,7 +18495,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `convoy-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -18495,7 +18505,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -18603,7 +18613,7 @@ export interface operations {
                     "application/json": components["schemas"]["OKResponseBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -18633,7 +18643,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `convoy-not-found`, `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -18741,7 +18751,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListBodyBead"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -18761,7 +18771,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -18882,7 +18892,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `rig-not-found`, `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -18892,7 +18902,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -18922,7 +18932,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -19003,7 +19013,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListBodyWireEvent"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request`, `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -19023,7 +19033,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -19033,7 +19043,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Gone */
+            /** @description Gone: `cursor-expired` */
             410: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -19150,8 +19160,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict: `idempotency-in-flight` */
+            409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -19180,7 +19200,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -19283,7 +19303,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -19396,7 +19416,7 @@ export interface operations {
                     })[];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -19416,7 +19436,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -19426,7 +19446,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Gone */
+            /** @description Gone: `cursor-expired` */
             410: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -19456,7 +19476,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -19521,7 +19541,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -19624,7 +19644,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `agent-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -19741,7 +19761,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `agent-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -19860,7 +19880,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -19950,7 +19970,7 @@ export interface operations {
                     "application/json": components["schemas"]["MailListBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request`, `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -19970,7 +19990,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -20061,7 +20081,7 @@ export interface operations {
                     "application/json": components["schemas"]["Message"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -20091,7 +20111,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `rig-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -20101,7 +20121,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -20131,7 +20151,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -20212,7 +20232,7 @@ export interface operations {
                     "application/json": components["schemas"]["MailListBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -20242,7 +20262,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `rig-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -20252,7 +20272,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -20282,7 +20302,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -20354,7 +20374,7 @@ export interface operations {
                     "application/json": components["schemas"]["MailCountOutputBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -20374,7 +20394,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -20469,7 +20489,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -20584,7 +20604,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -20688,7 +20708,7 @@ export interface operations {
                     "application/json": components["schemas"]["MailListBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -20708,7 +20728,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -20810,7 +20830,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `mail-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -20924,7 +20944,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `rig-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -21058,7 +21078,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `rig-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -21192,7 +21212,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `mail-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -21326,7 +21346,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `mail-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -21470,7 +21490,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `mail-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -21480,7 +21500,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state`, `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -21510,7 +21530,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -21599,7 +21619,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -21629,7 +21649,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -21686,7 +21706,7 @@ export interface operations {
                     "application/json": components["schemas"]["PackAddedOutputBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -21716,7 +21736,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -21726,7 +21746,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state`, `pack-credential-required`, `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -21756,7 +21776,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -21776,7 +21796,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Bad Gateway */
+            /** @description Bad Gateway: `bad-gateway` */
             502: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -21786,7 +21806,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -21841,7 +21861,7 @@ export interface operations {
                     "application/json": components["schemas"]["PackInstallBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -21871,7 +21891,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -21881,7 +21901,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state`, `pack-credential-required` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -21931,7 +21951,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Bad Gateway */
+            /** @description Bad Gateway: `bad-gateway` */
             502: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -21941,7 +21961,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -22027,7 +22047,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `pack-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -22037,7 +22057,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -22087,7 +22107,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -22159,7 +22179,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `patch-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -22189,7 +22209,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -22277,7 +22297,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `patch-not-found`, `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -22287,7 +22307,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -22297,7 +22317,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -22327,7 +22347,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `validation-failed` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -22347,7 +22367,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -22420,7 +22440,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `patch-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -22450,7 +22470,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -22539,7 +22559,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `patch-not-found`, `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -22549,7 +22569,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -22559,7 +22579,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -22589,7 +22609,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `validation-failed` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -22609,7 +22629,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -22680,7 +22700,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -22710,7 +22730,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -22771,7 +22791,7 @@ export interface operations {
                     "application/json": components["schemas"]["PatchOKResponseBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -22801,7 +22821,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `agent-not-found`, `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -22811,7 +22831,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -22821,7 +22841,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -22851,7 +22871,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `validation-failed` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -22871,7 +22891,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -22943,7 +22963,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `patch-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -22973,7 +22993,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -23061,7 +23081,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `patch-not-found`, `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23071,7 +23091,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23081,7 +23101,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23111,7 +23131,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `validation-failed` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23131,7 +23151,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -23202,7 +23222,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23232,7 +23252,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -23293,7 +23313,7 @@ export interface operations {
                     "application/json": components["schemas"]["PatchOKResponseBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23323,7 +23343,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `provider-not-found`, `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23333,7 +23353,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23343,7 +23363,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23373,7 +23393,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `validation-failed` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23393,7 +23413,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -23465,7 +23485,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `patch-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23495,7 +23515,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -23583,7 +23603,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `patch-not-found`, `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23593,7 +23613,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23603,7 +23623,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23633,7 +23653,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `validation-failed` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23653,7 +23673,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -23724,7 +23744,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23754,7 +23774,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -23815,7 +23835,7 @@ export interface operations {
                     "application/json": components["schemas"]["PatchOKResponseBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23845,7 +23865,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `rig-not-found`, `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23855,7 +23875,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23865,7 +23885,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23895,7 +23915,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `validation-failed` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23915,7 +23935,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -23967,7 +23987,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListBodyCityPendingEntry"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -23987,7 +24007,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -24065,7 +24085,7 @@ export interface operations {
                     "application/json": components["schemas"]["ProviderReadinessResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -24085,7 +24105,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -24200,7 +24220,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `provider-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -24230,7 +24250,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -24318,7 +24338,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `provider-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -24328,7 +24348,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -24338,7 +24358,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -24388,7 +24408,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -24480,7 +24500,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `provider-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -24490,7 +24510,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -24500,7 +24520,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -24550,7 +24570,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -24621,7 +24641,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -24651,7 +24671,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -24708,7 +24728,7 @@ export interface operations {
                     "application/json": components["schemas"]["ProviderCreatedOutputBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -24738,7 +24758,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -24748,7 +24768,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state`, `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -24778,7 +24798,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -24798,7 +24818,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -24869,7 +24889,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -24899,7 +24919,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -24947,7 +24967,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReadinessResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -24967,7 +24987,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25069,7 +25089,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `rig-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25161,7 +25181,7 @@ export interface operations {
                     "application/json": components["schemas"]["OKResponseBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25191,7 +25211,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `rig-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25201,7 +25221,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25211,7 +25231,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25241,7 +25261,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `validation-failed` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25261,7 +25281,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -25325,7 +25345,7 @@ export interface operations {
                     "application/json": components["schemas"]["OKResponseBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25355,7 +25375,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `rig-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25365,7 +25385,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25375,7 +25395,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Precondition Failed */
+            /** @description Precondition Failed: `revision-mismatch` */
             412: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25405,7 +25425,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `validation-failed` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25425,7 +25445,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -25512,7 +25532,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `rig-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25635,7 +25655,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25750,7 +25770,7 @@ export interface operations {
                     "application/json": components["schemas"]["RigCreateResponseBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25780,7 +25800,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25790,7 +25810,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `idempotency-in-flight`, `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25820,7 +25840,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `validation-failed`, `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25840,7 +25860,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -25913,7 +25933,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25923,7 +25943,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict`, `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25953,7 +25973,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -26009,7 +26029,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26029,7 +26049,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Forbidden */
+            /** @description Forbidden: `forbidden` */
             403: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26039,7 +26059,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26049,7 +26069,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict`, `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26099,7 +26119,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -26181,7 +26201,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26191,7 +26211,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict`, `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26241,7 +26261,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -26307,7 +26327,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26317,7 +26337,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26394,7 +26414,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionAgentGetResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26414,7 +26434,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found`, `agent-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26424,7 +26444,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26538,7 +26558,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26548,7 +26568,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict`, `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26598,7 +26618,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -26680,7 +26700,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26690,7 +26710,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict`, `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26740,7 +26760,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -26822,7 +26842,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26832,7 +26852,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict`, `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26882,7 +26902,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -26933,7 +26953,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListBodySessionMessage"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26953,7 +26973,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26963,7 +26983,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27081,7 +27101,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27091,7 +27111,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict`, `conflict-wrong-state`, `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27121,7 +27141,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27208,7 +27228,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found`, `message-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27218,7 +27238,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27331,7 +27351,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found`, `message-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27341,7 +27361,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict`, `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27461,7 +27481,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27471,7 +27491,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict`, `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27557,7 +27577,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27587,7 +27607,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27597,7 +27617,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict`, `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27647,7 +27667,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Implemented */
+            /** @description Not Implemented: `not-implemented` */
             501: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27657,7 +27677,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -27743,7 +27763,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27753,7 +27773,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict`, `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27803,7 +27823,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -27885,7 +27905,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27895,7 +27915,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict`, `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27945,7 +27965,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -28003,7 +28023,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionRespondOutputBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -28033,7 +28053,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -28043,7 +28063,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict`, `conflict-wrong-state`, `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -28073,7 +28093,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -28093,7 +28113,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Implemented */
+            /** @description Not Implemented: `not-implemented` */
             501: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -28185,7 +28205,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -28195,7 +28215,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict`, `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -28245,7 +28265,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -28344,7 +28364,15 @@ export interface operations {
                     })[];
                 };
             };
-            /** @description Bad Request */
+            /** @description There will be nothing more. */
+            204: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -28364,7 +28392,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -28374,7 +28402,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -28404,7 +28432,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -28492,7 +28520,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -28502,7 +28530,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict`, `conflict-wrong-state`, `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -28532,7 +28560,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -28552,7 +28580,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Implemented */
+            /** @description Not Implemented: `not-implemented` */
             501: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -28644,7 +28672,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -28654,7 +28682,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict`, `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -28704,7 +28732,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -28777,7 +28805,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -28787,7 +28815,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict`, `transcript-cursor-invalidated` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -28883,7 +28911,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -28893,7 +28921,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29007,7 +29035,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `session-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29017,7 +29045,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `session-conflict`, `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29067,7 +29095,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -29129,7 +29157,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListBodySessionResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29149,7 +29177,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29179,7 +29207,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -29236,7 +29264,7 @@ export interface operations {
                     "application/json": components["schemas"]["AsyncAcceptedBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29266,7 +29294,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `agent-not-found`, `provider-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29276,7 +29304,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state`, `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29306,7 +29334,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29326,7 +29354,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -29411,7 +29439,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `agent-not-found`, `provider-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29461,7 +29489,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -29514,7 +29542,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListBodySessionDrift"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29534,7 +29562,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29564,7 +29592,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -29625,7 +29653,7 @@ export interface operations {
                     "application/json": components["schemas"]["SlingResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request`, `sling-missing-bead`, `sling-cross-rig` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29655,7 +29683,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `agent-not-found`, `rig-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29665,7 +29693,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state`, `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29695,7 +29723,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29774,7 +29802,7 @@ export interface operations {
                     "application/json": components["schemas"]["SlingBatchResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29804,7 +29832,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `agent-not-found`, `rig-not-found`, `convoy-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29814,7 +29842,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state`, `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29844,7 +29872,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29947,7 +29975,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29957,7 +29985,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `operation-in-progress`, `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -29987,7 +30015,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -30080,7 +30108,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -30110,7 +30138,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -30193,7 +30221,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -30203,7 +30231,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `operation-in-progress`, `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -30233,7 +30261,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -30336,7 +30364,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -30346,7 +30374,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `operation-in-progress`, `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -30376,7 +30404,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -30388,6 +30416,16 @@ export interface operations {
             };
             /** @description Internal Server Error */
             500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Implemented: `not-implemented` */
+            501: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -30464,7 +30502,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -30564,7 +30602,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `wait-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -30682,7 +30720,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `wait-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -30692,7 +30730,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -30830,7 +30868,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `wait-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -30840,7 +30878,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -30978,7 +31016,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `wait-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -30988,7 +31026,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -31124,7 +31162,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `wait-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -31134,7 +31172,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -31164,7 +31202,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -31240,7 +31278,7 @@ export interface operations {
                     "application/json": components["schemas"]["WaitListBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -31260,7 +31298,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -31379,7 +31417,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `city-not-found`, `bead-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -31389,7 +31427,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -31419,7 +31457,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Unprocessable Entity */
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -31493,7 +31531,7 @@ export interface operations {
                     "application/json": components["schemas"]["SupervisorEventListOutputBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request`, `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -31513,7 +31551,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Gone */
+            /** @description Gone: `cursor-expired` */
             410: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -31605,7 +31643,7 @@ export interface operations {
                     })[];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -31625,7 +31663,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Gone */
+            /** @description Gone: `cursor-expired` */
             410: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -31655,7 +31693,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -31718,7 +31756,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Forbidden */
+            /** @description Forbidden: `forbidden` */
             403: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -31831,7 +31869,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict */
+            /** @description Conflict: `conflict-wrong-state` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -31962,7 +32000,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found */
+            /** @description Not Found: `not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -32058,7 +32096,7 @@ export interface operations {
                     "application/json": components["schemas"]["ProviderReadinessResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -32144,7 +32182,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReadinessResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -32250,7 +32288,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Forbidden */
+            /** @description Forbidden: `forbidden` */
             403: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];

@@ -12,7 +12,13 @@ export interface ProblemKind {
   readonly retryAfter?: number;
 }
 
-const kind = (prefix: string, code: string, status: number, title: string, retryAfter?: number): ProblemKind =>
+const kind = <S extends number>(
+  prefix: string,
+  code: string,
+  status: S,
+  title: string,
+  retryAfter?: number,
+): ProblemKind & { readonly status: S } =>
   retryAfter === undefined ? { prefix, code, status, title } : { prefix, code, status, title, retryAfter };
 
 export const PROBLEMS = {
@@ -113,15 +119,39 @@ export class ProblemError extends Error {
   }
 }
 
+/** Kinds that say what is wrong with a request: each names what, `at` one place or as a list of `errors`. */
+export type RequestProblem = { [N in ProblemName]: (typeof PROBLEMS)[N]['status'] extends 400 | 422 ? N : never }[ProblemName];
+
+interface Options {
+  readonly errors?: readonly ProblemField[];
+  readonly headers?: Record<string, string>;
+  readonly cause?: unknown;
+}
+type Places = { readonly errors: readonly ProblemField[] } | { readonly at: string; readonly value?: unknown };
+
 /**
  * Makes a problem; its `detail` is `<prefix>: <message>`.
  *
  * @example throw problem('city_not_found', `city not found or not running: ${name}`);
+ * @example throw problem('invalid_request', 'no fields to update', { at: 'body' });
  */
-export function problem(
-  name: ProblemName,
-  message: string,
-  options?: { errors?: readonly ProblemField[]; headers?: Record<string, string>; cause?: unknown },
-): ProblemError {
-  return new ProblemError(name, message, options);
+export function problem(name: RequestProblem, message: string, options: Omit<Options, 'errors'> & Places): ProblemError;
+export function problem(name: Exclude<ProblemName, RequestProblem>, message: string, options?: Options): ProblemError;
+export function problem(name: ProblemName, message: string, options?: Options & { at?: string; value?: unknown }): ProblemError {
+  const { at, value, ...others } = options ?? {};
+  if (at === undefined) return new ProblemError(name, message, others);
+  return new ProblemError(name, message, {
+    ...others,
+    errors: [{ message, location: at, ...(value === undefined ? {} : { value: shortened(value) }) }],
+  });
+}
+
+const MAX_VALUE = 200;
+
+/** What the client sent, but never much of it. */
+export function shortened(value: unknown): unknown {
+  if (typeof value === 'string') return value.length > MAX_VALUE ? `${value.slice(0, MAX_VALUE)}…` : value;
+  if (typeof value !== 'object' || value === null) return value;
+  const text = JSON.stringify(value);
+  return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}…` : value;
 }

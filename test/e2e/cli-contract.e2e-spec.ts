@@ -133,3 +133,60 @@ describe('a log of more than a page', () => {
     expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
   });
 });
+
+describe('what a rule refuses', () => {
+  const city = '/v0/city/alpha';
+  it.each<[string, string, object, string]>([
+    ['an unknown provider', '/v0/city', { dir: 'x', provider: 'nobody' }, 'body.provider'],
+    ['a directory that is none', '/v0/city', { dir: ' ', provider: 'loopback' }, 'body.dir'],
+    ['a name of a city', '/v0/city', { dir: 'x', name: 'a b', provider: 'loopback' }, 'body.name'],
+    ['a session of no kind', `${city}/sessions`, { kind: 'other', name: 'x' }, 'body.kind'],
+    ['a session of nobody', `${city}/sessions`, { kind: 'agent', name: '' }, 'body.name'],
+    ['an alias', `${city}/sessions`, { kind: 'agent', name: 'mayor', alias: 'human' }, 'body.alias'],
+    ['a name of a rig', `${city}/rigs`, { name: 'a b' }, 'body.name'],
+    ['a prefix of a rig', `${city}/rigs`, { name: 'web', prefix: '1' }, 'body.prefix'],
+    ['an agent in a rig', `${city}/agents`, { name: 'x', provider: 'loopback', dir: 'web' }, 'body.dir'],
+    ['a scope of an agent', `${city}/agents`, { name: 'x', provider: 'loopback', scope: 'other' }, 'body.scope'],
+    ['a source of a pack', `${city}/packs`, { source: 'nowhere' }, 'body.source'],
+    ['a provider without a command', `${city}/providers`, { name: 'x' }, 'body.command'],
+    ['mail to nobody', `${city}/mail`, { to: 'nobody', subject: 'x' }, 'body.to'],
+    ['work that is not there', `${city}/sling`, { bead: 'al-999', target: 'mayor' }, 'body.bead'],
+    ['a duration', `${city}/events?since=soon`, {}, 'query.since'],
+    ['a position', `${city}/events?after_seq=999999`, {}, 'query.after_seq'],
+    ['a page token', `${city}/beads?cursor=nothing`, {}, 'query.cursor'],
+  ])('%s is told with its place', async (_what, path, body, location) => {
+    const client = api(stack.urls[0]!);
+    const reply = path.includes('?') ? await client.get(path) : await client.post(path, body);
+    expect([400, 422]).toContain(reply.status);
+    expect(reply.body.errors).toEqual([expect.objectContaining({ location, message: expect.any(String) })]);
+  });
+});
+
+describe('the services of a city', () => {
+  it.each(['GET', 'POST', 'PUT', 'DELETE'])('%s answers a city that does not run by the words of the specification', async (method) => {
+    const ask = (path: string): Promise<any> =>
+      api(stack.urls[1]!).send(method, path, method === 'GET' ? undefined : 'any=thing', { 'Content-Type': 'text/plain' });
+    for (const path of ['/v0/city/nowhere/svc/shop', '/v0/city/nowhere/svc/shop/a/b?x=1', '/v0/city/gone/svc/'])
+      expect(await ask(path)).toMatchObject({
+        status: 404,
+        body: { code: 'city-not-found', detail: 'not_found: city not found or not running' },
+      });
+    expect(await ask('/v0/city/alpha/svc/shop')).toMatchObject({ status: 404, body: { detail: 'not_found: service route not found' } });
+  });
+});
+
+describe('a session that is closed', () => {
+  it('ends its stream, and has nothing for who comes back with the last position', async () => {
+    const session = await id('session', 'create', 'mayor');
+    await ok('session', 'send', session, 'hello', '--wait');
+    await ok('session', 'close', session);
+    const path = `/v0/city/alpha/session/${session}/stream`;
+    const first = await fetch(`${stack.urls[0]}${path}`);
+    const last = [...(await first.text()).matchAll(/^id: (.+)$/gm)].at(-1)![1]!;
+    expect([first.status, last]).toEqual([200, expect.stringMatching(/^\d+$/)]);
+    const client = api(stack.urls[1]!);
+    expect(await client.get(path, { 'Last-Event-ID': last })).toMatchObject({ status: 204, text: '' });
+    expect(await client.get(`${path}?after_cursor=${last}`)).toMatchObject({ status: 204, text: '' });
+    expect((await run(['session', 'watch', session])).code).toBe(0);
+  });
+});

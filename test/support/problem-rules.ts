@@ -32,6 +32,7 @@ export function problemFaults(answer: Answer, text: string): string[] {
   const fitting = kinds.filter((k) => k.code === body.code && k.status === answer.status && k.title === body.title);
   const kind = fitting.find((k) => body.detail.startsWith(`${k.prefix}: `));
   if (fitting.length === 0) found.push(`the catalogue has no "${body.title}" ${body.code} ${answer.status}`);
+  if ([400, 422].includes(answer.status) && !(body.errors ?? []).some((e) => e.message && e.location)) found.push('no place in errors');
   if (body.status !== answer.status) found.push(`status ${body.status} in the body of a ${answer.status}`);
   if (body.type !== `urn:supervisor:error:${body.code}`) found.push(`type ${body.type}`);
   if (kind === undefined) found.push('detail does not begin with the prefix');
@@ -65,7 +66,9 @@ const PATH_ASKED = [/^conflict: (city|.* is )/, /^validation_failed: invalid cit
 
 /** What a problem says beyond what its reader sent: echoes (`instance`, `value`, `location`) are not looked at. */
 export function leaks(body: ProblemBody): string[] {
-  const said = [body.detail, body.title, ...(body.errors ?? []).map((e) => e.message)];
+  // What the detail says already, the place repeats.
+  const messages = (body.errors ?? []).map((e) => e.message).filter((message) => !body.detail.endsWith(`: ${message}`));
+  const said = [body.detail, body.title, ...messages];
   const found = SIGNS.flatMap(([what, sign]) => said.filter((text) => sign.test(text)).map((text) => `leaks ${what}: ${text}`));
   const withPath = said.filter((text) => HOST_PATH.test(text) && !PATH_ASKED.some((asked) => asked.test(text)));
   // A path that the client itself named may come back.

@@ -41,8 +41,8 @@ export class AgentsService {
   ): Promise<EditAnswer<AgentCreatedOutputBody>> {
     const { name, provider, description, prompt = '' } = body;
     const scope = scopeOf(body.scope);
-    if ((body.dir ?? '') !== '') throw ofRigs('dir');
-    if (scope === 'rig') throw ofRigs('scope rig');
+    if ((body.dir ?? '') !== '') throw ofRigs('dir', 'body.dir');
+    if (scope === 'rig') throw ofRigs('scope rig', 'body.scope');
     const ref = idempotencyRef(caller, city.name, 'create-agent', key, body);
     return this.edits.run({ city, caller, key: ref, status: 201 }, async (draft) => {
       const folder = folderOf(name);
@@ -63,10 +63,10 @@ export class AgentsService {
     const { city, caller, expected } = change;
     const changes = changesOf(body);
     const scope = scopeOf(body.scope);
-    if (changes.size === 0) throw problem('invalid_request', 'no fields to update');
+    if (changes.size === 0) throw problem('invalid_request', 'no fields to update', { at: 'body' });
     return this.edits.run({ city, caller, expected }, async (draft) => {
       const agent = requireAgent(draft.current, change);
-      if (agent.origin === 'folder' && scope === 'rig' && agent.scope !== 'rig') throw ofRigs('scope rig');
+      if (agent.origin === 'folder' && scope === 'rig' && agent.scope !== 'rig') throw ofRigs('scope rig', 'body.scope');
       if (typeof changes.get('provider') === 'string') requireProvider(draft.current, body.provider!);
       if (agent.origin === 'folder') {
         await requireFolder(draft, agent);
@@ -137,11 +137,11 @@ function changesOf(body: AgentUpdateInputBody): Changes {
 function scopeOf(scope = ''): 'city' | 'rig' | undefined {
   if (scope === '') return undefined;
   if (scope === 'city' || scope === 'rig') return scope;
-  throw problem('invalid_request', 'scope must be city or rig');
+  throw problem('invalid_request', 'scope must be city or rig', { at: 'body.scope', value: scope });
 }
 
-function ofRigs(what: string): Error {
-  return problem('invalid_request', `${what} is not possible here: agents of rigs come from packs that the rig imports`);
+function ofRigs(what: string, at: string): Error {
+  return problem('invalid_request', `${what} is not possible here: agents of rigs come from packs that the rig imports`, { at });
 }
 
 /** @throws ProblemError validation_failed */

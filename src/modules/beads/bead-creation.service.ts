@@ -4,7 +4,7 @@ import { BeadCreated } from '../../contract/events/beads.events.js';
 import { maySee, type Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
 import { bodyHash } from '../../platform/idempotency/canonical-json.js';
-import { Idempotency } from '../../platform/idempotency/idempotency.js';
+import { Idempotency, idempotencyMismatch } from '../../platform/idempotency/idempotency.js';
 import { CitiesService, notRunning } from '../cities/cities.service.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { RosterService } from '../roster/roster.service.js';
@@ -38,7 +38,7 @@ export class BeadCreationService {
     if ((body.needs ?? []).length > 0) return this.#createWithNeeds(await this.cities.requireRunning(city, caller), body, key, caller);
     const result = await this.committer.create(city, itemOf(city, body, key, caller.actor));
     if (result === undefined) throw notRunning(city);
-    if (result.outcome === 'mismatch') throw problem('idempotency_mismatch', 'Idempotency-Key reused with different request body');
+    if (result.outcome === 'mismatch') throw idempotencyMismatch();
     if (result.outcome === 'no_rig') throw problem('rig_not_found', `rig ${body.rig} not found`);
     if (result.outcome === 'no_parent') throw problem('bead_not_found', `bead ${body.parent} not found`);
     const { id, revision } = JSON.parse(result.bead!) as { id: string; revision: number };

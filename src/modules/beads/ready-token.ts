@@ -20,7 +20,8 @@ export function formatReadyPlace({ priority, createdAt, id }: ReadyPlace): strin
 export function parseReadyPlace(text: string | undefined): ReadyPlace | undefined {
   if (text === undefined) return undefined;
   const place = decode(text);
-  if (place === undefined) throw problem('invalid_cursor', 'cursor is not a valid pagination token; re-fetch the first page');
+  if (place === undefined)
+    throw problem('invalid_cursor', 'cursor is not a valid pagination token; re-fetch the first page', { at: 'query.cursor' });
   return place;
 }
 

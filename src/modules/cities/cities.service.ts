@@ -58,7 +58,7 @@ export class CitiesService {
   async patch(name: string, input: CityPatchInputBody, caller: Principal): Promise<void> {
     const { suspended } = input;
     const city = await this.requireRunning(name, caller);
-    if (suspended === undefined) throw problem('invalid_request', 'no fields to update');
+    if (suspended === undefined) throw problem('invalid_request', 'no fields to update', { at: 'body' });
     const kind = suspended ? CitySuspended : CityResumed;
     await this.transactions.run(
       async (tx) => {

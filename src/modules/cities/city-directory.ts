@@ -65,6 +65,7 @@ export function cityName(given: string | undefined, dir: string): string {
     throw problem(
       'validation_failed',
       `invalid city name: "${name}" must begin with a letter or a digit, go on with letters, digits, ".", "_" or "-", and have at most ${CITY_NAME_MAX} characters`,
+      { at: given === undefined ? 'body.dir' : 'body.name', value: name },
     );
   }
   return name;
@@ -110,5 +111,5 @@ function reason(code: string): string {
 }
 
 function invalid(why: string): Error {
-  return problem('validation_failed', `invalid city directory: ${why}`);
+  return problem('validation_failed', `invalid city directory: ${why}`, { at: 'body.dir' });
 }

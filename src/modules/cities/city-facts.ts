@@ -18,5 +18,5 @@ function normalProfile(profile: CityCreateRequest['bootstrap_profile']): string 
 }
 
 function invalid(why: string): Error {
-  return problem('validation_failed', `invalid provider: ${why}`);
+  return problem('validation_failed', `invalid provider: ${why}`, { at: 'body.provider' });
 }

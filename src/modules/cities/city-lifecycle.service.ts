@@ -47,7 +47,7 @@ export class CityLifecycleService {
 
   async unregister(given: string, caller: Principal, key: string | undefined): Promise<AsyncAcceptedResponse> {
     const name = given.trim();
-    if (name === '') throw problem('bad_request', 'city_name is required');
+    if (name === '') throw problem('bad_request', 'city_name is required', { at: 'path.cityName' });
     if (!maySee(caller, name)) throw problem('forbidden', 'this key may not unregister other cities');
     return this.#accept(
       name,

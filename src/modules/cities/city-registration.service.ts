@@ -45,7 +45,8 @@ export class CityRegistrationService {
     if (!maySee(caller, name)) throw problem('forbidden', 'this key may not register other cities');
     await this.conflicts.check(this.db, name, dir);
     const config = await stat(path.join(dir, 'city.toml')).catch(() => undefined);
-    if (config?.isFile() !== true) throw problem('validation_failed', `invalid city directory: there is no city at ${dir}`);
+    if (config?.isFile() !== true)
+      throw problem('validation_failed', `invalid city directory: there is no city at ${dir}`, { at: 'body.dir' });
     const eventCursor = await this.eventLog.captureCursor(this.db, caller.cities);
     const answer = await this.conflicts.explain(name, dir, () =>
       this.transactions.run(

@@ -6,7 +6,8 @@ const TOKEN = /^(\d{1,15})(?:\.(\d{1,15}))?$/;
 export function pageToken(token: string | undefined): number | undefined {
   if (token === undefined) return undefined;
   const found = TOKEN.exec(token);
-  if (found === null || found[2] !== undefined) throw problem('invalid_cursor', 'cursor is none that this list gave');
+  if (found === null || found[2] !== undefined)
+    throw problem('invalid_cursor', 'cursor is none that this list gave', { at: 'query.cursor' });
   return Number(found[1]);
 }
 
@@ -20,8 +21,9 @@ export function pageAfter<T>(
   let start = 0;
   if (token !== undefined) {
     const found = TOKEN.exec(token);
-    if (found?.[2] === undefined) throw problem('invalid_cursor', 'cursor is none that this list gave');
-    if (Number(found[1]) !== revision) throw problem('invalid_cursor', 'the configuration has changed since this cursor; begin again');
+    if (found?.[2] === undefined) throw problem('invalid_cursor', 'cursor is none that this list gave', { at: 'query.cursor' });
+    if (Number(found[1]) !== revision)
+      throw problem('invalid_cursor', 'the configuration has changed since this cursor; begin again', { at: 'query.cursor' });
     start = Number(found[2]);
   }
   const items = all.slice(start, start + limit);

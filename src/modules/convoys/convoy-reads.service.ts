@@ -36,7 +36,10 @@ export class ConvoyReadsService {
     if (row.type === null) throw noConvoy(id);
     if (row.type !== 'convoy') throw problem('convoy_not_found', `bead ${id} is not a convoy`);
     if (row.children === null)
-      throw problem('invalid_request', `the members of convoy ${id} hold ${row.bytes} bytes, more than ${ANSWER_BYTES}`);
+      throw problem('invalid_request', `the members of convoy ${id} hold ${row.bytes} bytes, more than ${ANSWER_BYTES}`, {
+        at: 'path.id',
+        value: id,
+      });
     const progress = `{"total":${row.total},"closed":${row.closed}}`;
     return { value: `{"convoy":${row.json},"children":${row.children},"progress":${progress}}`, index: row.head };
   }

@@ -75,7 +75,8 @@ export class ConvoysService {
       const edges = await work.edges(id, 'down');
       const tracked = new Set(edges.filter((edge) => edge.type === 'tracks').map((edge) => edge.depends_on_id));
       const stranger = items.find((item) => !tracked.has(item.id) && item.parent !== id);
-      if (stranger !== undefined) throw problem('invalid_request', `item ${stranger.id} does not belong to convoy ${id}`);
+      if (stranger !== undefined)
+        throw problem('invalid_request', `item ${stranger.id} does not belong to convoy ${id}`, { at: 'body.items', value: stranger.id });
       const leaving = items.filter((item) => tracked.has(item.id)).map((item) => item.id);
       if (leaving.length > 0) await work.deleteEdges(id, leaving);
       // Closed ones first: a convoy must not close over what is leaving it too.

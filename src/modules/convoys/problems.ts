@@ -5,5 +5,5 @@ export function noConvoy(id: string): Error {
 }
 
 export function notAConvoy(id: string): Error {
-  return problem('invalid_request', `bead ${id} is not a convoy`);
+  return problem('invalid_request', `bead ${id} is not a convoy`, { at: 'path.id', value: id });
 }

@@ -17,8 +17,13 @@ export class GraphService {
   async graph(city: CityScope, root: string): Promise<Done<string>> {
     const { head, size, weight, json } = await this.repository.graph(city.streamId, root, MAX_BEADS, MAX_WEIGHT);
     if (size === 0) throw problem('bead_not_found', `bead ${root} not found`);
-    if (size > MAX_BEADS) throw problem('invalid_request', `the graph of ${root} has more than ${MAX_BEADS} beads`);
-    if (json === null) throw problem('invalid_request', `the graph of ${root} holds ${weight} bytes of text, more than ${MAX_WEIGHT}`);
+    if (size > MAX_BEADS)
+      throw problem('invalid_request', `the graph of ${root} has more than ${MAX_BEADS} beads`, { at: 'path.rootID', value: root });
+    if (json === null)
+      throw problem('invalid_request', `the graph of ${root} holds ${weight} bytes of text, more than ${MAX_WEIGHT}`, {
+        at: 'path.rootID',
+        value: root,
+      });
     return { value: json, index: head };
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { maySee, type Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
-import { parseSeq } from '../../platform/streams/cursor.js';
+import { parseSeq, placeOf } from '../../platform/streams/cursor.js';
 import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import { CityEventsRepository, type CityEvent, type CityStream, type SeqRange } from './city-events.repository.js';
 import { isUnindexed, toAge, toFilter, type EventFilter } from './event-filter.js';
@@ -109,7 +109,11 @@ export class CityEventsService {
 }
 
 function assertKept(what: string, position: number, stream: CityStream): void {
-  if (position > stream.head) throw problem('invalid_cursor', `${what} is ahead of the log: ${position}, the head is ${stream.head}`);
+  if (position > stream.head)
+    throw problem('invalid_cursor', `${what} is ahead of the log: ${position}, the head is ${stream.head}`, {
+      at: placeOf(what),
+      value: position,
+    });
   if (position < stream.floor)
     throw problem('cursor_expired', `the log no longer holds this position; the oldest position is ${stream.floor}`);
 }

@@ -5,6 +5,7 @@ import { maySee, type Principal } from '../../contract/principal.js';
 import { problem, type ProblemField } from '../../contract/problems.js';
 import { invalid } from '../../platform/http/validation.pipe.js';
 import { bodyHash } from '../../platform/idempotency/canonical-json.js';
+import { idempotencyMismatch } from '../../platform/idempotency/idempotency.js';
 import type { EventEmitOutputBody, EventEmitRequest } from './events.schemas.js';
 import { EmitCommitter } from './emit-committer.js';
 import { cityNotRunning } from './problems.js';
@@ -26,7 +27,7 @@ export class EmitService {
       throw isUnstorable(error) ? refused({ message: 'holds a value that cannot be stored', location: 'body' }) : error;
     });
     if (result === undefined) throw cityNotRunning(city);
-    if (result.outcome === 'mismatch') throw problem('idempotency_mismatch', 'Idempotency-Key reused with different request body');
+    if (result.outcome === 'mismatch') throw idempotencyMismatch();
     return { status: 'recorded', seq: result.seq };
   }
 }

@@ -56,7 +56,7 @@ function payloadText(key: string): RawBuilder<string> {
 export function toAge(name: 'since' | 'until', text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const ms = parseDuration(text);
-  if (ms === undefined) throw problem('invalid_request', `invalid ${name} duration: "${text.slice(0, 60)}"`);
+  if (ms === undefined) throw problem('invalid_request', `invalid ${name} duration: "${text.slice(0, 60)}"`, { at: `query.${name}` });
   return ms;
 }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
-import { formatComposite, isOpaque, parseComposite } from '../../platform/streams/cursor.js';
+import { formatComposite, isOpaque, parseComposite, placeOf } from '../../platform/streams/cursor.js';
 import { StreamHub } from '../../platform/streams/hub.js';
 import { COMPOSITE_LIMIT } from '../../platform/streams/positions.js';
 import { isUnindexed } from './event-filter.js';
@@ -111,7 +111,9 @@ function lagging(positions: Positions): Lag[] {
 
 function assertKept(what: string, stream: FeedStream, position: number): void {
   if (position > stream.head)
-    throw problem('invalid_cursor', `${what} is ahead of the log: ${stream.name}:${position}, the head is ${stream.name}:${stream.head}`);
+    throw problem('invalid_cursor', `${what} is ahead of the log: ${stream.name}:${position}, the head is ${stream.name}:${stream.head}`, {
+      at: placeOf(what),
+    });
   if (position < stream.floor)
     throw problem('cursor_expired', `the log no longer holds this position; the oldest position is ${stream.name}:${stream.floor}`);
 }

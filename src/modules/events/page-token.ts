@@ -24,7 +24,7 @@ export function parseToken<K extends PageToken['k']>(
   if (text === undefined) return undefined;
   const token = decode(text);
   if (token === undefined || !(kinds as readonly string[]).includes(token.k))
-    throw problem('invalid_cursor', 'cursor is not a page token of this list');
+    throw problem('invalid_cursor', 'cursor is not a page token of this list', { at: 'query.cursor' });
   return token as Extract<PageToken, { k: K }>;
 }
 

@@ -20,7 +20,10 @@ export function chosen(options: readonly InteractionOption[], action: string): s
   const labelled = options.filter(({ label }) => label === action);
   const meant = options.find(({ id }) => id === action) ?? (labelled.length === 1 ? labelled[0] : byWord(options, action));
   if (meant !== undefined) return meant.id;
-  throw problem('invalid_request', `unknown action "${action}"; allowed: ${allowed(options).join(', ')}`);
+  throw problem('invalid_request', `unknown action "${action}"; allowed: ${allowed(options).join(', ')}`, {
+    at: 'body.action',
+    value: action,
+  });
 }
 
 /** Everything that an answer may say: the ids, then the words that fit. */

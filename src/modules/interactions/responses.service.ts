@@ -142,5 +142,5 @@ function parsePlace(cursor: string | undefined): { us: string; pk: number } | un
   const { k, us, pk } = decodeToken(cursor) ?? {};
   if (k === 'pending' && typeof us === 'string' && /^\d{1,17}$/.test(us) && Number.isSafeInteger(pk) && (pk as number) > 0)
     return { us, pk: pk as number };
-  throw problem('invalid_cursor', 'cursor is not a valid pagination token; re-fetch the first page');
+  throw problem('invalid_cursor', 'cursor is not a valid pagination token; re-fetch the first page', { at: 'query.cursor' });
 }

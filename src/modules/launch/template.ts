@@ -148,11 +148,15 @@ export function checkOptions({ name, optionSchema }: Template, options: Readonly
       throw problem(
         'invalid_request',
         `unknown option: ${key} (${known.length === 0 ? `${name} has none` : `accepted: ${known.join(', ')}`})`,
+        { at: `body.options.${key}`, value },
       );
     }
     if (!allows(option, value)) {
       const accepted = (option.choices ?? []).map((choice) => choice.value).filter((one) => one !== '');
-      throw problem('invalid_request', `invalid value for ${key}: ${value} (accepted: ${accepted.join(', ')})`);
+      throw problem('invalid_request', `invalid value for ${key}: ${value} (accepted: ${accepted.join(', ')})`, {
+        at: `body.options.${key}`,
+        value,
+      });
     }
   }
 }

@@ -26,7 +26,7 @@ export class MailAddresses {
     const found = new Map<string, Recipient>();
     for (const { text, name, candidates } of await this.roster.addresses(city.streamId, texts, rig, tx)) {
       const recipient = text === HUMAN.shown ? HUMAN : name === null ? undefined : agent(name);
-      if (recipient === undefined) throw candidates.length > 1 ? ambiguous(text, candidates) : unknown(text);
+      if (recipient === undefined) throw candidates.length > 1 ? ambiguous(text, candidates, 'body.to') : unknown(text);
       found.set(recipient.principal, recipient);
     }
     return [...found.values()];
@@ -58,7 +58,7 @@ export class MailAddresses {
     if (text === HUMAN.shown) return HUMAN.principal;
     const [found] = await this.roster.addresses(city.streamId, [text], rig);
     const { name, candidates } = found!;
-    if (name === null && candidates.length > 1) throw ambiguous(text, candidates);
+    if (name === null && candidates.length > 1) throw ambiguous(text, candidates, 'query.agent');
     return agent(name ?? text).principal;
   }
 
@@ -83,10 +83,13 @@ export class MailAddresses {
 }
 
 function unknown(text: string): Error {
-  return problem('invalid_request', `unknown recipient "${text}"`);
+  return problem('invalid_request', `unknown recipient "${text}"`, { at: 'body.to', value: text });
 }
 
-function ambiguous(text: string, candidates: readonly string[]): Error {
+function ambiguous(text: string, candidates: readonly string[], at: string): Error {
   const shown = candidates.slice(0, SHOWN_CANDIDATES).join(', ');
-  return problem('invalid_request', `"${text}" is ambiguous: ${shown}${candidates.length > SHOWN_CANDIDATES ? ', …' : ''}`);
+  return problem('invalid_request', `"${text}" is ambiguous: ${shown}${candidates.length > SHOWN_CANDIDATES ? ', …' : ''}`, {
+    at,
+    value: text,
+  });
 }

@@ -85,7 +85,11 @@ export class MailReadingService {
 
 function toStatus(text: string | undefined): MailStatus {
   const status = text === undefined ? 'unread' : STATUSES.find((known) => known === text);
-  if (status === undefined) throw problem('invalid_request', `unsupported status filter: ${text}; supported: ${STATUSES.join(', ')}`);
+  if (status === undefined)
+    throw problem('invalid_request', `unsupported status filter: ${text}; supported: ${STATUSES.join(', ')}`, {
+      at: 'query.status',
+      value: text,
+    });
   return status;
 }
 

@@ -66,7 +66,7 @@ export class MailSendingService {
         body.to === undefined
           ? (await this.addresses.everybody(work.tx, city)).filter(({ principal }) => principal !== sender.principal)
           : await this.addresses.recipients(work.tx, city, body.to, rig);
-      if (recipients.length === 0) throw problem('invalid_request', 'there is nobody to send this to');
+      if (recipients.length === 0) throw problem('invalid_request', 'there is nobody to send this to', { at: 'body.to' });
       const { subject, priority } = body;
       const message = { rig, sender, subject, body: body.body ?? '', priority };
       const sent = await this.#deliver(
@@ -147,7 +147,11 @@ export class MailSendingService {
   async #deliver(work: Work, kind: EventDefinition<typeof MailEventPayload>, messages: readonly NewMessage[]): Promise<MessageRecord[]> {
     const bytes = messages.length * Buffer.byteLength(messages[0]!.body);
     if (bytes > COPIES_BYTES)
-      throw problem('invalid_request', `${messages.length} copies of this body are longer than ${COPIES_BYTES / 1024 / 1024} MiB together`);
+      throw problem(
+        'invalid_request',
+        `${messages.length} copies of this body are longer than ${COPIES_BYTES / 1024 / 1024} MiB together`,
+        { at: 'body.body' },
+      );
     const sent = await this.repository.insert(work.tx, work.city, messages);
     for (const { id, rig, sender, snapshot } of sent)
       work.emit(

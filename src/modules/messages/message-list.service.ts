@@ -71,5 +71,5 @@ function parsePlace(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined;
   const { k, pk } = decodeToken(cursor) ?? {};
   if (k === 'message' && Number.isSafeInteger(pk) && (pk as number) > 0) return pk as number;
-  throw problem('invalid_cursor', 'cursor is not a valid pagination token; re-fetch the first page');
+  throw problem('invalid_cursor', 'cursor is not a valid pagination token; re-fetch the first page', { at: 'query.cursor' });
 }

@@ -26,10 +26,11 @@ export function packToAdd({ source, name, version }: PackAddInputBody): PackToAd
       name === undefined || name === ''
         ? 'no name follows from the source; give one'
         : 'the name must begin with a letter or a digit, go on with letters, digits, "_" or "-", and have at most 64 characters',
+      { at: 'body.name', value: binding },
     );
   const wanted = version === undefined || version.trim() === '' ? undefined : version.trim();
   if (wanted !== undefined && parsed.kind === 'builtin')
-    throw problem('invalid_request', 'a pack that is shipped has no versions to choose');
+    throw problem('invalid_request', 'a pack that is shipped has no versions to choose', { at: 'body.version', value: wanted });
   if (wanted !== undefined) checkVersion(wanted);
   return { source: parsed, name: binding, version: wanted };
 }
@@ -44,7 +45,7 @@ function sourceOf(written: string): BuiltinSource | RepositorySource {
     return source;
   } catch (error) {
     if (!(error instanceof InvalidSource)) throw error;
-    throw problem('invalid_request', `invalid import source: ${error.message}`, { cause: error });
+    throw problem('invalid_request', `invalid import source: ${error.message}`, { at: 'body.source', cause: error });
   }
 }
 
@@ -53,7 +54,7 @@ function checkVersion(version: string): void {
     parseConstraint(version);
   } catch (error) {
     if (!(error instanceof InvalidConstraint)) throw error;
-    throw problem('invalid_request', `invalid version: ${error.message}`, { cause: error });
+    throw problem('invalid_request', `invalid version: ${error.message}`, { at: 'body.version', cause: error });
   }
 }
 
@@ -66,8 +67,8 @@ function derived(source: BuiltinSource | RepositorySource): string {
 export function problemOf(failure: PackFailure): Error {
   const { code, message, host, repository, hint, cause } = failure;
   const options = { cause: failure };
-  if (code === 'invalid_source') return problem('invalid_request', `invalid import source: ${message}`, options);
-  if (code === 'invalid_constraint') return problem('invalid_request', `invalid version: ${message}`, options);
+  if (code === 'invalid_source') return problem('invalid_request', `invalid import source: ${message}`, { ...options, at: 'body.source' });
+  if (code === 'invalid_constraint') return problem('invalid_request', `invalid version: ${message}`, { ...options, at: 'body.version' });
   if (code === 'credentials_required') {
     const told = { 'body.host': host, 'body.repo': repository, 'body.hint': hint };
     const errors = Object.entries(told).flatMap(([location, text]) => (text === undefined ? [] : [{ location, message: text }]));
@@ -77,5 +78,6 @@ export function problemOf(failure: PackFailure): Error {
   if (cause instanceof OutgoingRefused || (cause instanceof GitFailure && ELSEWHERE.has(cause.reason)))
     return problem('bad_gateway', `pack install failed: ${message}`, options);
   const ours = cause instanceof Error && ('code' in cause || (cause instanceof GitFailure && cause.reason === 'unavailable'));
-  return problem(ours ? 'dependency_missing' : 'validation_failed', `pack install failed: ${message}`, options);
+  if (ours) return problem('dependency_missing', `pack install failed: ${message}`, options);
+  return problem('validation_failed', `pack install failed: ${message}`, { ...options, at: 'body.source' });
 }

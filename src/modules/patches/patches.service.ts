@@ -120,7 +120,7 @@ export class PatchesService {
     identity: PatchFields,
     fields: PatchFields,
   ): Promise<EditAnswer<PatchOKResponseBody>> {
-    if (identity.name === undefined || identity.name === '') throw problem('invalid_request', 'name is required');
+    if (identity.name === undefined || identity.name === '') throw problem('invalid_request', 'name is required', { at: 'body.name' });
     const target = patchTarget(identity);
     return this.edits.run({ city, caller, expected }, async (draft) => {
       requireTarget(draft.current, kind, identity);

@@ -65,7 +65,7 @@ export class CityProvidersService {
     body: ProviderCreateInputBody,
   ): Promise<EditAnswer<ProviderCreatedOutputBody>> {
     const { name, ...spec } = body;
-    if (!spec.command && !spec.base) throw problem('invalid_request', 'a provider needs a command or a base');
+    if (!spec.command && !spec.base) throw problem('invalid_request', 'a provider needs a command or a base', { at: 'body.command' });
     const ref = idempotencyRef(caller, city.name, 'create-provider', key, body);
     return this.edits.run({ city, caller, key: ref, status: 201 }, async (draft) => {
       const files = await definingFiles(draft, name);

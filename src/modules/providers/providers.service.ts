@@ -110,7 +110,8 @@ function parse(
   const names = new Set(given === undefined ? defaults : given.split(',').map((name) => name.trim()));
   return [...names].map((name) => {
     const spec = findItem(name);
-    if (spec === undefined || !supported(spec)) throw problem('invalid_request', `unsupported ${parameter} value "${name}"`);
+    if (spec === undefined || !supported(spec))
+      throw problem('invalid_request', `unsupported ${parameter} value "${name}"`, { at: `query.${parameter}`, value: name });
     return spec;
   });
 }

@@ -48,7 +48,7 @@ export class RigChangesService {
     const change = { prefix, defaultBranch: branchIn(body.default_branch), suspended: body.suspended };
     requireRig((await this.reads.current(city)).config, name);
     const isEmpty = Object.values(change).every((value) => value === undefined);
-    if (given === undefined && isEmpty) throw problem('invalid_request', 'no fields to update');
+    if (given === undefined && isEmpty) throw problem('invalid_request', 'no fields to update', { at: 'body' });
     const place = given === undefined ? undefined : await this.#place(city, given);
     let made: string[] = [];
     try {

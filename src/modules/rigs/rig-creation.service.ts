@@ -51,7 +51,10 @@ export class RigCreationService {
     const stored = ref && (await this.idempotency.lookup(this.db, ref));
     if (stored !== undefined) return this.#repeated(city, { status: stored.status, body: stored.body as RigCreateResponseBody });
     if (rig.source !== undefined && rig.path?.startsWith('/') === true)
-      throw problem('invalid_request', 'invalid rig path: a repository is cloned to a path relative to the city');
+      throw problem('invalid_request', 'invalid rig path: a repository is cloned to a path relative to the city', {
+        at: 'body.path',
+        value: rig.path,
+      });
     const place = await rigPlace(rig.path ?? `rigs/${rig.name}`, { city: city.path, citiesRoot: this.config.citiesRoot });
     if (rig.source === undefined) return this.#make({ city, caller, rig, place, key: ref });
     return this.admission.accept({ city, caller, rig, path: place.path, digest: digestOf(body), key: ref });

@@ -137,5 +137,5 @@ function escapes(city: string): Error {
 }
 
 function invalid(why: string): Error {
-  return problem('invalid_request', `invalid rig path: ${why}`);
+  return problem('invalid_request', `invalid rig path: ${why}`, { at: 'body.path' });
 }

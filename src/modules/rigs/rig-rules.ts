@@ -25,10 +25,12 @@ export interface RigRequest {
 /** @throws ProblemError invalid_request */
 export function rigRequest(body: RigCreateBody): RigRequest {
   const { name } = body;
-  if (!NAME.test(name) || isLiteral(name)) throw problem('invalid_request', 'invalid rig name');
+  if (!NAME.test(name) || isLiteral(name)) throw problem('invalid_request', 'invalid rig name', { at: 'body.name', value: name });
   const requestId = filled(body.request_id);
   if (requestId !== undefined && (!REQUEST_ID.test(requestId) || isLiteral(requestId)))
-    throw problem('invalid_request', 'invalid request_id: must be 8-200 chars of [A-Za-z0-9._~:-] and not a bare JSON literal');
+    throw problem('invalid_request', 'invalid request_id: must be 8-200 chars of [A-Za-z0-9._~:-] and not a bare JSON literal', {
+      at: 'body.request_id',
+    });
   const url = filled(body.git_url);
   return {
     name,
@@ -50,7 +52,10 @@ export function filled(value: string | undefined): string | undefined {
 export function prefixIn(value: string | undefined): string | undefined {
   const prefix = filled(value);
   if (prefix !== undefined && !PREFIX.test(prefix))
-    throw problem('invalid_request', 'invalid prefix: must be a letter and up to 11 letters or digits');
+    throw problem('invalid_request', 'invalid prefix: must be a letter and up to 11 letters or digits', {
+      at: 'body.prefix',
+      value: prefix,
+    });
   return prefix?.toLowerCase();
 }
 
@@ -58,7 +63,10 @@ export function prefixIn(value: string | undefined): string | undefined {
 export function branchIn(value: string | undefined): string | undefined {
   const branch = filled(value);
   if (branch !== undefined && !BRANCH.test(branch))
-    throw problem('invalid_request', 'invalid default_branch: it is no name that a branch can have');
+    throw problem('invalid_request', 'invalid default_branch: it is no name that a branch can have', {
+      at: 'body.default_branch',
+      value: branch,
+    });
   return branch;
 }
 
@@ -136,6 +144,6 @@ function repository(url: string): RepositorySource {
     return source;
   } catch (error) {
     if (!(error instanceof InvalidSource)) throw error;
-    throw problem('invalid_request', `invalid git_url: ${error.message}`, { cause: error });
+    throw problem('invalid_request', `invalid git_url: ${error.message}`, { at: 'body.git_url', cause: error });
   }
 }

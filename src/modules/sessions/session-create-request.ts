@@ -17,12 +17,12 @@ const TITLE_MAX = 80;
 /** What a body asks for. @throws ProblemError invalid_request */
 export function requestOf(body: SessionCreateBody): CreateRequest {
   const { kind, name = '', alias = '', message, title, project_id, options = {}, session_name } = body;
-  const wrong = (why: string): Error => problem('invalid_request', why);
-  if (session_name !== undefined) throw wrong('session_name cannot be given; use alias');
-  if (kind !== 'agent' && kind !== 'provider') throw wrong('kind must be "agent" or "provider"');
-  if (name.trim() === '') throw wrong('name is required');
+  const wrong = (member: keyof SessionCreateBody, why: string): Error => problem('invalid_request', why, { at: `body.${member}` });
+  if (session_name !== undefined) throw wrong('session_name', 'session_name cannot be given; use alias');
+  if (kind !== 'agent' && kind !== 'provider') throw wrong('kind', 'kind must be "agent" or "provider"');
+  if (name.trim() === '') throw wrong('name', 'name is required');
   if (kind === 'provider' && body.async !== undefined)
-    throw wrong(message === undefined ? 'async is not accepted for kind provider' : 'async cannot be combined with a message');
+    throw wrong('async', message === undefined ? 'async is not accepted for kind provider' : 'async cannot be combined with a message');
   const said = message === undefined || message.trim() === '' ? undefined : message;
   return {
     kind,

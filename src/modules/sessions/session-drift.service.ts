@@ -163,7 +163,8 @@ function remembered(fingerprint: (asked: Started) => string | undefined): (asked
 function placeOf(cursor: string | undefined): { readonly us: bigint; readonly pk: number } | undefined {
   const place = parsePlace('drift', cursor);
   if (place === undefined) return undefined;
-  if (!/^\d{1,15}$/.test(place.id)) throw problem('invalid_cursor', 'cursor is not a valid pagination token; re-fetch the first page');
+  if (!/^\d{1,15}$/.test(place.id))
+    throw problem('invalid_cursor', 'cursor is not a valid pagination token; re-fetch the first page', { at: 'query.cursor' });
   return { us: BigInt(place.createdAt), pk: Number(place.id) };
 }
 

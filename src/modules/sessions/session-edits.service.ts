@@ -139,5 +139,8 @@ function liveOption({ option_schema: schema }: SessionRow): RuntimeOption | unde
 }
 
 function unknownMode(mode: string, { choices }: { readonly choices: readonly { readonly value: string }[] }): Error {
-  return problem('invalid_request', `invalid value for ${MODE}: ${mode} (accepted: ${choices.map(({ value }) => value).join(', ')})`);
+  return problem('invalid_request', `invalid value for ${MODE}: ${mode} (accepted: ${choices.map(({ value }) => value).join(', ')})`, {
+    at: `body.${MODE}`,
+    value: mode,
+  });
 }

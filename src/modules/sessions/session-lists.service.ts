@@ -57,6 +57,6 @@ export class SessionLists {
 function placeOf(cursor: string | undefined): Place | undefined {
   const place = parsePlace('session', cursor);
   if (place !== undefined && !/^\d{1,15}$/.test(place.id))
-    throw problem('invalid_cursor', 'cursor is not a valid pagination token; re-fetch the first page');
+    throw problem('invalid_cursor', 'cursor is not a valid pagination token; re-fetch the first page', { at: 'query.cursor' });
   return place;
 }

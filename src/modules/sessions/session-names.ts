@@ -10,7 +10,7 @@ const RESERVED = 's-';
  * @throws ProblemError invalid_request
  */
 export function checkAlias(alias: string, prefixes: readonly string[]): void {
-  const wrong = (why: string): Error => problem('invalid_request', `invalid alias: ${why}`);
+  const wrong = (why: string): Error => problem('invalid_request', `invalid alias: ${why}`, { at: 'body.alias', value: alias });
   if (alias.length > NAME_MAX) throw wrong(`longer than ${NAME_MAX} characters`);
   if (!ALIAS.test(alias))
     throw wrong('letters, digits, "_", "." and "-" in segments that "/" separates, each beginning with a letter or a digit');

@@ -34,7 +34,7 @@ export class SlingDispatch {
   /** @throws ProblemError sling_missing_bead, invalid_request, sling_cross_rig or sling_refused */
   async sling(work: Work, id: string, order: SlingOrder): Promise<Slung> {
     const bead = await work.find(id);
-    if (bead === undefined) throw problem('sling_missing_bead', `bead ${id} not found`);
+    if (bead === undefined) throw problem('sling_missing_bead', `bead ${id} not found`, { at: 'body.bead', value: id });
     requireSingle(bead);
     if (!order.force) await this.#requireInReach(work, bead, order);
     const convoy = await this.convoys.liveSlingConvoy(work, id);

@@ -1,5 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
+import { LAST_EVENT_ID } from '../../platform/streams/cursor.js';
 import type { Principal } from '../../contract/principal.js';
 import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { AppLogger } from '../../platform/logging/logger.js';
@@ -83,11 +84,12 @@ export class AgentStreams implements OnModuleInit {
   /** What a client still lacks of the sessions from its position on: the first where it was, the others from their beginnings. */
   async #resumed(city: CityScope, agent: string, value: string, current: number): Promise<AgentPosition[]> {
     const from = parseAgentId(value);
-    if (from === undefined) throw problem('invalid_cursor', 'Last-Event-ID is not a position');
+    if (from === undefined) throw problem('invalid_cursor', 'Last-Event-ID is not a position', { at: LAST_EVENT_ID });
     const sessions = await this.reads.agentSessions(city.streamId, agent, from.pk, current, MAX_SESSIONS);
     const [first] = sessions;
-    if (first?.pk !== from.pk) throw problem('invalid_cursor', `Last-Event-ID is no position of the agent ${agent}`);
-    if (from.rev > first.head) throw problem('invalid_cursor', `Last-Event-ID is ahead of what the agent ${agent} has said`);
+    if (first?.pk !== from.pk) throw problem('invalid_cursor', `Last-Event-ID is no position of the agent ${agent}`, { at: LAST_EVENT_ID });
+    if (from.rev > first.head)
+      throw problem('invalid_cursor', `Last-Event-ID is ahead of what the agent ${agent} has said`, { at: LAST_EVENT_ID });
     if (sessions.length === MAX_SESSIONS) throw problem('cursor_expired', `the agent ${agent} has had ${MAX_SESSIONS} sessions since`);
     return [from, ...sessions.slice(1).map(({ pk }) => ({ pk, rev: 0 }))];
   }

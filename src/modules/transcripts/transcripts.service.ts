@@ -73,7 +73,8 @@ export class TranscriptsService {
 
   /** @throws ProblemError invalid_request, agent_not_found */
   async subAgent(city: CityScope, text: string, agentId: string): Promise<SessionAgentGetResponse> {
-    if (/[/\\\0]|\.\./.test(agentId) || !agentId.isWellFormed()) throw problem('invalid_request', 'an id of a sub-agent has no path');
+    if (/[/\\\0]|\.\./.test(agentId) || !agentId.isWellFormed())
+      throw problem('invalid_request', 'an id of a sub-agent has no path', { at: 'path.agentId' });
     const row = await this.#resolve(city, text);
     const rows = await this.repository.ofParent(row.pk, agentId, MAX_ENTRIES);
     const last = rows.at(-1);

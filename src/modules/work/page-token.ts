@@ -17,7 +17,8 @@ export function formatPlace(kind: string, place: Place): string {
 export function parsePlace(kind: string, text: string | undefined): Place | undefined {
   if (text === undefined) return undefined;
   const place = decode(kind, text);
-  if (place === undefined) throw problem('invalid_cursor', 'cursor is not a valid pagination token; re-fetch the first page');
+  if (place === undefined)
+    throw problem('invalid_cursor', 'cursor is not a valid pagination token; re-fetch the first page', { at: 'query.cursor' });
   return place;
 }
 

@@ -17,7 +17,7 @@ export function parseJson(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw problem('malformed_json', 'the request body is not valid JSON', { cause });
+    throw problem('malformed_json', 'the request body is not valid JSON', { at: 'body', cause });
   }
   if (HINT.test(text) || mayBeDeep(text)) checkValue(value, 'body');
   return value;

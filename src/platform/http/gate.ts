@@ -184,7 +184,7 @@ function target(url: string, noQuery: boolean): ProblemError | undefined {
   const query = at === -1 ? '' : url.slice(at + 1);
   if (url.includes('%')) {
     const escapes = wellEscaped(query);
-    if (!escapes) return problem('bad_request', 'the query has a malformed percent-encoding');
+    if (!escapes) return problem('bad_request', 'the query has a malformed percent-encoding', { at: 'query' });
     if (url.includes('%00')) {
       const location = query.includes('%00') ? 'query' : 'path';
       return problem('validation_failed', 'validation failed', { errors: [{ message: 'must not contain NUL characters', location }] });

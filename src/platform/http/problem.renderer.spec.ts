@@ -1,6 +1,6 @@
 import { NotFoundException } from '@nestjs/common';
 import { describe, expect, it } from '@jest/globals';
-import { problem, PROBLEMS } from '../../contract/problems.js';
+import { problem, ProblemError, PROBLEMS } from '../../contract/problems.js';
 import { AppLogger, createLogger } from '../logging/logger.js';
 import { problemBody, ProblemRenderer } from './problem.renderer.js';
 
@@ -32,7 +32,7 @@ describe('ProblemRenderer', () => {
 describe('a problem on the wire', () => {
   it.each(Object.keys(PROBLEMS) as (keyof typeof PROBLEMS)[])('%s has every member, and a detail that begins with its prefix', (name) => {
     const { prefix, code, status, title } = PROBLEMS[name];
-    expect(JSON.parse(problemBody(problem(name, 'why'), '0123456789abcdef'))).toEqual({
+    expect(JSON.parse(problemBody(new ProblemError(name, 'why'), '0123456789abcdef'))).toEqual({
       type: `urn:supervisor:error:${code}`,
       title,
       status,

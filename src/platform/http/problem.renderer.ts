@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { ProblemError, problem, type ProblemName } from '../../contract/problems.js';
+import { ProblemError, PROBLEMS, problem, type ProblemName } from '../../contract/problems.js';
 import type { AppLogger } from '../logging/logger.js';
 import { pathOf, REQUEST_ID_HEADER, requestId } from './request.js';
 import { invalid } from './validation.pipe.js';
@@ -55,7 +55,12 @@ export function problemBody(error: ProblemError, requestId: string): string {
 export function problemForStatus(status: number, cause?: unknown): ProblemError {
   const known = BY_STATUS[status] ?? (status >= 400 && status < 500 ? BY_STATUS[400] : undefined);
   if (known === undefined) return problem('internal', 'internal server error', { cause });
-  return problem(known[0], known[1], { cause });
+  const [name, message] = known;
+  const { status: told } = PROBLEMS[name];
+  return new ProblemError(name, message, {
+    cause,
+    ...(told === 400 || told === 422 ? { errors: [{ message, location: 'request' }] } : {}),
+  });
 }
 
 export class ProblemRenderer {

@@ -1,10 +1,9 @@
 import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
 import { z } from 'zod';
-import { problem, type ProblemField } from '../../contract/problems.js';
+import { problem, shortened, type ProblemField } from '../../contract/problems.js';
 
 const LOCATIONS: Readonly<Record<string, string>> = { body: 'body', query: 'query', param: 'path' };
 const MAX_ERRORS = 50;
-const MAX_VALUE = 200;
 
 /** Nest puts the schema given to @Body, @Query and @Param here. */
 type Metadata = ArgumentMetadata & { readonly schema?: unknown };
@@ -41,14 +40,6 @@ function field(message: string, root: string, path: readonly PropertyKey[], valu
     at = typeof at === 'object' && at !== null && Object.hasOwn(at, part) ? (at as Record<PropertyKey, unknown>)[part] : undefined;
   const location = [root, ...path.map(String)].join('.');
   return at === undefined ? { message, location } : { message, location, value: shortened(at) };
-}
-
-/** What the client sent, but never much of it. */
-function shortened(value: unknown): unknown {
-  if (typeof value === 'string') return value.length > MAX_VALUE ? `${value.slice(0, MAX_VALUE)}…` : value;
-  if (typeof value !== 'object' || value === null) return value;
-  const text = JSON.stringify(value);
-  return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}…` : value;
 }
 
 function withoutEmpty(value: unknown, schema: z.ZodType): unknown {

@@ -40,7 +40,7 @@ export class Idempotency {
     const row = await this.repository.find(db, ref);
     if (row === undefined) return undefined;
     if (!row.body_hash.equals(bodyHash(ref.body))) {
-      throw problem('idempotency_mismatch', 'Idempotency-Key reused with different request body');
+      throw idempotencyMismatch();
     }
     return { status: row.status, body: row.body };
   }
@@ -118,4 +118,9 @@ export class Idempotency {
 
 function inFlight(): Error {
   return problem('idempotency_in_flight', 'request with this Idempotency-Key is already in progress');
+}
+
+/** The key belongs to another request. */
+export function idempotencyMismatch(): Error {
+  return problem('idempotency_mismatch', 'Idempotency-Key reused with different request body', { at: 'header.Idempotency-Key' });
 }

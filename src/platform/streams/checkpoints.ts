@@ -1,5 +1,5 @@
 import { AppLogger } from '../logging/logger.js';
-import { parseOpaque } from './cursor.js';
+import { parseOpaque, placeOf } from './cursor.js';
 import { OpaquePosition, type CheckpointBase } from './positions.js';
 import { StreamLogRepository } from './stream-log.repository.js';
 import { problem } from '../../contract/problems.js';
@@ -102,7 +102,7 @@ export class Checkpoints {
     for (const row of chain) row.stream_ids.forEach((id, i) => positions.set(id, row.seqs[i]!));
     for (const [id, distance] of cursor.moved) {
       const seq = (positions.get(id) ?? 0) + distance;
-      if (seq < 0) throw problem('invalid_cursor', `${what} is not a position`);
+      if (seq < 0) throw problem('invalid_cursor', `${what} is not a position`, { at: placeOf(what) });
       positions.set(id, seq);
     }
     return positions;

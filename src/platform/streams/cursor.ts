@@ -12,7 +12,14 @@ const MAX_LENGTH = 1 << 20;
 const MAX_STREAM_ID = 2 ** 31 - 1;
 
 const malformed = (what: string, value: string): Error =>
-  problem('invalid_cursor', `${what} is not a position: "${value.length > 60 ? `${value.slice(0, 60)}…` : value}"`);
+  problem('invalid_cursor', `${what} is not a position: "${value.length > 60 ? `${value.slice(0, 60)}…` : value}"`, { at: placeOf(what) });
+
+export const LAST_EVENT_ID = 'header.Last-Event-ID';
+
+/** Where a request has the position that is called `what`. */
+export function placeOf(what: string): string {
+  return what === 'Last-Event-ID' ? LAST_EVENT_ID : `query.${what}`;
+}
 
 /** A city position: a decimal sequence number; 0 is before the first event. */
 export function parseSeq(value: string, what: string): number {

@@ -6,7 +6,7 @@ import { AppConfig } from '../config/config.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import type { Channel } from './channel.js';
-import { isOpaque, parseComposite, parseSeq } from './cursor.js';
+import { isOpaque, parseComposite, parseSeq, placeOf } from './cursor.js';
 import type { StreamState } from './feed-state.js';
 import { StreamHub, type SupervisorGroup } from './hub.js';
 import { retryFrame } from './sse.js';
@@ -306,7 +306,7 @@ interface Start {
 }
 
 function ahead(what: string, position: string, head: string): Error {
-  return problem('invalid_cursor', `${what} is ahead of the log: ${position}, the head is ${head}`);
+  return problem('invalid_cursor', `${what} is ahead of the log: ${position}, the head is ${head}`, { at: placeOf(what) });
 }
 
 /** The ring index of the first frame after `pos`, when the ring reaches back that far. Seqs in it are consecutive. */

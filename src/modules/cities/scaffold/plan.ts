@@ -107,5 +107,5 @@ async function is(at: string, kind: 'file' | 'directory'): Promise<boolean> {
 }
 
 function blocked(what: string, why: string): Error {
-  return problem('validation_failed', `invalid city directory: ${what} ${why}`);
+  return problem('validation_failed', `invalid city directory: ${what} ${why}`, { at: 'body.dir' });
 }
