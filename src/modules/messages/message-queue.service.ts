@@ -44,9 +44,10 @@ export class MessageQueue implements OnModuleInit {
       if (how === 'closed') await this.#drop(changes, row, ['queued'], closed);
     });
     // Nobody starts it any more unless somebody asks: who has sent something and waits for it is told now.
-    this.sessions.onMoved(async (changes, _before, row) => {
+    this.sessions.onMoved(async (changes, _before, row, why) => {
       if (row.state !== 'failed-create') return;
-      const message = `session ${row.id} could not be started${row.reason === null ? '' : `: ${row.reason}`}`;
+      const reasons = [row.reason ?? undefined, why].filter((reason) => reason !== undefined);
+      const message = [`session ${row.id} could not be started`, ...reasons].join(': ');
       await this.#drop(changes, row, ['queued'], { status: 'failed', code: 'start_failed', message }, { sources: ['message', 'submit'] });
     });
   }

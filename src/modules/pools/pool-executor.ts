@@ -193,7 +193,7 @@ export class PoolExecutor {
     return 'done';
   }
 
-  async #close({ changes, now }: Carrying, { code }: PoolDecision & { do: 'close' }, row: SessionRow): Promise<Carried> {
+  async #close({ changes, now }: Carrying, { code, empty }: PoolDecision & { do: 'close' }, row: SessionRow): Promise<Carried> {
     if (row.runner_id !== null) {
       const wish = stopWish(row, 'close', { reason: code, now: new Date(now) });
       if (wish === undefined) return 'changed';
@@ -203,7 +203,8 @@ export class PoolExecutor {
     const guard = await this.repository.guard(changes.tx, row.pk);
     if (code === 'drained' && (guard.messages > 0 || guard.holds)) return 'changed';
     if (guard.holds && code !== 'city-gone') return 'later';
-    await changes.close(row, code);
+    const set = empty === true ? { metadata: { ...row.metadata, empty_run: new Date(now).toISOString() } } : {};
+    await changes.close(row, code, { set });
     return 'done';
   }
 

@@ -41,6 +41,24 @@ describe('a hundred passes', () => {
     expect(world.counts.nudge ?? 0).toBeLessThanOrEqual(world.counts.create!);
   });
 
+  it('start few commands for work that none of them takes before it ends', () => {
+    const world = new PoolWorld({ turn: 'ignore', exits: true });
+    world.beads = beads(1, NOW - 1_000);
+    run(world);
+    // One, and after pauses of 1, 2, 4 and 8 minutes another one.
+    expect(world.counts.create).toBeLessThanOrEqual(6);
+    expect(world.counts.create).toBeGreaterThan(1);
+  });
+
+  it('start a command for each piece of work that one does before it ends', () => {
+    const world = new PoolWorld({ turn: 'finish', exits: true });
+    world.beads = beads(12, NOW - 1_000);
+    run(world);
+    expect(world.beads).toEqual([]);
+    expect(world.sessions).toEqual([]);
+    expect(world.counts.create).toBe(12);
+  });
+
   it('wake one whose process ends with its work undone more and more seldom, and never let it go', () => {
     const world = new PoolWorld({ turn: 'keep', exits: true });
     world.beads = beads(1, NOW - 1_000);

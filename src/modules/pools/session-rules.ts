@@ -178,5 +178,11 @@ function withoutProcess(session: PoolSession, context: SessionContext, facts: Po
   if (state !== 'asleep' || session.wake !== null || session.pinned) return {};
   // While the provider says "too much", another one in its place would be told the same.
   if (session.reason === 'rate_limit' && session.notBefore !== undefined && session.notBefore > now) return { at: session.notBefore };
-  return { decision: { do: 'close', pk, code: 'drained' } };
+  return { decision: { do: 'close', pk, code: 'drained', ...(tookNothing(session, facts) ? { empty: true } : {}) } };
+}
+
+/** A command that has ended by itself without taking any of the work that it was started for: the next one would do no better. */
+function tookNothing({ reason, everHeld, agent }: PoolSession, { offered, scale }: PoolFacts): boolean {
+  if (reason !== 'exited' || everHeld || agent === null) return false;
+  return (offered.get(agent) ?? []).length > 0 || (scale.get(agent) ?? 0) > 0;
 }

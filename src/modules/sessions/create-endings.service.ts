@@ -23,7 +23,7 @@ export class CreateEndings implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.changes.onMoved((changes, before, after) => this.#moved(changes, before, after));
+    this.changes.onMoved((changes, before, after, message) => this.#moved(changes, before, after, message));
     this.queue.onSettled(async (changes, row, { source, request_id }, outcome) => {
       if (source !== 'create' || request_id === null) return;
       if (outcome === 'delivered') return this.#succeed(changes, row, request_id);
@@ -32,14 +32,17 @@ export class CreateEndings implements OnModuleInit {
     });
   }
 
-  async #moved(changes: SessionChanges, before: SessionRow, after: SessionRow): Promise<void> {
+  async #moved(changes: SessionChanges, before: SessionRow, after: SessionRow, why: string | undefined): Promise<void> {
     if (before.origin !== 'manual' || before.ready_at !== null) return;
     const verdict = verdictOf(after);
     if (verdict === undefined) return;
     const { stream } = changes.city;
     const operation = await this.operations.unfinished(changes.tx, createTarget(after.id), stream);
     if (operation === undefined) return;
-    if (verdict !== true) return this.#end(changes, after, operation.id, { ok: false, code: 'create_failed', message: verdict });
+    if (verdict !== true) {
+      const message = why === undefined ? verdict : `${verdict}: ${why}`;
+      return this.#end(changes, after, operation.id, { ok: false, code: 'create_failed', message });
+    }
     if (!(await this.repository.hasMessage(changes.tx, after.pk, operation.id))) await this.#succeed(changes, after, operation.id);
   }
 

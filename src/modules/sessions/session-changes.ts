@@ -52,8 +52,11 @@ export interface EventFacts {
  */
 export type EndReaction = (changes: SessionChanges, row: SessionRow, how: 'stopped' | 'closed') => Promise<void>;
 
-/** Runs in the transaction that moved a session, after the event of the move and before those who settle an end. */
-export type MoveReaction = (changes: SessionChanges, before: SessionRow, after: SessionRow) => Promise<void>;
+/**
+ * Runs in the transaction that moved a session, after the event of the move and before those who settle an end. `message` is the
+ * event's: why it was moved, for people.
+ */
+export type MoveReaction = (changes: SessionChanges, before: SessionRow, after: SessionRow, message?: string) => Promise<void>;
 
 export interface SessionReactions {
   readonly moved: readonly MoveReaction[];
@@ -118,7 +121,7 @@ export class SessionChanges {
     this.#touch(after);
     const facts = { ...this.facts(after), ...(message === undefined ? {} : { message }) };
     this.emit(kind?.(facts) ?? eventOf(command, facts, row, after));
-    for (const react of this.reactions.moved) await react(this, row, after);
+    for (const react of this.reactions.moved) await react(this, row, after, message);
     await this.#ended(row, after);
     return after;
   }

@@ -81,7 +81,7 @@ export class PoolWorld {
         this.#set(session, { ...GONE, stateAt: this.now, reason: decision.reason });
         return;
       case 'close':
-        if (session.everHeld) this.#runs.push({ empty: false, at: this.now });
+        if (session.everHeld || decision.empty === true) this.#runs.push({ empty: decision.empty === true, at: this.now });
         this.sessions = this.sessions.filter(({ pk }) => pk !== session.pk);
         return;
       default:
