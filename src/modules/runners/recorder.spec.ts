@@ -1,6 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '../../../test/support/sse.js';
 import type { EntryWrite, LogWrite } from '../transcripts/entries.js';
+import { Allowance } from './allowance.js';
 import { Recorder, type RecorderLog } from './recorder.js';
 
 /** A log that answers when the test says so. */
@@ -31,7 +32,7 @@ class HeldLog implements RecorderLog {
 
 function recorder(
   log: RecorderLog,
-  over: { joinMs?: number; held?: () => boolean; fenced?: () => void; lost?: (e: unknown) => void } = {},
+  over: { joinMs?: number; allowance?: Allowance; held?: () => boolean; fenced?: () => void; lost?: (e: unknown) => void } = {},
 ): Recorder {
   return new Recorder(log, {
     sessionPk: 7,
@@ -41,6 +42,7 @@ function recorder(
     held: over.held ?? (() => true),
     fenced: over.fenced ?? (() => undefined),
     lost: over.lost ?? (() => undefined),
+    ...(over.allowance === undefined ? {} : { allowance: over.allowance }),
   });
 }
 
@@ -239,5 +241,31 @@ describe('a recorder', () => {
     const [a, b] = log.entries;
     expect(a).not.toHaveProperty('raw');
     expect(JSON.stringify(b).length).toBeLessThan(40_000);
+  });
+
+  it('stores what is said between turns as long as its allowance lasts, and says what is left out', async () => {
+    const log = new HeldLog();
+    let now = 0;
+    const r = recorder(log, { allowance: new Allowance(() => now) });
+    const between = (n: number) => r.entry({ type: 'entry', id: `after-${n}`, kind: 'message', role: 'assistant', status: 'final', blocks: [{ type: 'text', text: 'x'.repeat(60_000) }] }); // prettier-ignore
+    for (let n = 0; n < 100; n++) {
+      between(n);
+      await r.room();
+      await settled();
+    }
+    const stored = (): number => log.writes.flatMap(({ entries }) => entries).reduce((all, entry) => all + textOf(entry).length, 0);
+    expect(stored()).toBeGreaterThan(1_000_000);
+    expect(stored()).toBeLessThan(1_300_000);
+    r.beginTurn(1);
+    r.text(text('in turn'));
+    await r.endTurn();
+    const notes = log.entries.filter(({ kind }) => kind === 'system').map(textOf);
+    expect(notes).toEqual([expect.stringMatching(/^\[\d{4} KiB are left out here: more was printed between turns than is kept\]$/)]);
+    expect(log.entries.at(-1)).toMatchObject({ turn: 1, blocks: [{ type: 'text', text: 'in turn' }] });
+    now += 3_600_000;
+    between(100);
+    await r.flush();
+    expect(log.entries.at(-1)).toMatchObject({ entryId: '3.e.after-100', turn: 0 });
+    r.end();
   });
 });

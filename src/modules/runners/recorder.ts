@@ -3,6 +3,7 @@ import { isRetryable } from '../../platform/database/pg-errors.js';
 import type { RuntimeEvent, TurnUsage } from '../../platform/runtime/port.js';
 import { sleep } from '../../platform/time/clock.js';
 import type { EntryWrite, LogWrite } from '../transcripts/entries.js';
+import { Allowance } from './allowance.js';
 import { boundedEntry } from './bounded-entry.js';
 
 /** Where a recorder writes. */
@@ -22,6 +23,8 @@ export interface RecorderFacts {
   readonly fenced: () => void;
   /** What could not be stored and never will be. */
   readonly lost: (error: unknown) => void;
+  /** For what is said between turns. */
+  readonly allowance?: Allowance;
 }
 
 type TextEvent = Extract<RuntimeEvent, { type: 'text' }>;
@@ -31,6 +34,9 @@ type EntryEvent = Extract<RuntimeEvent, { type: 'entry' }>;
 const TEXT_BYTES = 16 * 1024;
 const MAX_ENTRIES = 64;
 const MAX_BYTES = 256 * 1024;
+/** Of what is said between turns, while the allowance is used up. */
+const MAX_ENTRIES_BETWEEN = 32;
+const MAX_BYTES_BETWEEN = 128 * 1024;
 const RETRY_MS = 100;
 const MAX_RETRY_MS = 1_000;
 const MAX_ID = 200;
@@ -45,14 +51,24 @@ interface OpenText {
   bytes: number;
 }
 
+interface Pending {
+  readonly entry: EntryWrite;
+  readonly bytes: number;
+}
+
 /**
  * Turns what a process says into entries of its session's log. Text is joined into one entry a message; an entry that
  * changes while a write is on its way goes once with the next. What waits is bounded: `room` tells when to read on.
+ *
+ * What is said between turns is recorded like the rest. Nobody waits for it and nothing ends it, so it has an allowance: once that is
+ * used up, writes come slower, and what does not fit into the next one is left out. A note says how much that was.
  */
 export class Recorder {
-  /** The turn that entries belong to. */
+  /** The turn that entries belong to; 0 between turns. */
   turn = 0;
-  #pending = new Map<string, EntryWrite>();
+  readonly #allowance: Allowance;
+  readonly #leftOut = { gaps: 0, bytes: 0 };
+  #pending = new Map<string, Pending>();
   #bytes = 0;
   #head: Pick<LogWrite, 'model' | 'contextUsed' | 'contextWindow'> | undefined;
   #open: OpenText | undefined;
@@ -66,9 +82,24 @@ export class Recorder {
   constructor(
     private readonly log: RecorderLog,
     private readonly facts: RecorderFacts,
-  ) {}
+  ) {
+    this.#allowance = facts.allowance ?? new Allowance();
+  }
+
+  beginTurn(turn: number): void {
+    this.closeText();
+    this.turn = turn;
+  }
+
+  /** All that was said in the turn is stored. */
+  async endTurn(): Promise<void> {
+    this.closeText();
+    await this.flush();
+    this.turn = 0;
+  }
 
   text({ kind, text, model, messageId }: TextEvent): void {
+    if (this.#leavesOut(undefined, Buffer.byteLength(text))) return;
     for (let rest = text; rest !== '';) {
       const open = this.#textOf(kind, model, messageId);
       const part = fitting(rest, TEXT_BYTES - open.bytes);
@@ -79,9 +110,8 @@ export class Recorder {
       const bytes = Buffer.byteLength(part);
       open.text += part;
       open.bytes += bytes;
-      this.#bytes += bytes;
       rest = rest.slice(part.length);
-      this.#put(textEntry(open, 'partial'));
+      this.#put(textEntry(open, 'partial'), open.bytes);
     }
     this.#schedule();
   }
@@ -90,8 +120,8 @@ export class Recorder {
     this.closeText();
     const entryId = `${this.facts.generation}.e.${id.length > MAX_ID ? createHash('sha256').update(id).digest('hex') : id}`;
     const { entry, bytes } = boundedEntry({ entryId, kind, role, status, blocks, raw, parentToolUseId, turn: this.turn });
-    this.#bytes += bytes;
-    this.#put(entry);
+    if (this.#leavesOut(entryId, bytes)) return;
+    this.#put(entry, bytes);
     this.#schedule();
   }
 
@@ -108,7 +138,7 @@ export class Recorder {
   /** The current message is complete. */
   closeText(): void {
     if (this.#open === undefined) return;
-    this.#put(textEntry(this.#open, 'final'));
+    this.#put(textEntry(this.#open, 'final'), this.#open.bytes);
     this.#open = undefined;
     this.#schedule();
   }
@@ -137,6 +167,10 @@ export class Recorder {
     for (const resolve of this.#waiters.splice(0)) resolve();
   }
 
+  get #isBetween(): boolean {
+    return this.turn === 0;
+  }
+
   get #isPending(): boolean {
     return this.#pending.size > 0 || this.#head !== undefined;
   }
@@ -150,13 +184,36 @@ export class Recorder {
     return (this.#open = { id, kind, model, messageId, turn: this.turn, text: '', bytes: 0 });
   }
 
-  #put(entry: EntryWrite): void {
-    if (!this.#over) this.#pending.set(entry.entryId, entry);
+  #put(entry: EntryWrite, bytes: number): void {
+    if (this.#over) return;
+    this.#bytes += bytes - (this.#pending.get(entry.entryId)?.bytes ?? 0);
+    this.#pending.set(entry.entryId, { entry, bytes });
+  }
+
+  /** Whether there is no place for it; a note says so then. An entry that is there already goes on when there is place again. */
+  #leavesOut(entryId: string | undefined, bytes: number): boolean {
+    const waits = this.#pending.get(entryId ?? this.#open?.id ?? '');
+    const entries = this.#pending.size + (waits === undefined ? 1 : 0);
+    const all = this.#bytes + bytes - (entryId === undefined ? 0 : (waits?.bytes ?? 0));
+    const fits = entries <= MAX_ENTRIES_BETWEEN && all <= MAX_BYTES_BETWEEN;
+    if (!this.#isBetween || fits || this.#allowance.waitMs === 0) {
+      this.#leftOut.bytes = 0;
+      return false;
+    }
+    if (this.#leftOut.bytes === 0) this.#leftOut.gaps++;
+    this.#leftOut.bytes += bytes;
+    const note = `[${Math.ceil(this.#leftOut.bytes / 1024)} KiB are left out here: more was printed between turns than is kept]`;
+    const id = `${this.facts.generation}.left-out.${this.#leftOut.gaps}`;
+    const blocks = [{ type: 'text', text: note }] as const;
+    this.#put({ entryId: id, kind: 'system', role: 'system', status: 'final', blocks, turn: this.turn }, note.length);
+    this.#schedule();
+    return true;
   }
 
   #schedule(): void {
     if (this.#over || this.#writing !== undefined || !this.#isPending) return;
-    const wait = this.#pending.size >= MAX_ENTRIES ? 0 : this.#wroteAt + this.facts.joinMs - performance.now();
+    const joined = this.#pending.size >= MAX_ENTRIES ? 0 : this.#wroteAt + this.facts.joinMs - performance.now();
+    const wait = this.#isBetween ? Math.max(joined, this.#allowance.waitMs) : joined;
     if (wait <= 0) this.#writeNow();
     else this.#timer ??= setTimeout(() => this.#writeNow(), wait);
   }
@@ -166,7 +223,9 @@ export class Recorder {
     this.#timer = undefined;
     if (this.#over || this.#writing !== undefined || !this.#isPending) return;
     const { sessionPk, generation, epoch } = this.facts;
-    const write: LogWrite = { sessionPk, generation, epoch, entries: [...this.#pending.values()], ...this.#head };
+    const entries = [...this.#pending.values()].map(({ entry }) => entry);
+    const write: LogWrite = { sessionPk, generation, epoch, entries, ...this.#head };
+    if (this.#isBetween) this.#allowance.take(this.#bytes);
     this.#pending = new Map();
     this.#bytes = 0;
     this.#head = undefined;

@@ -1,4 +1,5 @@
 import { StartError, UnconfirmedDead, type Exit, type RunningAgent, type RuntimeEvent } from '../../platform/runtime/port.js';
+import { printable } from '../../platform/runtime/printable.js';
 import { sleep } from '../../platform/time/clock.js';
 import type { LaunchPlan } from '../launch/launch.js';
 import { afterExit, afterFailedStart, EXIT_SETTINGS, type Decision } from './after-exit.js';
@@ -36,6 +37,8 @@ export class SessionActor {
   #turn: Promise<TurnOutcome | undefined> | undefined;
   #inTurn = false;
   #diedInTurn = false;
+  /** When its first turn has begun, or turned out not to. */
+  readonly #opening = Promise.withResolvers<void>();
   #exit: Exit | undefined;
   /** Why this runner itself ends the process. */
   #own: 'handover' | 'handover now' | 'stuck' | 'broken' | 'rate_limited' | 'auth_required' | undefined;
@@ -120,7 +123,19 @@ export class SessionActor {
       return this.#settle({ decide: this.#failedStart('died'), how: 'start_failed', message });
     }
     const how = failure === 'timeout' ? 'start_timeout' : failure === 'aborted' ? undefined : 'start_failed';
+    await this.#recordFailure(stderrTail);
     await this.#settle({ decide: this.#failedStart(failure), how, message: tail(message, stderrTail), stderrTail });
+  }
+
+  /** What a program that was not ready yet has shown is output as well; of those that speak a protocol it is the error output. */
+  async #recordFailure(shown: string): Promise<void> {
+    const { transport, epoch } = this.claimed.row;
+    if (transport === 'acp' || shown.trim() === '' || !this.#owner.held) return;
+    const recorder = this.#recorder(epoch);
+    const blocks = [{ type: 'text', text: shown }] as const;
+    recorder.entry({ type: 'entry', id: 'start', kind: 'message', role: 'assistant', status: 'final', blocks });
+    await recorder.flush();
+    recorder.end();
   }
 
   #failedStart(failure: Parameters<typeof afterFailedStart>[1]): Ended['decide'] {
@@ -142,7 +157,9 @@ export class SessionActor {
       stuck: () => this.#end('stuck'),
     };
     const desk = new SessionDesk(this.rooms, this.#owner, agent, current, this.#broken);
-    const reading = this.#read(agent, recorder, turns, desk);
+    // What one has said that has done its work already belongs to the turn which it did that in.
+    const mayRead = agent.hasFinished === true ? this.#opening.promise : Promise.resolve();
+    const reading = mayRead.then(() => this.#read(agent, recorder, turns, desk));
     const fenced = (): void => void agent.stop({ hard: true }).catch(() => undefined);
     this.#owner.lease.signal.addEventListener('abort', fenced, { once: true });
     let stopping: Stopping | undefined;
@@ -156,6 +173,7 @@ export class SessionActor {
         }
         stopping = this.#stop(agent, stopping);
         if (stopping === undefined && this.#turn === undefined && this.#more) this.#begin(turns);
+        if (this.#turn === undefined) this.#opening.resolve();
         await this.#bell.heard();
       }
       await reading;
@@ -203,7 +221,10 @@ export class SessionActor {
     if (this.#own !== undefined || this.#wish.stop !== null) return;
     this.#more = false;
     this.#turn = turns
-      .next(() => (this.#inTurn = true))
+      .next(() => {
+        this.#inTurn = true;
+        this.#opening.resolve();
+      })
       .then(
         (outcome) => {
           this.#more ||= outcome !== undefined;
@@ -219,6 +240,7 @@ export class SessionActor {
       .finally(() => {
         this.#turn = undefined;
         this.#inTurn = false;
+        this.#opening.resolve();
         this.#bell.ring();
       });
   }
@@ -349,6 +371,7 @@ export class SessionActor {
         const fruitless = facts.turns === 0 && (itself || stalled);
         return withBreaker(row, decision, { fruitless, now: facts.now }, this.claimed.breaker);
       },
+      ...(cause === 'clean' ? { message: 'ended by itself with 0' } : {}),
       ...(crashed
         ? { how: 'crashed' as const, message: tail(`exited with ${exit.signal ?? exit.code ?? 'nothing'}`, stderrTail), stderrTail }
         : {}),
@@ -378,6 +401,6 @@ export class SessionActor {
 }
 
 function tail(message: string, stderr: string): string {
-  const last = stderr.trim().slice(-1_500);
+  const last = printable(stderr).trim().slice(-1_500);
   return last === '' ? message : `${message}\n${last}`;
 }

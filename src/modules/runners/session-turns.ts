@@ -52,8 +52,12 @@ export class SessionTurns {
 
   /** Does the next turn to its end; undefined when there is nothing to say now. @throws Fenced */
   async next(begun: () => void): Promise<TurnOutcome | undefined> {
+    // What was said before keeps its place before the turn.
+    this.recorder.closeText();
+    await this.recorder.flush();
     const turn = await this.#begin();
     if (turn === undefined) return undefined;
+    this.recorder.beginTurn(turn.number);
     if (turn.message?.intent === 'interrupt_now') this.given.add(turn.message.pk);
     begun();
     await this.rooms.failpoints.hit('message.after_in_flight');
@@ -69,8 +73,10 @@ export class SessionTurns {
       if (begun !== undefined) return { ...begun, text: begun.message?.body ?? this.#prompt ?? '', startedAt: new Date() };
       if (row.state !== 'active' || !row.live || row.stop_request !== null) return undefined;
       if ((await repository.facts(changes.tx, row.pk, row.generation)).asks) return undefined;
-      const first = await this.#firstPrompt(changes.tx, row);
-      const message = first === undefined ? await messages.next(changes, row) : undefined;
+      // What has done its work already has done what somebody waits for, if anybody does.
+      const awaited = this.agent.hasFinished === true ? await messages.next(changes, row) : undefined;
+      const first = awaited === undefined ? await this.#firstPrompt(changes.tx, row) : undefined;
+      const message = first === undefined ? (awaited ?? (await messages.next(changes, row))) : undefined;
       if (first === undefined && (message === undefined || (await messages.inFlight(changes, row, message.pk)) === undefined))
         return undefined;
       const number = await repository.nextTurn(changes.tx, row.pk);
@@ -90,7 +96,6 @@ export class SessionTurns {
   }
 
   async #prompted(turn: Turn): Promise<TurnOutcome> {
-    this.recorder.turn = turn.number;
     this.#usage = {};
     let accepted: Promise<void> | undefined;
     const accept = (): void => {
@@ -110,8 +115,7 @@ export class SessionTurns {
       stopReason = error.cause_ === 'died' ? 'lost' : 'failed';
     }
     await accepted;
-    this.recorder.closeText();
-    await this.recorder.flush();
+    await this.recorder.endTurn();
     await this.#end(turn, stopReason, accepted === undefined ? refused : undefined);
     const over = refused?.cause_;
     return { died: over === 'died', ...(over === 'rate_limited' || over === 'auth_required' ? { over } : {}) };

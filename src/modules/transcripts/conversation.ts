@@ -47,6 +47,9 @@ export function conversation(entries: readonly EntryRow[], thinking: boolean): O
   return turns;
 }
 
+/** What a runtime gave as an entry, such as some lines of a screen, is nobody's continuation. */
+const WHOLE = /^\d+\.e\./;
+
 function goesOn(before: EntryRow, entry: EntryRow): boolean {
   return (
     (entry.kind === 'message' || entry.kind === 'thought') &&
@@ -54,7 +57,8 @@ function goesOn(before: EntryRow, entry: EntryRow): boolean {
     before.kind === entry.kind &&
     before.role === entry.role &&
     before.turn === entry.turn &&
-    before.generation === entry.generation
+    before.generation === entry.generation &&
+    !WHOLE.test(entry.id)
   );
 }
 

@@ -60,6 +60,11 @@ export interface RunningAgent {
   /** How the conversation goes on: without a repetition, with one (already left out of the events), or anew. */
   readonly continued: 'resumed' | 'loaded' | 'new';
   readonly capabilities: RuntimeCapabilities;
+  /**
+   * It ended by itself with 0 before anything could be said to it: a command that has done its work. The first prompt it is given is
+   * what it ran for, and ends at once.
+   */
+  readonly hasFinished?: boolean;
   /** Everything that happens, in order, until `exit`, which comes last and exactly once. Read by one reader. */
   readonly events: AsyncIterable<RuntimeEvent>;
   /**

@@ -67,13 +67,14 @@ async function resume(agent: AcpAgent, spec: StartSpec, greeting: InitializeResp
     }
   }
   if (loadSession) {
-    // What was said before is in our own record; it is left out until something new is asked.
+    // What was said before is in our own record; it is left out until the agent has repeated it, or something new is asked.
     agent.updates.replaying = true;
     try {
       remember(
         agent,
         await authenticated(agent, spec, greeting, () => agent.connection.agent.request('session/load', { sessionId, ...place })),
       );
+      agent.updates.loaded();
       return { sessionKey: sessionId, continued: 'loaded' };
     } catch (error) {
       rejection = refusal(error);

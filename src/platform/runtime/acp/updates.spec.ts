@@ -6,11 +6,17 @@ import { Updates } from './updates.js';
 let live: LiveOptions;
 let updates: Updates;
 let told: RuntimeEvent[];
+let now: number;
 
 beforeEach(() => {
   live = new LiveOptions();
   told = [];
-  updates = new Updates(live, (event) => told.push(event));
+  now = 0;
+  updates = new Updates(
+    live,
+    (event) => told.push(event),
+    () => now,
+  );
   updates.beginTurn();
 });
 
@@ -180,6 +186,21 @@ describe('a repetition', () => {
       { type: 'options', options: [{ key: 'permission_mode', current: 'b' }] },
       { type: 'title', title: 'A title' },
     ]);
+  });
+
+  it('is over when the agent has loaded and then been quiet: what it says after that is new', () => {
+    updates.replaying = true;
+    now += 5_000;
+    expect(see('agent_message_chunk', { content: text('old') })).toBe(false);
+    updates.loaded();
+    for (let n = 0; n < 5; n++) {
+      now += 900;
+      expect(see('agent_message_chunk', { content: text('still old') })).toBe(false);
+    }
+    now += 1_000;
+    see('agent_message_chunk', { content: text('new') });
+    see('agent_message_chunk', { content: text('newer') });
+    expect(told).toMatchObject([{ text: 'new' }, { text: 'newer' }]);
   });
 });
 

@@ -9,6 +9,9 @@ const MAX_SUB_ENTRY = 4096;
 /** What shows that the agent is at work on a prompt; the rest it may say at any time. */
 const OF_A_TURN = new Set(['agent_message_chunk', 'agent_thought_chunk', 'tool_call', 'tool_call_update', 'plan']);
 
+/** Milliseconds. Some agents answer first and repeat then; one that has been quiet for so long has repeated all of it. */
+const REPLAY_QUIET_MS = 1_000;
+
 /** Makes events of `session/update`. Kinds that it does not know, and updates that it cannot read, are left out. */
 export class Updates {
   #turn = 0;
@@ -20,11 +23,19 @@ export class Updates {
   #cost: number | undefined;
   /** The agent repeats what was said before, or may still do so. */
   replaying = false;
+  /** Since when nothing has been repeated, once the agent has answered that it has loaded. */
+  #quietSince: number | undefined;
 
   constructor(
     private readonly options: LiveOptions,
     private readonly tell: (event: RuntimeEvent, bytes?: number) => void,
+    private readonly now: () => number = () => performance.now(),
   ) {}
+
+  /** The agent says that the conversation is loaded. */
+  loaded(): void {
+    this.#quietSince = this.now();
+  }
 
   beginTurn(): void {
     this.#turn++;
@@ -48,10 +59,20 @@ export class Updates {
     const kind = update.sessionUpdate;
     if (typeof kind !== 'string') return false;
     const ofTurn = OF_A_TURN.has(kind);
-    if (this.replaying && (ofTurn || kind === 'user_message_chunk' || kind.startsWith('compaction'))) return false;
+    if (this.replaying && (ofTurn || kind === 'user_message_chunk' || kind.startsWith('compaction'))) {
+      if (!this.#hasRepeatedAll()) return false;
+      this.replaying = false;
+    }
     const known = Object.hasOwn(this.#kinds, kind) ? this.#kinds[kind] : undefined;
     known?.(update, bytes);
     return ofTurn;
+  }
+
+  #hasRepeatedAll(): boolean {
+    if (this.#quietSince === undefined) return false;
+    const quiet = this.now() - this.#quietSince;
+    this.#quietSince = this.now();
+    return quiet >= REPLAY_QUIET_MS;
   }
 
   /** A tool call that a question is about: it may tell more than the updates before it. */

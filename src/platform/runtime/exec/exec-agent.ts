@@ -20,14 +20,25 @@ export interface ExecTiming {
 }
 
 export const EXEC_TIMING: ExecTiming = { pollMs: 1_000, idlePollMs: 5_000, quietMs: 5_000, patienceMs: 30_000, confirmMs: 10_000 };
-const WINDOW_LINES = 200;
+export const WINDOW_LINES = 200;
+/** Of a script that is to tell once more what the session shows before it ends. */
+const LAST_LOOK_MS = 5_000;
 const TAIL_LINES = 40;
 
 interface Turn {
   cancelled: boolean;
 }
 
-/** A session behind a script. Its turns are guessed from what it shows: nothing says when one ends. */
+/** What the session shows in a turn, or between two of them. */
+interface Shown {
+  readonly growth: Growth;
+  readonly text: TurnText;
+}
+
+/**
+ * A session behind a script. Its turns are guessed from what it shows: nothing says when one ends. What it shows is looked at all the
+ * time, more seldom between turns.
+ */
 export class ExecAgent implements RunningAgent {
   readonly pid = undefined;
   readonly sessionKey = undefined;
@@ -39,40 +50,63 @@ export class ExecAgent implements RunningAgent {
   #turns = 0;
   #stopping: Promise<Exit> | undefined;
   #exit: Exit | undefined;
+  #shown = this.#follow('before', []);
+  #last: readonly string[] = [];
+  #looking: Promise<unknown> = Promise.resolve();
+  /** What the script showed before the session was started. */
+  #stale: readonly string[] = [];
 
   constructor(
     private readonly script: Script,
     reported: readonly string[],
     private readonly processNames: readonly string[],
+    /** It is to do its work and end: nothing else tells an end that was meant to be. */
+    private readonly oneShot: boolean,
     private readonly timing: ExecTiming,
     private readonly clock: Clock,
   ) {
     this.capabilities = { resume: false, interactions: false, interrupt: true, options: [], reported };
   }
 
-  /** Notices when the session ends by itself. */
-  watch(): void {
+  /**
+   * Notices what the session shows, and when it ends by itself. Scripts may still show what an earlier process of it has said: that is
+   * no news.
+   */
+  watch(stale: string): void {
+    this.#stale = linesOf(stale);
     void this.#watch();
+  }
+
+  get hasFinished(): boolean {
+    return this.#exit?.cause === 'clean';
   }
 
   async prompt(text: string, onAccepted: () => void): Promise<TurnEnd> {
     if (this.#turn !== undefined) throw new PromptError('refused', 'a turn is under way');
-    if (this.#over.signal.aborted) throw new PromptError('died', 'the session has ended');
+    const isFirst = ++this.#turns === 1;
+    if (this.#over.signal.aborted && !(isFirst && this.hasFinished)) throw new PromptError('died', 'the session has ended');
     const turn = (this.#turn = { cancelled: false });
-    const shown = new TurnText((event) => this.events.push(event), ++this.#turns);
+    let accepted = false;
     try {
-      const growth = new Growth(await this.#window());
-      await this.#deliver(text);
-      onAccepted();
-      await this.#untilQuiet(turn, growth, shown);
-      shown.end();
-      // The turn is over for the reader, too, only when it has all of it.
-      await this.events.allRead();
-      return { stopReason: turn.cancelled ? 'cancelled' : 'end_turn' };
+      if (!this.#over.signal.aborted) {
+        await this.#seen();
+        this.#part(`turn-${this.#turns}`);
+        await this.#deliver(text);
+        accepted = true;
+        onAccepted();
+        await this.#untilQuiet(turn);
+      }
+    } catch (error) {
+      // What it was asked second and had not even been told, nobody can have done.
+      if (!this.hasFinished || !(isFirst || accepted)) throw error;
     } finally {
-      shown.end();
+      this.#part(`after-${this.#turns}`);
       this.#turn = undefined;
     }
+    if (!accepted) onAccepted();
+    // The turn is over for the reader, too, only when it has all of it.
+    await this.events.allRead();
+    return { stopReason: turn.cancelled ? 'cancelled' : 'end_turn' };
   }
 
   async cancel(): Promise<void> {
@@ -102,7 +136,12 @@ export class ExecAgent implements RunningAgent {
   }
 
   async #stop(hard: boolean): Promise<Exit> {
-    if (!hard && this.#turn !== undefined) await this.cancel().catch(() => undefined);
+    if (!hard) {
+      if (this.#turn !== undefined) await this.cancel().catch(() => undefined);
+      const over = new AbortController();
+      await Promise.race([this.#look(LAST_LOOK_MS), this.clock.sleep(LAST_LOOK_MS, over.signal)]);
+      over.abort();
+    }
     // Waits for nothing that was asked before: it may hang for as long as an operation may take.
     this.#over.abort();
     this.script.abort();
@@ -119,6 +158,7 @@ export class ExecAgent implements RunningAgent {
   #ended(exit: Exit): Exit {
     this.#exit = exit;
     this.#over.abort();
+    this.#shown.text.end();
     this.events.end(exit);
     return exit;
   }
@@ -134,7 +174,7 @@ export class ExecAgent implements RunningAgent {
     }
   }
 
-  async #untilQuiet(turn: Turn, growth: Growth, shown: TurnText): Promise<void> {
+  async #untilQuiet(turn: Turn): Promise<void> {
     const { pollMs, quietMs, patienceMs } = this.timing;
     let activity = await this.script.lastActivity();
     let quietSince = this.clock.monotonic();
@@ -142,7 +182,7 @@ export class ExecAgent implements RunningAgent {
     for (;;) {
       await this.clock.sleep(pollMs, this.#over.signal);
       if (this.#over.signal.aborted) throw new PromptError('died', 'the session ended in the middle of a turn');
-      const changed = await this.#look(growth, shown);
+      const changed = await this.#look();
       const latest = await this.script.lastActivity();
       if (changed || latest !== activity) {
         activity = latest;
@@ -156,13 +196,33 @@ export class ExecAgent implements RunningAgent {
   }
 
   /** A look that fails says nothing: neither that something has changed nor that nothing has. */
-  async #look(growth: Growth, shown: TurnText): Promise<boolean> {
-    const window = await this.#window().catch(() => undefined);
-    return window === undefined || shown.add(growth.look(window));
+  async #look(timeoutMs?: number): Promise<boolean> {
+    return this.#seen(timeoutMs).catch(() => true);
   }
 
-  async #window(): Promise<string[]> {
-    return (await this.script.peek(WINDOW_LINES)).trimEnd().split(/\r?\n/);
+  /** Whether anything has changed. Looks come one after the other. */
+  async #seen(timeoutMs?: number): Promise<boolean> {
+    const seen = this.#looking.then(async () => {
+      const window = linesOf(await this.script.peek(WINDOW_LINES, timeoutMs));
+      if (this.#exit !== undefined) return false;
+      if (this.#stale.length > 0 && this.#stale.every((line, index) => line === window[index]))
+        this.#shown = this.#follow('before', this.#stale);
+      this.#stale = [];
+      this.#last = window;
+      return this.#shown.text.add(this.#shown.growth.look(window));
+    });
+    this.#looking = seen.catch(() => undefined);
+    return seen;
+  }
+
+  /** What is shown from now on is another part. */
+  #part(name: string): void {
+    this.#shown.text.end();
+    this.#shown = this.#follow(name, this.#last);
+  }
+
+  #follow(name: string, before: readonly string[]): Shown {
+    return { growth: new Growth(before), text: new TurnText((event) => this.events.push(event), name) };
   }
 
   async #watch(): Promise<void> {
@@ -171,11 +231,13 @@ export class ExecAgent implements RunningAgent {
       await this.clock.sleep(this.#turn === undefined ? this.timing.idlePollMs : this.timing.pollMs, signal);
       if (signal.aborted) return;
       gone = (await this.#gone()) ? gone + 1 : 0;
+      if (this.#turn === undefined) await this.#look();
       // One wrong answer must not end a session.
       if (gone < 2 || signal.aborted) continue;
-      const tail = await this.peek(TAIL_LINES).catch(() => '');
+      await this.#look();
+      const tail = this.#last.slice(-TAIL_LINES).join('\n');
       await this.script.run('stop');
-      if (!signal.aborted) this.#ended({ code: null, signal: null, cause: 'crashed', stderrTail: tail });
+      if (!signal.aborted) this.#ended({ code: null, signal: null, cause: this.oneShot ? 'clean' : 'crashed', stderrTail: tail });
       return;
     }
   }
@@ -186,4 +248,8 @@ export class ExecAgent implements RunningAgent {
     // A session without any of its programs is an empty shell.
     return (await this.script.processAlive(this.processNames)) === false;
   }
+}
+
+function linesOf(text: string): string[] {
+  return text.trimEnd() === '' ? [] : text.trimEnd().split(/\r?\n/);
 }

@@ -1,4 +1,4 @@
-import { appendFile, chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -155,15 +155,15 @@ describe('a session that a script runs', () => {
     expect(await agent.respond('x', { action: 'approve' })).toBe(false);
   });
 
-  it('answers prompts one after the other, without what stood there before', async () => {
+  it('answers prompts one after the other, each with what is new', async () => {
     const agent = await start();
     const { text, events } = listen(agent);
     let accepted = 0;
     expect(await agent.prompt('one', () => accepted++)).toEqual({ stopReason: 'end_turn' });
     expect(accepted).toBe(1);
-    expect(text()).toBe('> one\necho: one');
+    expect(text()).toBe('welcome\n> one\necho: one');
     await agent.prompt('two', () => accepted++);
-    expect(text()).toBe('> one\necho: one\n> two\necho: two');
+    expect(text()).toBe('welcome\n> one\necho: one\n> two\necho: two');
     expect(events.filter((event) => event.type === 'entry').at(-1)).toMatchObject({ id: 'turn-2.1', status: 'final', role: 'assistant' });
   });
 
@@ -237,6 +237,33 @@ describe('a session that a script runs', () => {
     expect(await file('calls')).toMatch(/stop\n$/);
     const other = await start({ name: 's2', document: { process_names: ['there'] } });
     await other.prompt('one', () => undefined);
+  });
+
+  it('tells what is shown between turns, and nothing of what an earlier process has left there', async () => {
+    await mkdir(path.join(state, 's1'));
+    await flag('s1/screen', 'old\n');
+    await flag('script', SCRIPT.replace(': > "$d/screen"', ':'));
+    const agent = await start();
+    const { events, text, done } = listen(agent);
+    await eventually(() => text() === 'welcome');
+    await agent.prompt('one', () => undefined);
+    await appendFile(path.join(state, 's1/screen'), 'later\n');
+    await eventually(() => text() === 'welcome\n> one\necho: one\nlater');
+    await appendFile(path.join(state, 's1/screen'), 'last words\n');
+    await agent.stop();
+    await done;
+    expect(text()).toBe('welcome\n> one\necho: one\nlater\nlast words');
+    expect(events.findLast((event) => event.type === 'entry')).toMatchObject({ id: 'after-1.1', status: 'final' });
+  });
+
+  it('has done its turn when it was to end and has', async () => {
+    const agent = await start({ document: { lifecycle: 'one_shot' } });
+    const { events, done } = listen(agent);
+    let accepted = 0;
+    expect(await agent.prompt('die', () => accepted++)).toEqual({ stopReason: 'end_turn' });
+    expect(accepted).toBe(1);
+    await done;
+    expect(events.at(-1)).toMatchObject({ type: 'exit', exit: { cause: 'clean' } });
   });
 
   it('survives operations that fail now and then', async () => {

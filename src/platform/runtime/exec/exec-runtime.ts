@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { Clock } from '../../time/clock.js';
 import { StartError, type AgentRuntime, type RunningAgent, type StartSpec } from '../port.js';
-import { EXEC_TIMING, ExecAgent, type ExecTiming } from './exec-agent.js';
+import { EXEC_TIMING, ExecAgent, WINDOW_LINES, type ExecTiming } from './exec-agent.js';
 import { OperationFailed, Script, START_MS } from './script.js';
 
 const PROTOCOL = 0;
@@ -30,10 +30,11 @@ export class ExecRuntime implements AgentRuntime {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(Math.min(spec.timeoutMs, START_MS))]);
     const capabilities = await handshake(script, limit, signal);
     await this.#clear(script, spec, signal);
-    const agent = new ExecAgent(script, capabilities, processNames(spec), this.#timing, this.clock);
+    const agent = new ExecAgent(script, capabilities, processNames(spec), isOneShot(spec), this.#timing, this.clock);
     try {
+      const { code, stdout: stale } = await script.run('peek', { args: [String(WINDOW_LINES)], signal: limit });
       await this.#start(script, spec, limit, signal);
-      agent.watch();
+      agent.watch(code === 0 ? stale : '');
       return agent;
     } catch (error) {
       await agent.stop({ hard: true }).catch((cause: unknown) => {
@@ -65,7 +66,7 @@ export class ExecRuntime implements AgentRuntime {
     if ((await script.isRunning(signal)) !== true) return;
     const owner = await script.getMeta(OWNER);
     if (owner !== '' && owner !== ownerOf(spec)) throw new StartError('unsupported', `the script runs ${spec.name} for another session`);
-    await new ExecAgent(script, [], [], this.#timing, this.clock).stop({ hard: true }).catch((cause: unknown) => {
+    await new ExecAgent(script, [], [], false, this.#timing, this.clock).stop({ hard: true }).catch((cause: unknown) => {
       throw new StartError('unconfirmed_dead', 'an earlier process of the session cannot be ended', messageOf(cause), { cause });
     });
   }
@@ -108,6 +109,10 @@ function ownerOf({ env }: StartSpec): string {
 function processNames({ document }: StartSpec): string[] {
   const names = document?.process_names;
   return Array.isArray(names) ? names.filter((name): name is string => typeof name === 'string') : [];
+}
+
+function isOneShot({ document }: StartSpec): boolean {
+  return document?.lifecycle === 'one_shot';
 }
 
 function withoutMarkers(env: Readonly<Record<string, string>>): Record<string, string> {

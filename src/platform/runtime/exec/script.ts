@@ -114,8 +114,8 @@ export class Script {
     await this.call('nudge', { input: text });
   }
 
-  async peek(lines: number): Promise<string> {
-    return (await this.call('peek', { args: [String(lines)] })).stdout;
+  async peek(lines: number, timeoutMs?: number): Promise<string> {
+    return (await this.call('peek', { args: [String(lines)], ...(timeoutMs === undefined ? {} : { timeoutMs }) })).stdout;
   }
 
   /** As the script wrote it; '' when it cannot tell. */

@@ -52,10 +52,11 @@ const FAMILIES: Readonly<Record<string, Family>> = {
   kimi: { ...COMMON, interrupt: ESCAPE, questions: [] },
 };
 
-const OTHER: Family = { ...COMMON, interrupt: CONTROL_C, questions: [] };
+/** Of a program that nothing is known of: it may be a script. */
+export const COMMAND: Family = { ...COMMON, interrupt: CONTROL_C, questions: [] };
 
 /** Families of programs that have another name than the preset, or are called by a path. */
 export function familyOf(command: string): Family {
   const name = path.basename(command).replace(/\.(?:js|mjs|cjs|exe)$/, '');
-  return Object.hasOwn(FAMILIES, name) ? FAMILIES[name]! : OTHER;
+  return Object.hasOwn(FAMILIES, name) ? FAMILIES[name]! : COMMAND;
 }

@@ -8,7 +8,7 @@ import type { Grown } from '../screen/growth.js';
 import { TurnText } from '../screen/turn-text.js';
 import type { Console } from './console.js';
 import { findDialog, showsInput, type Dialog } from './dialogs.js';
-import { CONTROL_C, type Family } from './families.js';
+import { COMMAND, CONTROL_C, type Family } from './families.js';
 import { type, type TypingTiming } from './typing.js';
 
 /** Milliseconds. */
@@ -42,9 +42,13 @@ export const PTY_TIMING: PtyTiming = {
   answerMs: 3_000,
 };
 
-interface Turn {
+/** What the screen shows in a turn, or between two of them. */
+interface Shown {
   readonly text: TurnText;
   readonly follower: { look(): Grown };
+}
+
+interface Turn {
   cancelled: boolean;
   /** It ends without a key: nobody knows what a key would do. */
   abandoned: boolean;
@@ -68,8 +72,10 @@ export class PtyAgent implements RunningAgent {
   readonly #asked = new Map<string, number>();
   #text = '';
   #changedAt: number;
+  #shown: Shown;
   #turn: Turn | undefined;
   #turns = 0;
+  #done = false;
   #dialog: OpenDialog | undefined;
   #stopping = false;
   #clearFirst = false;
@@ -84,6 +90,7 @@ export class PtyAgent implements RunningAgent {
     private readonly clock: Clock,
   ) {
     this.#changedAt = clock.monotonic();
+    this.#shown = this.#follow('before');
     console.onDrawn(() => this.#look());
     this.exit = this.#watch();
   }
@@ -98,6 +105,16 @@ export class PtyAgent implements RunningAgent {
 
   get hasEnded(): boolean {
     return this.#gone.signal.aborted;
+  }
+
+  /** Nothing but a command ends to say that it is done: a program with an input line has lost its conversation. */
+  get hasFinished(): boolean {
+    return this.#done;
+  }
+
+  /** It is not known how it shows that it waits for input, or whether it reads any. */
+  get isCommand(): boolean {
+    return this.family === COMMAND && (this.readyPrefix ?? '').trim() === '';
   }
 
   /** The dialog on the screen, when the screen is at rest. */
@@ -120,26 +137,37 @@ export class PtyAgent implements RunningAgent {
 
   async prompt(text: string, onAccepted: () => void): Promise<TurnEnd> {
     if (this.#turn !== undefined) throw new PromptError('refused', 'a turn is under way');
-    if (this.hasEnded) throw new PromptError('died', 'the agent has ended');
-    const turn = (this.#turn = {
-      text: new TurnText((event) => this.#queue.push(event, 1024), ++this.#turns, this.readyPrefix),
-      follower: this.console.screen.follow(),
-      cancelled: false,
-      abandoned: false,
-    });
-    try {
-      await this.#begin(turn, text);
+    const isFirst = ++this.#turns === 1;
+    if (this.hasEnded && !(isFirst && this.hasFinished)) throw new PromptError('died', 'the agent has ended');
+    const turn = (this.#turn = { cancelled: false, abandoned: false });
+    let accepted = false;
+    const accept = (): void => {
+      accepted = true;
       onAccepted();
-      await this.#until(() => turn.abandoned || this.#isIdle);
-      if (this.#limitReached) throw new PromptError('rate_limited', 'the account has used up what it may');
-      return { stopReason: turn.cancelled ? 'cancelled' : 'end_turn' };
+    };
+    try {
+      if (!this.hasEnded) await this.#turnOf(turn, text, accept);
+    } catch (error) {
+      // What it was asked second and had not even been sent, nobody can have done.
+      if (!this.hasFinished || !(isFirst || accepted)) throw error;
     } finally {
-      turn.text.add(turn.follower.look());
-      turn.text.end();
+      this.#endShown();
+      this.#shown = this.#follow(`after-${this.#turns}`);
       this.#clearFirst = turn.cancelled;
       this.#turn = undefined;
       await this.#queue.allRead();
     }
+    if (!accepted) onAccepted();
+    return { stopReason: turn.cancelled ? 'cancelled' : 'end_turn' };
+  }
+
+  async #turnOf(turn: Turn, text: string, accept: () => void): Promise<void> {
+    this.#endShown();
+    this.#shown = this.#follow(`turn-${this.#turns}`);
+    await this.#begin(turn, text);
+    accept();
+    await this.#until(() => turn.abandoned || this.#isIdle);
+    if (this.#limitReached) throw new PromptError('rate_limited', 'the account has used up what it may');
   }
 
   async cancel(): Promise<void> {
@@ -217,7 +245,7 @@ export class PtyAgent implements RunningAgent {
       text: () => this.#text,
       until: (condition: () => boolean, ms: number) => this.#until(condition, ms),
     };
-    await type(keyboard, text, this.timing);
+    await type(keyboard, text, this.timing, this.isCommand);
   }
 
   get #lines(): string[] {
@@ -249,9 +277,18 @@ export class PtyAgent implements RunningAgent {
       this.#text = text;
       this.#changedAt = this.clock.monotonic();
     }
-    const turn = this.#turn;
-    if (turn !== undefined) turn.text.add(turn.follower.look());
+    this.#shown.text.add(this.#shown.follower.look());
     if (this.#queue.isFull) await this.#queue.room();
+  }
+
+  #follow(name: string): Shown {
+    const text = new TurnText((event) => this.#queue.push(event, 1024), name, this.readyPrefix);
+    return { text, follower: this.console.screen.follow() };
+  }
+
+  #endShown(): void {
+    this.#shown.text.add(this.#shown.follower.look());
+    this.#shown.text.end();
   }
 
   /** A dialog counts when the screen is at rest: half of one may look like another. */
@@ -295,8 +332,10 @@ export class PtyAgent implements RunningAgent {
     // Children that it has left behind would go on working where the next process works. What cannot be ended, `stop` tells.
     await this.console.end({ hard: true }).catch(() => undefined);
     this.#close();
+    this.#done = code === 0 && !this.#stopping && this.isCommand;
     this.#gone.abort();
     await this.#flushed();
+    this.#endShown();
     const exit: Exit = { code, signal, cause: this.#stopping ? 'stopped' : causeOfExit(code, stderrTail), stderrTail };
     this.#queue.end(exit);
     return exit;

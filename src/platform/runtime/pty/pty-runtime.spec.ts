@@ -110,14 +110,14 @@ described('an agent in a terminal', () => {
     let accepted = 0;
     expect(await agent.prompt('first\nsecond\tline\u001b[201~\r!', () => accepted++)).toEqual({ stopReason: 'end_turn' });
     expect(accepted).toBe(1);
-    expect(said(agent).replace(/ +/g, ' ')).toBe('> first / second line[201~ / !\necho: first / second line[201~ / !');
+    expect(said(agent).replace(/ +/g, ' ')).toBe('welcome c-1\n> first / second line[201~ / !\necho: first / second line[201~ / !');
   });
 
   it('answers one prompt after the other, each with its own entries', async () => {
     const agent = await start();
     await agent.prompt('one', nothing);
     await agent.prompt('two', nothing);
-    expect(said(agent)).toBe('> one\necho: one\n> two\necho: two');
+    expect(said(agent)).toBe('welcome c-1\n> one\necho: one\n> two\necho: two');
     const last = heard.get(agent)!.findLast((event) => event.type === 'entry');
     expect(last).toMatchObject({ id: 'turn-2.1', status: 'final', role: 'assistant', kind: 'message' });
   });
@@ -125,7 +125,11 @@ described('an agent in a terminal', () => {
   it('loses nothing of an answer that is longer than the screen, and joins lines that are too long for it', async () => {
     const agent = await start();
     await agent.prompt('lines 320', nothing);
-    expect(said(agent).split('\n')).toEqual(['> lines 320', ...Array.from({ length: 320 }, (_, index) => `line ${index + 1}`)]);
+    expect(said(agent).split('\n')).toEqual([
+      'welcome c-1',
+      '> lines 320',
+      ...Array.from({ length: 320 }, (_, index) => `line ${index + 1}`),
+    ]);
     await agent.prompt('wide', nothing);
     expect(said(agent)).toMatch(/\nw{400}$/);
   });
@@ -317,7 +321,7 @@ described('a start', () => {
     const over = { command: 'plain', readyPrefix: undefined, readyDelayMs: 100 };
     const agent = await start('', over, new PtyRuntime(timing, patient, clock, open));
     await agent.prompt('a\nb', nothing);
-    expect(said(agent)).toBe('a b\ngot a b');
+    expect(said(agent)).toBe('hi\na b\ngot a b');
   });
 });
 
@@ -356,5 +360,46 @@ described('stopping', () => {
     await done.get(agent);
     expect(heard.get(agent)!.at(-1)).toMatchObject({ exit: { cause: 'clean' } });
     expect(await findProcesses({ deployment: home })).toEqual([]);
+  });
+
+  const command = async (text: string): Promise<Partial<StartSpec>> => {
+    await program('job', `#!/bin/sh\n${text}\n`);
+    return { command: 'job', readyPrefix: undefined };
+  };
+
+  it('of a command that has done its work has done what it is asked first, once', async () => {
+    const agent = await start('', await command('echo one; echo two'), inMachineTime());
+    expect(agent.hasFinished).toBe(true);
+    let accepted = 0;
+    expect(await agent.prompt('work', () => accepted++)).toEqual({ stopReason: 'end_turn' });
+    expect(accepted).toBe(1);
+    await done.get(agent);
+    expect(said(agent)).toBe('one\ntwo');
+    expect(heard.get(agent)!.at(-1)).toMatchObject({ type: 'exit', exit: { cause: 'clean', code: 0 } });
+    await expect(agent.prompt('more', nothing)).rejects.toMatchObject({ cause_: 'died' });
+  });
+
+  it('of a command that fails is a failure, with what it said', async () => {
+    const error = await failing('', await command('echo no such branch; exit 4'), inMachineTime());
+    expect(error).toMatchObject({ failure: 'died', stderrTail: 'no such branch' });
+  });
+
+  it('of a command that ends in its turn is all that it has printed', async () => {
+    const agent = await start('', await command('echo before; read line; echo "got $line"; exit 0'), inMachineTime());
+    expect(await agent.prompt('work', nothing)).toEqual({ stopReason: 'end_turn' });
+    await done.get(agent);
+    expect(said(agent)).toBe('before\nwork\ngot work');
+  });
+
+  it('of a command tells what it prints between turns', async () => {
+    const agent = await start(
+      '',
+      await command('read line; echo "got $line"; until [ -f later ]; do sleep 0.05; done; echo later; exec cat'),
+      inMachineTime(),
+    );
+    await agent.prompt('work', nothing);
+    await writeFile(path.join(home, 'later'), '');
+    await eventually(() => said(agent) === 'work\ngot work\nlater');
+    await agent.stop();
   });
 });

@@ -9,6 +9,8 @@ import { openTerminal } from './terminal.js';
 
 /** A screen without a sign of readiness is ready when it has been at rest for so many times as a painted one needs. */
 const RESTS = 4;
+/** Milliseconds. A command that still prints by then is at work, and would not be at rest before it has done that. */
+const AT_WORK_MS = 10_000;
 
 /**
  * Agents that only know terminals. What they do is guessed from what they show; conversations cannot be resumed, their ids
@@ -44,7 +46,11 @@ export class PtyRuntime implements AgentRuntime {
     }
   }
 
-  /** With a prefix: when it shows. With a delay: after it. A dialog is as ready as it gets: somebody has to answer it. */
+  /**
+   * With a prefix: when it shows. With a delay: after it. A dialog is as ready as it gets: somebody has to answer it. A command of which
+   * nothing is known is ready when it has come to rest, when it has been at work for a while, and when it has done its work, which its
+   * exit with 0 says.
+   */
   async #ready(agent: PtyAgent, { command, readyPrefix, readyDelayMs }: StartSpec, family: Family, limit: number, signal: AbortSignal) {
     const { settleMs, pollMs } = this.#timing;
     const began = this.clock.monotonic();
@@ -54,6 +60,7 @@ export class PtyRuntime implements AgentRuntime {
         throw new StartError(failure, why, agent.lastWords);
       };
       if (signal.aborted) fail('aborted', 'the start was called off');
+      if (agent.hasFinished) return;
       if (agent.hasEnded) fail(endedBecause(agent, family), `${command} ended before it was ready`);
       if (agent.quiet >= settleMs) {
         if (wantsSignIn(agent, family)) fail('auth_required', `${command} wants to be signed in`);
@@ -64,6 +71,7 @@ export class PtyRuntime implements AgentRuntime {
         // A version that shows another prefix must not be lost: what comes next is typed with care.
         else if (readyDelayMs !== undefined && now - began >= readyDelayMs && agent.quiet >= settleMs * RESTS) return;
       }
+      if (agent.isCommand && readyDelayMs === undefined && now - began >= AT_WORK_MS) return;
       if (now >= limit) fail('timeout', `${command} was not ready in time`);
       await this.clock.sleep(pollMs);
     }

@@ -23,11 +23,17 @@ const ENTER = '\r';
 const TRIES = 3;
 
 /**
- * Types a message as one paste and sends it: first it has to be seen, then something has to happen.
+ * Types a message as one paste and sends it: first it has to be seen, then something has to happen. Of a command that may not read what
+ * is typed, or work without a word, nothing has to happen; the key is pressed once.
  *
  * @throws PromptError refused when nothing was sent, protocol when nobody can tell.
  */
-export async function type(keyboard: Keyboard, message: string, { typedMs, pauseMs, sentMs }: TypingTiming): Promise<void> {
+export async function type(
+  keyboard: Keyboard,
+  message: string,
+  { typedMs, pauseMs, sentMs }: TypingTiming,
+  toCommand = false,
+): Promise<void> {
   const empty = keyboard.text();
   keyboard.press(asPaste(message, keyboard.pastesAreBracketed));
   if (!(await keyboard.until(() => keyboard.text() !== empty, typedMs)))
@@ -36,7 +42,7 @@ export async function type(keyboard: Keyboard, message: string, { typedMs, pause
   for (let tries = 0; tries < TRIES; tries++) {
     const typed = keyboard.text();
     keyboard.press(ENTER);
-    if (await keyboard.until(() => keyboard.text() !== typed, sentMs)) return;
+    if ((await keyboard.until(() => keyboard.text() !== typed, sentMs)) || toCommand) return;
   }
   throw new PromptError('protocol', 'nothing happened after the message was sent');
 }

@@ -10,7 +10,7 @@ function recorded(prefix?: string): { text: TurnText; entries: Map<string, [stat
     writes++;
     entries.set(event.id, [event.status, event.blocks[0]!.text as string]);
   };
-  return { text: new TurnText(emit, 3, prefix), entries, writes: () => writes };
+  return { text: new TurnText(emit, 'turn-3', prefix), entries, writes: () => writes };
 }
 
 describe('the text of a turn', () => {

@@ -7,7 +7,7 @@ const ENTRY_LINES = 100;
 export const CONTINUED = '\u0000';
 const FRAME = /^[\s─━│┃┌┐└┘├┤┬┴┼╭╮╰╯═║╔╗╚╝╠╣▀▄█]*$/u;
 
-/** Makes entries of what a turn shows on a screen. */
+/** Makes entries of what a screen shows in a turn, or between two of them. */
 export class TurnText {
   #settled: string[] = [];
   #entry = 1;
@@ -15,7 +15,8 @@ export class TurnText {
 
   constructor(
     private readonly emit: (event: RuntimeEvent) => void,
-    private readonly turn: number,
+    /** Unique within one process of the agent. */
+    private readonly name: string,
     private readonly readyPrefix?: string,
   ) {}
 
@@ -51,7 +52,7 @@ export class TurnText {
   }
 
   #event(text: string, status: EntryStatus): RuntimeEvent {
-    const id = `turn-${this.turn}.${this.#entry}`;
+    const id = `${this.name}.${this.#entry}`;
     return { type: 'entry', id, kind: 'message', role: 'assistant', status, blocks: [{ type: 'text', text }] };
   }
 

@@ -1,0 +1,105 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startStack, type Stack } from '../support/app.js';
+import { killSvc, startSvc, svc, type Cli, type CliRun } from '../support/cli.js';
+import { eventually } from '../support/sse.js';
+
+/** Agents that are scripts of one's own, in a terminal, through the client. */
+let stack: Stack;
+
+const AGENTS: Readonly<Record<string, string>> = {
+  // Speaks before it is asked, and when nobody asks.
+  chatty: 'echo "here I am"\nuntil [ -f "$0.go" ]; do sleep 0.1; done\nrm "$0.go"\necho "nobody asked me"\nexec cat',
+  // Does its work and ends.
+  quick: 'echo "run for $SVC_SESSION_ID"',
+  slow: 'echo begun; until [ -f "$0.go" ]; do sleep 0.1; done; rm "$0.go"; echo done',
+  broken: 'echo "the branch is gone" >&2; exit 3',
+};
+const environment = (): Record<string, string> => ({ SVC_API_URL: stack.urls[0]!, SVC_CITY: 'town' });
+const run = (...args: string[]): Promise<CliRun> => svc(args, { env: environment() });
+const start = (...args: string[]): Cli => startSvc(args, { env: environment() });
+const at = (name: string): string => join(stack.citiesRoot, 'town', name);
+
+async function write(name: string, content: string): Promise<void> {
+  await mkdir(dirname(at(name)), { recursive: true });
+  await writeFile(at(name), content);
+}
+async function ok(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(...args);
+  expect([args, code, stderr]).toEqual([args, 0, expect.any(String)]);
+  return stdout;
+}
+const create = async (...args: string[]): Promise<string> => (await ok('session', 'create', ...args)).trim();
+const shown = async (id: string): Promise<string> => (await run('session', 'show', id)).stdout;
+const output = async (agent: string): Promise<string> => (await run('agent', 'output', agent, '--tail', '0')).stdout;
+const go = (agent: string): Promise<void> => write(`scripts/${agent}.go`, '');
+
+beforeAll(async () => {
+  stack = await startStack({ apis: 1, workers: 1 });
+  await ok('city', 'create', 'town', '--provider', 'loopback');
+  for (const [name, text] of Object.entries(AGENTS)) {
+    await write(`scripts/${name}`, `#!/bin/sh\n${text}\n`);
+    await chmod(at(`scripts/${name}`), 0o755);
+    await write(`agents/${name}/prompt.md`, 'Work.');
+    await write(`agents/${name}/agent.toml`, `start_command = "${at(`scripts/${name}`)}"\nmax_active_sessions = 1\n`);
+  }
+  await ok('config', 'reload');
+});
+afterAll(async () => {
+  killSvc();
+  await stack?.stop();
+});
+
+describe('what a command prints', () => {
+  it('is output before the first prompt, between turns, on streams, and after another worker has started it again', async () => {
+    const id = await create('chatty');
+    await eventually(async () => /^state: +active, idle$/m.test(await shown(id)));
+    expect(await output('chatty')).toMatch(/^here I am$/m);
+    const following = start('agent', 'output', 'chatty', '--follow');
+    const watching = start('session', 'watch', id);
+    await watching.untilOut(/-- idle\n/);
+    await go('chatty');
+    await following.untilOut(/^nobody asked me$/m);
+    await watching.untilOut(/^nobody asked me$/m);
+    expect(await output('chatty')).toMatch(/here I am\n(.*\n)*nobody asked me$/m);
+    following.interrupt();
+    watching.interrupt();
+    await Promise.all([following.exited, watching.exited]);
+
+    await stack.apps.at(-1)!.stop();
+    await stack.add('worker');
+    await eventually(async () => /here I am[^]*nobody asked me[^]*here I am/.test(await output('chatty')));
+    await go('chatty');
+    await eventually(async () => /nobody asked me[^]*here I am\n(.*\n)*nobody asked me$/m.test(await output('chatty')));
+    await ok('session', 'close', id);
+  });
+
+  it('is output when it could not be started', async () => {
+    const made = await run('session', 'create', 'broken');
+    expect([made.code, made.stderr]).toEqual([1, expect.stringContaining('the branch is gone')]);
+    expect(await output('broken')).toMatch(/^the branch is gone$/m);
+  });
+});
+
+describe('a command that ends with 0', () => {
+  it('has done what it was started for, and is started again for the next message', async () => {
+    const id = await create('quick');
+    await eventually(async () => /^state: +asleep \(exited\)$/m.test(await shown(id)));
+    expect(await ok('session', 'send', id, 'once more', '--wait')).toBe(`run for ${id}\n`);
+    expect(await ok('session', 'send', id, 'and again', '--wait')).toBe(`run for ${id}\n`);
+    expect((await output('quick')).match(/run for/g)).toHaveLength(3);
+    const kinds = (await ok('events')).split('\n').filter((line) => line.includes(`"subject":"${id}"`)).join('\n'); // prettier-ignore
+    expect(kinds).not.toMatch(/session\.(start_failed|crashed)/);
+    await ok('session', 'close', id);
+  });
+
+  it('ends the turn that it ends in', async () => {
+    const id = await create('slow');
+    await eventually(async () => /^state: +active, in-turn$/m.test(await shown(id)));
+    await go('slow');
+    await eventually(async () => /^state: +asleep \(exited\)$/m.test(await shown(id)));
+    expect(await output('slow')).toMatch(/begun\n[^]*done\n$/);
+    await ok('session', 'close', id);
+  });
+});
