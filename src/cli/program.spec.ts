@@ -103,7 +103,7 @@ describe('wrong command lines', () => {
     [['rig', 'restart', '..', '--city', 'a'], 'svc rig restart: not the name of a rig: ..\n'],
     [['rig', 'create', 'web', '--timeout', '5s', '--city', 'a'], 'svc rig create: only a clone is waited for'],
     [['rig', 'create', 'web', '--git-url', 'x', '--timeout', '0s', '--city', 'a'], 'svc rig create: --timeout: must be above zero\n'],
-    [['provider', 'create', 'p', '--city', 'a'], 'svc provider create: give --command or --base\n'],
+    [['provider', 'create', 'p', '--city', 'a'], 'svc provider create: give --command, --acp-command or --base\n'],
     [
       ['provider', 'create', 'p', '--command', 'x', '--env', 'NOT_SET', '--city', 'a'],
       '--env: NOT_SET is not set here: write NOT_SET=<value> or set it\n',

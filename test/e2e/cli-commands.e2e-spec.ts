@@ -1,6 +1,7 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { loopbackCommand } from '../../src/platform/runtime/loopback-command.js';
 import { startStack, type Stack } from '../support/app.js';
 import { killSvc, startSvc, svc, type Cli, type CliRun } from '../support/cli.js';
 import { eventually } from '../support/sse.js';
@@ -101,5 +102,20 @@ describe('a command that ends with 0', () => {
     await eventually(async () => /^state: +asleep \(exited\)$/m.test(await shown(id)));
     expect(await output('slow')).toMatch(/begun\n[^]*done\n$/);
     await ok('session', 'close', id);
+  });
+});
+
+describe('a provider that is made with --acp-command alone', () => {
+  it('is started with it and spoken to over the protocol', async () => {
+    const { command, args } = loopbackCommand();
+    await ok('provider', 'create', 'mine', '--acp-command', command, ...args.map((arg) => `--acp-arg=${arg}`));
+    expect(await ok('session', 'create', '--provider', 'mine', '--message', 'hi', '--wait')).toBe('echo: hi\n');
+  });
+
+  it('says that a command does not speak the protocol, and what it printed instead', async () => {
+    await ok('provider', 'create', 'other', '--acp-command', at('scripts/quick'));
+    const made = await run('session', 'create', '--provider', 'other', '--message', 'hi', '--wait');
+    expect([made.code, made.stdout]).toEqual([1, '']);
+    expect(made.stderr).toMatch(/this command does not speak ACP: it printed "run for to-\d+" and ended with 0/);
   });
 });

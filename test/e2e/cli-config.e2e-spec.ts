@@ -212,7 +212,7 @@ describe('svc provider', () => {
     expect(create).toEqual({ code: 0, stdout: 'team is created\n', stderr: '' });
     expect(await cityToml()).toContain(secret.SVC_TEST_TOKEN);
     await refused(['provider', 'create', 'team', '--base', 'loopback'], /^svc provider create: conflict: /);
-    await refused(['provider', 'create', 'bare'], 'svc provider create: give --command or --base\n');
+    await refused(['provider', 'create', 'bare'], 'svc provider create: give --command, --acp-command or --base\n');
     await refused(['provider', 'update', 'team', '--env', 'SVC_NOT_SET'], 'svc provider update: --env: SVC_NOT_SET is not set here');
 
     expect(await ok('provider', 'list')).toMatch(/^PROVIDER +DEFINED BY .*\n(.*\n)*team +city +builtin:loopback/);

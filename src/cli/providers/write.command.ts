@@ -23,11 +23,13 @@ export function addWrites(provider: Command, io: Io): void {
   withExamples(
     create,
     'svc provider create claude-team --base builtin:claude --add-arg=--verbose --option permission_mode=plan',
+    'svc provider create mine --acp-command "/opt/agent acp"',
     'svc provider create mine --command /opt/agent --arg run --env API_KEY',
   );
   create.action(async (name: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<Flags>(action, io);
-    if (flags.command === undefined && flags.base === undefined) throw new CliError('give --command or --base');
+    if (flags.command === undefined && flags.acpCommand === undefined && flags.base === undefined)
+      throw new CliError('give --command, --acp-command or --base');
     const body = { name, ...contentOf(flags, io) };
     const params = { path: { cityName: city }, header: keyHeader(flags) };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/providers', { params, body, signal }));

@@ -25,7 +25,9 @@ export function specOf({ resolved_providers }: CityConfig, name: string): Provid
 /** The preset whose program a provider starts, which worker hosts can look for; undefined when it starts something else. */
 export function presetBehind(config: CityConfig, name: string): string | undefined {
   const preset = rootOf(config.providers, name);
-  return preset !== undefined && specOf(config, name)?.command === PRESETS[preset]!.command ? preset : undefined;
+  const spec = specOf(config, name);
+  if (preset === undefined || spec === undefined) return undefined;
+  return spec.command === PRESETS[preset]!.command && !hasCommand(spec.acp_command) ? preset : undefined;
 }
 
 function rootOf(providers: CityConfig['providers'], name: string): string | undefined {

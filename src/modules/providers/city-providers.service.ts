@@ -65,7 +65,8 @@ export class CityProvidersService {
     body: ProviderCreateInputBody,
   ): Promise<EditAnswer<ProviderCreatedOutputBody>> {
     const { name, ...spec } = body;
-    if (!spec.command && !spec.base) throw problem('invalid_request', 'a provider needs a command or a base', { at: 'body.command' });
+    if (!spec.command && !spec.acp_command && !spec.base)
+      throw problem('invalid_request', 'a provider needs a command, an acp_command or a base', { at: 'body.command' });
     const ref = idempotencyRef(caller, city.name, 'create-provider', key, body);
     return this.edits.run({ city, caller, key: ref, status: 201 }, async (draft) => {
       const files = await definingFiles(draft, name);

@@ -261,9 +261,9 @@ describe('what could not be started', () => {
       e: { base: 'builtin:opencode', prompt_mode: 'flag' },
     });
     expect(told).toEqual([
-      'city.toml: providers.a.command: is missing: a provider has a command or a base with one',
+      'city.toml: providers.a.command: is missing: a provider has a command, an acp_command, or a base with one',
       'city.toml: providers.b.prompt_flag: is missing: prompt_mode is flag',
-      'city.toml: providers.d.command: is missing: a provider has a command or a base with one',
+      'city.toml: providers.d.command: is missing: a provider has a command, an acp_command, or a base with one',
     ]);
   });
 

@@ -1,5 +1,5 @@
 import type { Issue } from '../issue.js';
-import { List, Table, tableOf, type Node } from '../tree.js';
+import { Leaf, List, Table, tableOf, type Node } from '../tree.js';
 import { basesOf } from './bases.js';
 import { issueAt } from './issue-at.js';
 import { checkOptions, mergeDefaults, mergeOptions } from './options.js';
@@ -58,6 +58,10 @@ function inherit(own: Table, base: Table | undefined, issues: Issue[]): Table {
   checkOptions(own, issues);
   set('options_schema', options);
   set('option_defaults', mergeDefaults(own, base, options, issues));
+  // Who names a command for the protocol wants it spoken.
+  const acp = own.get('acp_command');
+  if (acp instanceof Leaf && acp.value !== '' && own.get('supports_acp') === undefined)
+    set('supports_acp', new Leaf(true, { file: 'derived' }, acp.at));
   const whole = new Table(entries, own.origin, own.at);
   checkStart(own, base, whole, issues);
   return whole;
@@ -79,7 +83,8 @@ function appended(args: Node | undefined, more: Node | undefined): Node | undefi
 function checkStart(own: Table, base: Table | undefined, whole: Table, issues: Issue[]): void {
   const lacks = (key: string): boolean => (whole.text(key) ?? '') === '';
   const told = (...keys: string[]): boolean => base !== undefined && keys.every((key) => own.get(key) === undefined);
-  if (lacks('command') && !told('command')) issues.push(issueAt(own, 'command', 'is missing: a provider has a command or a base with one'));
+  if (lacks('command') && lacks('acp_command') && !told('command', 'acp_command'))
+    issues.push(issueAt(own, 'command', 'is missing: a provider has a command, an acp_command, or a base with one'));
   if (whole.text('prompt_mode') === 'flag' && lacks('prompt_flag') && !told('prompt_mode', 'prompt_flag'))
     issues.push(issueAt(own, 'prompt_flag', 'is missing: prompt_mode is flag'));
   if (wraps(own, base) && whole.text('resume_style') === 'subcommand' && lacks('resume_command'))

@@ -27,8 +27,8 @@ describe('a start', () => {
     ['a program that is not there', { command: 'no-such-agent', args: [] }, 'not_found'],
     ['one that ends at once', { command: '/bin/sh', args: ['-c', 'echo broken >&2; exit 3'] }, 'died'],
     ['one that says it must be logged in', { command: '/bin/sh', args: ['-c', 'echo "Please log in first" >&2; exit 1'] }, 'auth_required'],
-    ['one that sends back what it gets', { command: '/bin/cat', args: [] }, 'protocol'],
-    ['one that has only other things to say', { command: '/bin/sh', args: ['-c', 'yes hello'] }, 'protocol'],
+    ['one that sends back what it gets', { command: '/bin/cat', args: [] }, 'unsupported'],
+    ['one that has only other things to say', { command: '/bin/sh', args: ['-c', 'yes hello'] }, 'unsupported'],
     ['one that never ends its line', { command: '/bin/sh', args: ['-c', 'tr "\\0" x < /dev/zero'] }, 'protocol'],
     ['one that says nothing', { command: '/bin/sleep', args: ['600'], timeoutMs: 100 }, 'timeout'],
   ])('of %s fails', async (_, over, failure) => {
@@ -44,6 +44,21 @@ describe('a start', () => {
   ])('of an agent that %s fails', async (_, args, failure, words) => {
     const error = await failureOf(await loopback(args, { timeoutMs: failure === 'timeout' ? 300 : 30_000 }));
     expect([error.failure, error.message]).toEqual([failure, expect.stringMatching(words)]);
+  });
+
+  it.each([
+    ["printf '\\033[1musage:\\033[0m tool FILE\\n'", 'unsupported', 'it printed "usage: tool FILE" and ended with 0'],
+    ['exit 0', 'unsupported', 'it printed nothing and ended with 0'],
+    ['echo no such option; exit 2', 'died', 'it printed "no such option" and ended with 2'],
+    ['echo "name?"; sleep 600', 'timeout', 'it printed "name?"'],
+    ['exec cat', 'unsupported', expect.stringMatching(/^it printed "\{.*initialize/)],
+  ])('of a command that speaks something else (%s) says so', async (line, failure, did) => {
+    const timeoutMs = failure === 'timeout' ? 3_000 : 30_000;
+    const error = await failureOf(await loopback([], { command: '/bin/sh', args: ['-c', line], timeoutMs }));
+    expect(error.failure).toBe(failure);
+    expect(error.message.replace(/^this command does not speak ACP: /, '')).toEqual(did);
+    expect(error.message).toMatch(/^this command does not speak ACP: /);
+    expect(error.message.length).toBeLessThan(700);
   });
 
   it('of an agent of another version, or without a transport that is asked for, is not supported', async () => {

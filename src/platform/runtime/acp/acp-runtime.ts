@@ -1,11 +1,23 @@
 import { RequestError } from '@agentclientprotocol/sdk';
 import { failureOf } from '../failures.js';
-import { StartError, UnconfirmedDead, type AgentRuntime, type RunningAgent, type StartFailure, type StartSpec } from '../port.js';
+import {
+  StartError,
+  UnconfirmedDead,
+  type AgentRuntime,
+  type Exit,
+  type RunningAgent,
+  type StartFailure,
+  type StartSpec,
+} from '../port.js';
+import { printable } from '../printable.js';
 import { spawnAgent, type EndingMeans } from '../spawn.js';
 import { AcpAgent } from './acp-agent.js';
 import { AUTH_REQUIRED, wordsOf } from './errors.js';
 import { introduce } from './handshake.js';
 import { ACP_TIMING, type AcpTiming } from './timing.js';
+
+/** Characters of what a command has printed instead of the protocol. */
+const SHOWN = 500;
 
 /** Agents that speak the Agent Client Protocol, version 1, over their standard input and output. */
 export class AcpRuntime implements AgentRuntime {
@@ -29,11 +41,33 @@ export class AcpRuntime implements AgentRuntime {
       await Promise.race([introduce(agent, spec), abortion(signal, deadline), death(agent)]);
       return agent;
     } catch (error) {
-      const failure = agent.protocolIsBroken ? new StartError('protocol', 'its output is not the protocol') : failureOfStart(error);
       await ended(agent);
-      throw new StartError(failure.failure, failure.message, agent.stderrTail, { cause: error });
+      const failure = agent.protocolIsBroken ? new StartError('protocol', 'its output is not the protocol') : failureOfStart(error);
+      throw (
+        otherLanguage(agent, failure, await agent.exit) ??
+        new StartError(failure.failure, failure.message, agent.stderrTail, { cause: error })
+      );
     }
   }
+}
+
+/**
+ * A command that is no agent of this protocol, as far as that can be told: it prints something else, repeats its input, or ends
+ * without a word as if all were done. Undefined where it may have failed for another reason, or was given up.
+ */
+function otherLanguage(
+  { wire, protocolIsBroken, stderrTail }: AcpAgent,
+  failed: StartError,
+  { code, signal, cause }: Exit,
+): StartError | undefined {
+  if (wire.hasSpoken || failed.failure === 'aborted' || failed.failure === 'auth_required') return undefined;
+  if (wire.garbage === '' && cause !== 'clean') return undefined;
+  const printed = printable(wire.garbage).trim().slice(0, SHOWN);
+  const ends = protocolIsBroken || failed.failure === 'timeout' ? undefined : `ended with ${signal ?? code}`;
+  const did = [printed === '' ? 'printed nothing' : `printed ${JSON.stringify(printed)}`, ends].filter((one) => one !== undefined);
+  // What ended with an error, or was not done in time, may do better the next time.
+  const failure = protocolIsBroken || cause === 'clean' ? 'unsupported' : failed.failure;
+  return new StartError(failure, `this command does not speak ACP: it ${did.join(' and ')}`, stderrTail, { cause: failed });
 }
 
 async function ended(agent: AcpAgent): Promise<void> {

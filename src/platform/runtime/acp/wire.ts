@@ -6,6 +6,11 @@ const MAX_LINE_BYTES = 8 * 1024 * 1024;
 const MAX_BAD_LINES = 100;
 const MAX_BAD_BYTES = 4 * MAX_LINE_BYTES;
 
+/** Characters of what is no protocol, for people. */
+const MAX_GARBAGE = 1_000;
+/** Only clients ask this. */
+const FIRST = 'initialize';
+
 export class Garbage extends Error {}
 
 /** One JSON-RPC message of the agent, and about how much memory it holds. */
@@ -19,6 +24,10 @@ export type Look = (message: Record<string, unknown>, bytes: number) => boolean 
  */
 export class Wire {
   badLines = 0;
+  /** The agent has said something that is the protocol. */
+  hasSpoken = false;
+  /** The beginning of what it has said instead. */
+  garbage = '';
   readonly #asked = new Set<unknown>();
   #ended!: (error: Error | undefined) => void;
   /** When the agent's output has ended, with what was wrong with it. */
@@ -62,10 +71,15 @@ export class Wire {
       for await (const line of this.#lines(stdout)) {
         const message = parse(line);
         // Answers to what nobody asked are not for the library: it would print each of them.
-        if (message === undefined || (!('method' in message) && !this.#asked.delete(message.id))) {
+        // A program that repeats its input sends requests back that only we make.
+        const isEcho = message !== undefined && !this.hasSpoken && message.method === FIRST;
+        if (message === undefined || isEcho || (!('method' in message) && !this.#asked.delete(message.id))) {
+          if (!this.hasSpoken) this.#keep(line);
           this.#bad(line.length);
+          if (isEcho) throw new Garbage('it repeats what it is told');
           continue;
         }
+        this.hasSpoken = true;
         this.#badInRow = this.#badBytes = 0;
         if (!(await this.look(message, line.length))) yield message as AnyMessage;
       }
@@ -76,6 +90,10 @@ export class Wire {
     } finally {
       this.#ended(undefined);
     }
+  }
+
+  #keep(line: Buffer): void {
+    if (this.garbage.length < MAX_GARBAGE) this.garbage += `${line.toString('utf8', 0, MAX_GARBAGE)}\n`;
   }
 
   #badInRow = 0;
