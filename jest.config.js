@@ -1,4 +1,4 @@
-/** Three sizes of tests, one runner: test/runner runs them as Node runs the product. */
+/** Four sizes of tests, one runner: test/runner runs them as Node runs the product. */
 const base = {
   testRunner: '<rootDir>/test/runner/runner.mjs',
   testEnvironment: '<rootDir>/test/runner/environment.mjs',
@@ -19,6 +19,12 @@ export default {
     { ...base, displayName: 'unit', testMatch: ['<rootDir>/{src,scripts,test/support,test/chaos}/**/*.spec.ts'] },
     { ...base, ...servers, displayName: 'db', testMatch: ['<rootDir>/src/**/*.db-spec.ts'] },
     { ...base, ...servers, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.e2e-spec.ts'] },
+    {
+      ...base,
+      globalSetup: '<rootDir>/test/support/built.mjs',
+      displayName: 'scenarios',
+      testMatch: ['<rootDir>/test/scenarios/**/*.scenario-spec.ts'],
+    },
     ...(process.env.SVC_TEST_DEEP === '1' ? [deep] : []),
   ],
   testSequencer: '<rootDir>/test/runner/sequencer.mjs',

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { consoleBlocks, lineOf, type Block, type Step } from '../support/console-blocks.js';
+import { removeFolders } from '../support/folders.js';
+import { eventually } from '../support/sse.js';
+import { User, type Running } from '../support/user.js';
+
+/**
+ * Every console block of the README, in order, as a new user types them: what a line prints is compared up to times, ages,
+ * random ids and paths.
+ */
+const blocks = consoleBlocks(readFileSync(new URL('../../README.md', import.meta.url), 'utf8'));
+/** Where the README says that the checkout is, and the port that it says. */
+const HOME = '/home/you/supervisor-control-plane';
+const PORT = 'localhost:8372';
+/** How far a long operation is, which a fast one does not tell. */
+const PROGRESS = /^\w+ing \S+: \w+$/;
+/** Commands that only look. What they show may still be on its way, so they are asked again, as a person would do. */
+const LOOKS = /^svc (events|\w+ (list|ready|pending|inbox|revisions|validate))\b/;
+
+let user: User;
+const behind: Running[] = [];
+let broken: number | undefined;
+
+const here = (text: string): string => text.replaceAll(HOME, user.dir).replaceAll(PORT, new URL(user.url).host);
+const linesOf = (text: string): string[] => text.split('\n').filter((line) => line.trim() !== '');
+
+async function settled(step: Step): Promise<void> {
+  if (!LOOKS.test(step.command) || step.command.endsWith(' &')) return follow(step);
+  let why: unknown;
+  const fits = (): Promise<boolean> =>
+    follow(step).then(
+      () => true,
+      (error: unknown) => {
+        why = error;
+        return false;
+      },
+    );
+  await eventually(fits).catch(() => {
+    throw why;
+  });
+}
+
+async function follow({ command, output }: Step): Promise<void> {
+  const line = here(command);
+  if (line.endsWith(' &')) return void behind.push(user.begin(line.slice(0, -2)));
+  const endless = output.at(-1) === '^C';
+  const expected = output.filter((text) => text !== '^C' && !PROGRESS.test(text)).map((text) => lineOf(here(text)));
+  const running = user.begin(line);
+  if (endless) {
+    // A stream has no end: what the README shows of it is waited for.
+    await eventually(() => linesOf(running.output()).length >= expected.length).catch(() => undefined);
+    running.interrupt();
+  }
+  const printed = linesOf((await running.ended).output);
+  const absent = missing(endless ? printed.slice(0, expected.length) : printed, expected);
+  // What a command in the background prints comes when it comes.
+  const comes = (): boolean => absent.every((wanted) => behind.some((one) => linesOf(one.output()).some((text) => wanted.test(text))));
+  if (behind.length > 0) await eventually(comes).catch(() => undefined);
+  if (!comes()) throw new Error(`without ${absent.map(String).join('\n')}\nprinted:\n${printed.join('\n')}`);
+}
+
+/** The expected lines that are not printed. @throws at a printed line that is not expected there. */
+function missing(printed: readonly string[], expected: readonly RegExp[]): RegExp[] {
+  const wanted = [...expected];
+  const absent: RegExp[] = [];
+  for (const text of printed) {
+    if (PROGRESS.test(text)) continue;
+    const at = wanted.findIndex((line) => line.test(text));
+    if (at === -1) throw new Error(`not in the README: ${text}\nprinted:\n${printed.join('\n')}`);
+    absent.push(...wanted.splice(0, at + 1).slice(0, at));
+  }
+  return [...absent, ...wanted];
+}
+
+describe('the README', () => {
+  beforeAll(async () => {
+    user = await User.arrive();
+    await user.start();
+  });
+  afterAll(async () => {
+    await user.leave();
+    await removeFolders();
+  });
+
+  it('says why where a block cannot be run here', () => {
+    expect(blocks.flatMap(({ notRun }) => notRun ?? [])).toEqual([
+      'it builds an image and starts containers; `npm run test:cluster` does so',
+    ]);
+    expect(blocks.filter(({ notRun }) => notRun === undefined).length).toBeGreaterThanOrEqual(6);
+  });
+
+  const runnable: [string, Block][] = blocks
+    .filter(({ notRun }) => notRun === undefined)
+    .map((block) => [`${block.line}: ${block.steps[0]?.command}`, block]);
+  it.each(runnable)('works as it is written in line %s', async (_name, { steps }) => {
+    if (broken !== undefined) throw new Error(`what is here goes on from line ${broken}, which failed`);
+    for (const step of steps) {
+      await settled(step).catch((error: unknown) => {
+        broken = step.line;
+        throw new Error(`README.md:${step.line}: $ ${step.command}\n${(error as Error).message}`, { cause: error });
+      });
+    }
+  });
+});
