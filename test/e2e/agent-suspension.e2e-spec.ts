@@ -103,7 +103,9 @@ describe('two replicas at once', () => {
 
   it('lose none of twenty', async () => {
     const wanted = Array.from({ length: 20 }, (_, n) => `many-${n}`);
-    const made = await Promise.all(wanted.map((name, n) => postUntilTaken([a, b][n % 2]!, crew.path('agents'), { name, provider: 'loopback' })));
+    const made = await Promise.all(
+      wanted.map((name, n) => postUntilTaken([a, b][n % 2]!, crew.path('agents'), { name, provider: 'loopback' })),
+    );
     expect(made).toEqual(wanted.map(() => 201));
     expect(namesIn(await b.get(crew.path('agents')))).toEqual(expect.arrayContaining(wanted));
     expect(await readdir(crew.file('agents'))).toEqual(expect.arrayContaining(wanted));

@@ -1,7 +1,6 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { loopbackCommand } from '../../src/platform/runtime/loopback-command.js';
 import { startStack, type Stack } from '../support/app.js';
 import { killSvc, startSvc, svc, type Cli, type CliRun } from '../support/cli.js';
 import { eventually } from '../support/sse.js';
@@ -107,8 +106,19 @@ describe('a command that ends with 0', () => {
 
 describe('a provider that is made with --acp-command alone', () => {
   it('is started with it and spoken to over the protocol', async () => {
-    const { command, args } = loopbackCommand();
-    await ok('provider', 'create', 'mine', '--acp-command', command, ...args.map((arg) => `--acp-arg=${arg}`));
+    const [loader, agent] = ['../../scripts/typescript.mjs', '../../src/loopback/main.ts'].map(
+      (file) => new URL(file, import.meta.url).pathname,
+    );
+    await ok(
+      'provider',
+      'create',
+      'mine',
+      '--acp-command',
+      process.execPath,
+      '--acp-arg=--import',
+      `--acp-arg=${loader}`,
+      `--acp-arg=${agent}`,
+    );
     expect(await ok('session', 'create', '--provider', 'mine', '--message', 'hi', '--wait')).toBe('echo: hi\n');
   });
 
