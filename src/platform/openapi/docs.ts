@@ -1,15 +1,20 @@
+import type { Readable } from 'node:stream';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { problem } from '../../contract/problems.js';
+import { pathOf } from '../http/request.js';
 import { canonicalJson } from './canonical.js';
 import { buildDocument } from './document.js';
+import { KeptAnswers } from './kept-answers.js';
+import { pagePlugin } from './page-plugin.js';
 
 /**
  * `GET /openapi.json` and Swagger UI at `GET /docs`, where `/` leads, outside the typed contract and without a key. The page sends
  * the anti-CSRF header with everything it tries out.
  */
 const PATH = 'docs';
+const DOCUMENT = '/openapi.json';
 /** What the page loads. The package that brings it has more files, which are nobody's business. */
 const ASSETS: ReadonlySet<string> = new Set([
   'favicon-16x16.png',
@@ -29,21 +34,34 @@ function sendAntiCsrfHeader(request: { headers: Record<string, string> }): unkno
 /** An extension of the HTTP application (`createHttpApp(…, { extend: serveDocs })`). The document is built once, when first asked for. */
 export function serveDocs(app: NestFastifyApplication): void {
   let document: OpenAPIObject | undefined;
-  let text: string | undefined;
   const built = (): OpenAPIObject => (document ??= buildDocument(app));
 
+  const kept = new KeptAnswers();
   const adapter = app.getHttpAdapter();
+  const answered = new WeakSet<FastifyReply>();
   adapter.getInstance().addHook('onRoute', (route) => {
     if (route.url !== `/${PATH}` && !route.url.startsWith(`/${PATH}/`)) return;
-    route.onSend = guardPage;
-    if (route.url === `/${PATH}/*`) route.preHandler = onlyAssets;
+    route.preHandler = async (request, reply) => {
+      if (route.url === `/${PATH}/*`) onlyAssets(request);
+      guardPage(reply);
+      answered.add(reply);
+      if (await kept.send(pathOf(request.url), request, reply)) return reply;
+      answered.delete(reply);
+      return undefined;
+    };
+    route.onSend = async (request, reply, payload) =>
+      answered.has(reply) || request.method !== 'GET' || reply.statusCode !== 200
+        ? payload
+        : kept.keep(pathOf(request.url), payload as string | Buffer | Readable, request, reply);
   });
   // Who types the bare address is shown what there is.
   adapter.get('/', (_request: FastifyRequest, reply: FastifyReply) => reply.redirect(`/${PATH}`));
   // The definition is not left to `raw`: that would write the document out again for every reader.
-  adapter.get('/openapi.json', (_request: FastifyRequest, reply: FastifyReply) =>
-    reply.header('content-type', 'application/json; charset=utf-8').send((text ??= canonicalJson(built()))),
-  );
+  adapter.get(DOCUMENT, async (request: FastifyRequest, reply: FastifyReply) => {
+    if (await kept.send(DOCUMENT, request, reply)) return;
+    void reply.type('application/json; charset=utf-8');
+    await reply.send(await kept.keep(DOCUMENT, canonicalJson(built()), request, reply));
+  });
   SwaggerModule.setup(PATH, app, built, {
     raw: false,
     customSiteTitle: 'Supervisor control plane',
@@ -56,16 +74,17 @@ export function serveDocs(app: NestFastifyApplication): void {
       persistAuthorization: true,
       tagsSorter: 'alpha',
       requestInterceptor: sendAntiCsrfHeader,
+      plugins: [pagePlugin],
     },
   });
 }
 
-function onlyAssets(request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
+/** @throws ProblemError not_found */
+function onlyAssets(request: FastifyRequest): void {
   const name = (request.params as { '*': string })['*'];
-  done(ASSETS.has(name) ? undefined : problem('not_found', 'no such page'));
+  if (!ASSETS.has(name)) throw problem('not_found', 'no such page');
 }
 
-function guardPage(_request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: () => void): void {
+function guardPage(reply: FastifyReply): void {
   void reply.header('content-security-policy', POLICY).header('x-content-type-options', 'nosniff');
-  done();
 }

@@ -1,0 +1,77 @@
+/**
+ * What makes Swagger UI fast on a document of a megabyte. Everything here runs in the browser: `pagePlugin` is handed over as
+ * source text and sees nothing outside of itself.
+ */
+interface Json {
+  [key: string]: unknown;
+}
+type Subtree = Promise<{ spec: unknown; errors: readonly unknown[] }>;
+
+interface Plugin {
+  readonly fn: { resolveSubtree(document: unknown, path: readonly string[]): Subtree };
+  readonly statePlugins: {
+    readonly spec: {
+      readonly wrapActions: {
+        parseToJson(original: unknown, system: { specActions: { updateJsonSpec(document: unknown): unknown } }): (text: string) => unknown;
+      };
+    };
+  };
+}
+
+/**
+ * The page reads the document as JSON, not as YAML. It resolves what is opened, and no more: the resolver that it brings for
+ * OpenAPI 3.1 builds a tree of the whole document for each operation, which takes seconds. References that lead in a circle, and
+ * what a reader would never reach (the hundredth kind of an event, the bottom of a deep tree), are told by name.
+ */
+export function pagePlugin(): Plugin {
+  const MAX_ALTERNATIVES = 8;
+  const MAX_NODES = 4_000;
+  const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+  function resolved(document: unknown, root: unknown): unknown {
+    let nodes = 0;
+    const target = (reference: string): unknown =>
+      reference
+        .slice(2)
+        .split('/')
+        .reduce<unknown>((at, key) => (isObject(at) ? at[key.replace(/~1/g, '/').replace(/~0/g, '~')] : undefined), document);
+    const named = (reference: string): Json => ({ title: reference.split('/').pop(), description: 'See the components of /openapi.json.' });
+    const alternatives = (list: readonly unknown[], above: readonly string[]): unknown[] => {
+      const shown = list.slice(0, MAX_ALTERNATIVES).map((one) => walk(one, above));
+      if (list.length <= MAX_ALTERNATIVES) return shown;
+      return [...shown, { title: `and ${list.length - MAX_ALTERNATIVES} more`, description: 'See the components of /openapi.json.' }];
+    };
+    function walk(value: unknown, above: readonly string[]): unknown {
+      if (Array.isArray(value)) return value.map((one) => walk(one, above));
+      if (!isObject(value)) return value;
+      nodes++;
+      const { $ref: reference } = value;
+      if (typeof reference === 'string' && reference.startsWith('#/')) {
+        if (above.includes(reference) || nodes > MAX_NODES) return named(reference);
+        const there = walk(target(reference), [...above, reference]);
+        return isObject(there) ? { title: reference.split('/').pop(), ...there, $$ref: reference } : there;
+      }
+      const copy: Json = {};
+      for (const [key, member] of Object.entries(value)) {
+        if (key === 'discriminator') continue;
+        copy[key] = (key === 'oneOf' || key === 'anyOf') && Array.isArray(member) ? alternatives(member, above) : walk(member, above);
+      }
+      return copy;
+    }
+    return walk(root, []);
+  }
+
+  return {
+    fn: {
+      resolveSubtree: (document, path) => {
+        const root = path.reduce<unknown>((at, key) => (at as Json | undefined)?.[key], document);
+        return Promise.resolve({ spec: resolved(document, root), errors: [] });
+      },
+    },
+    statePlugins: {
+      spec: {
+        wrapActions: { parseToJson: (_original, { specActions }) => (text) => specActions.updateJsonSpec(JSON.parse(text)) },
+      },
+    },
+  };
+}
