@@ -11312,6 +11312,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "dir": "my-city"
+                 *     }
+                 */
                 "application/json": components["schemas"]["CityRegisterRequest"];
             };
         };
@@ -11447,6 +11452,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "dir": "my-city",
+                 *       "provider": "loopback"
+                 *     }
+                 */
                 "application/json": components["schemas"]["CityCreateRequest"];
             };
         };
@@ -11687,6 +11698,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "suspended": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["CityPatchInputBody"];
             };
         };
@@ -12085,6 +12101,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "suspended": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["AgentUpdateInputBody"];
             };
         };
@@ -12887,6 +12908,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "suspended": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["AgentUpdateQualifiedInputBody"];
             };
         };
@@ -13534,6 +13560,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "worker",
+                 *       "provider": "loopback"
+                 *     }
+                 */
                 "application/json": components["schemas"]["AgentCreateInputBody"];
             };
         };
@@ -14081,6 +14113,7 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /** @example {} */
                 "application/json": components["schemas"]["BeadUpdateBody"];
             };
         };
@@ -14243,6 +14276,7 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /** @example {} */
                 "application/json": components["schemas"]["BeadAssignInputBody"];
             };
         };
@@ -14407,6 +14441,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "assignee": "mayor"
+                 *     }
+                 */
                 "application/json": components["schemas"]["BeadClaimInputBody"];
             };
         };
@@ -14557,6 +14596,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /** @example {} */
                 "application/json": components["schemas"]["BeadCloseInputBody"];
             };
         };
@@ -14811,6 +14851,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "depends_on_id": "depends_on_id"
+                 *     }
+                 */
                 "application/json": components["schemas"]["DependencyAddInputBody"];
             };
         };
@@ -15204,6 +15249,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "assignee": "mayor",
+                 *       "fence": 0
+                 *     }
+                 */
                 "application/json": components["schemas"]["BeadHeartbeatInputBody"];
             };
         };
@@ -15352,6 +15403,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "labels": []
+                 *     }
+                 */
                 "application/json": components["schemas"]["BeadLabelsInputBody"];
             };
         };
@@ -15504,6 +15560,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "labels": []
+                 *     }
+                 */
                 "application/json": components["schemas"]["BeadLabelsInputBody"];
             };
         };
@@ -15803,6 +15864,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "assignee": "mayor"
+                 *     }
+                 */
                 "application/json": components["schemas"]["BeadReleaseInputBody"];
             };
         };
@@ -16111,6 +16177,7 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /** @example {} */
                 "application/json": components["schemas"]["BeadUpdateBody"];
             };
         };
@@ -16391,6 +16458,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "title": "title"
+                 *     }
+                 */
                 "application/json": components["schemas"]["BeadCreateInputBody"];
             };
         };
@@ -17693,6 +17765,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "files": {}
+                 *     }
+                 */
                 "application/json": components["schemas"]["ConfigCandidateBody"];
             };
         };
@@ -18063,6 +18140,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "items": [
+                 *         "al-1"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["ConvoyAddInputBody"];
             };
         };
@@ -18311,6 +18395,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /** @example {} */
                 "application/json": components["schemas"]["ConvoyCloseInputBody"];
             };
         };
@@ -18449,6 +18534,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /** @example {} */
                 "application/json": components["schemas"]["ConvoyLandInputBody"];
             };
         };
@@ -18597,6 +18683,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "items": [
+                 *         "al-1"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["ConvoyRemoveInputBody"];
             };
         };
@@ -18844,6 +18937,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "title": "title"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ConvoyCreateInputBody"];
             };
         };
@@ -19116,6 +19214,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "actor": "actor",
+                 *       "type": "note.taken"
+                 *     }
+                 */
                 "application/json": components["schemas"]["EventEmitRequest"];
             };
         };
@@ -19715,6 +19819,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "agent": "mayor"
+                 *     }
+                 */
                 "application/json": components["schemas"]["HookClaimInputBody"];
             };
         };
@@ -20063,6 +20172,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "subject": "subject",
+                 *       "to": "mayor"
+                 *     }
+                 */
                 "application/json": components["schemas"]["MailSendInputBody"];
             };
         };
@@ -20214,6 +20329,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "subject": "subject"
+                 *     }
+                 */
                 "application/json": components["schemas"]["MailBroadcastInputBody"];
             };
         };
@@ -20560,6 +20680,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "unread_retention": "720h"
+                 *     }
+                 */
                 "application/json": components["schemas"]["MailSettings"];
             };
         };
@@ -21442,6 +21567,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "body": "Done."
+                 *     }
+                 */
                 "application/json": components["schemas"]["MailReplyInputBody"];
             };
         };
@@ -21692,6 +21822,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "source": "https://git.example.org/pack.git"
+                 *     }
+                 */
                 "application/json": components["schemas"]["PackAddInputBody"];
             };
         };
@@ -22773,6 +22908,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "mayor",
+                 *       "suspended": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["AgentPatchSetInputBody"];
             };
         };
@@ -23295,6 +23436,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "args": [],
+                 *       "name": "loopback"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ProviderPatchSetInputBody"];
             };
         };
@@ -23817,6 +23964,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "web",
+                 *       "suspended": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["RigPatchSetInputBody"];
             };
         };
@@ -24452,6 +24605,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "command": "my-agent"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ProviderUpdateInputBody"];
             };
         };
@@ -24714,6 +24872,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "command": "my-agent",
+                 *       "name": "mine"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ProviderCreateInputBody"];
             };
         };
@@ -25325,6 +25489,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "suspended": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["RigUpdateInputBody"];
             };
         };
@@ -25728,6 +25897,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "web"
+                 *     }
+                 */
                 "application/json": components["schemas"]["RigCreateBody"];
             };
         };
@@ -26015,6 +26189,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "title": "My session"
+                 *     }
+                 */
                 "application/json": components["schemas"]["SessionPatchBody"];
             };
         };
@@ -27057,6 +27236,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "message": "message"
+                 *     }
+                 */
                 "application/json": components["schemas"]["SessionMessageInputBody"];
             };
         };
@@ -27563,6 +27747,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "permission_mode": "ask"
+                 *     }
+                 */
                 "application/json": components["schemas"]["SessionPermissionModeBody"];
             };
         };
@@ -27719,6 +27908,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "title": "title"
+                 *     }
+                 */
                 "application/json": components["schemas"]["SessionRenameInputBody"];
             };
         };
@@ -28009,6 +28203,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "action": "allow"
+                 *     }
+                 */
                 "application/json": components["schemas"]["SessionRespondInputBody"];
             };
         };
@@ -28476,6 +28675,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "message": "message"
+                 *     }
+                 */
                 "application/json": components["schemas"]["SessionSubmitInputBody"];
             };
         };
@@ -29250,6 +29454,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "kind": "agent",
+                 *       "name": "mayor"
+                 *     }
+                 */
                 "application/json": components["schemas"]["SessionCreateBody"];
             };
         };
@@ -29395,6 +29605,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "agent": "mayor"
+                 *     }
+                 */
                 "application/json": components["schemas"]["DriftAcceptInputBody"];
             };
         };
@@ -29635,6 +29850,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "bead": "al-1",
+                 *       "target": "mayor"
+                 *     }
+                 */
                 "application/json": components["schemas"]["SlingInputBody"];
             };
         };
@@ -29786,6 +30007,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "beads": [
+                 *         "al-1"
+                 *       ],
+                 *       "target": "mayor"
+                 *     }
+                 */
                 "application/json": components["schemas"]["SlingBatchInputBody"];
             };
         };
@@ -30674,6 +30903,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "nudge_id": "nudge_id"
+                 *     }
+                 */
                 "application/json": components["schemas"]["WaitAcceptInputBody"];
             };
         };
@@ -30822,6 +31056,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /** @example {} */
                 "application/json": components["schemas"]["WaitCancelInputBody"];
             };
         };
@@ -30970,6 +31205,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "error": "error",
+                 *       "nudge_id": "nudge_id"
+                 *     }
+                 */
                 "application/json": components["schemas"]["WaitFailInputBody"];
             };
         };
@@ -31371,6 +31612,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "kind": "manual",
+                 *       "session": "mayor"
+                 *     }
+                 */
                 "application/json": components["schemas"]["WaitCreateInputBody"];
             };
         };
@@ -31825,6 +32072,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "name"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ApiKeyCreateInputBody"];
             };
         };

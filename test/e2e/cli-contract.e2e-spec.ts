@@ -177,9 +177,12 @@ describe('the services of a city', () => {
 
 describe('a session that is closed', () => {
   it('ends its stream, and has nothing for who comes back with the last position', async () => {
-    const session = await id('session', 'create', 'mayor');
-    await ok('session', 'send', session, 'hello', '--wait');
-    await ok('session', 'close', session);
+    const session = (await run(['session', 'create', 'mayor'])).stdout.trim();
+    for (const args of [
+      ['send', session, 'hello', '--wait'],
+      ['close', session],
+    ])
+      expect([args, (await run(['session', ...args])).code]).toEqual([args, 0]);
     const path = `/v0/city/alpha/session/${session}/stream`;
     const first = await fetch(`${stack.urls[0]}${path}`);
     const last = [...(await first.text()).matchAll(/^id: (.+)$/gm)].at(-1)![1]!;

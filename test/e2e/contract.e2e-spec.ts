@@ -124,6 +124,17 @@ describe('the document', () => {
     }
   });
 
+  it('has an example for every body, which fits it', () => {
+    const given = contract().operations.filter(({ definition }) => definition.requestBody !== undefined);
+    for (const { id, definition } of given) {
+      const [{ schema, example }] = Object.values(definition.requestBody!.content) as unknown as [
+        { schema: { $ref: string }; example: object },
+      ];
+      const fault = contract().componentFault(schema.$ref.split('/').pop()!, example);
+      expect({ id, example: typeof example, fault }).toEqual({ id, example: 'object', fault: undefined });
+    }
+  });
+
   it('keeps custom kinds out of what the discriminator decides', () => {
     for (const union of ['TypedEventStreamEnvelope', 'TypedTaggedEventStreamEnvelope']) {
       const schemas = contract().document.components.schemas as Record<string, { oneOf?: { $ref: string }[]; discriminator?: object }>;

@@ -55,6 +55,7 @@ export class AgentDirController {
 
   @Operation({
     id: 'patch-v0-city-by-city-name-agent-by-dir-by-base',
+    example: { suspended: true },
     summary: 'Change the agent of a rig',
     description: UPDATED,
     tag: 'agents',

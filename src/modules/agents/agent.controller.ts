@@ -47,6 +47,7 @@ export class AgentController {
 
   @Operation({
     id: 'patch-v0-city-by-city-name-agent-by-base',
+    example: { suspended: true },
     summary: 'Change an agent',
     description: UPDATED,
     tag: 'agents',

@@ -44,6 +44,7 @@ export class AgentsController {
 
   @Operation({
     id: 'create-agent',
+    example: { name: 'worker', provider: 'loopback' },
     summary: 'Create an agent of the city',
     description:
       'Written to `agents/<name>/`, with its prompt. Agents of rigs come from packs, not from here. It is there on every replica once this has been answered.',

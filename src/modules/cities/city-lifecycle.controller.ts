@@ -24,6 +24,7 @@ export class CityLifecycleController {
   @Operation({
     ...accepted,
     id: 'post-v0-city',
+    example: { dir: 'my-city', provider: 'loopback' },
     summary: 'Create a city: scaffold its directory, register it and bring it up',
     problems: ['wrong_state', 'validation_failed', 'provider_not_ready', 'not_implemented'],
   })
@@ -39,6 +40,7 @@ export class CityLifecycleController {
   @Operation({
     ...accepted,
     id: 'post-v0-cities-register',
+    example: { dir: 'my-city' },
     summary: 'Attach a directory that already holds a city, and bring it up',
     problems: ['wrong_state', 'validation_failed', 'dependency_missing'],
   })

@@ -114,6 +114,7 @@ export class ConvoysController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-convoy-by-id-add',
+    example: { items: ['al-1'] },
     summary: 'Add members to an open convoy',
     description:
       'All of them or none; members stay members. Those that are closed already are named in `closed_items`: they count, but adding does not ' +
@@ -135,6 +136,7 @@ export class ConvoysController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-convoy-by-id-remove',
+    example: { items: ['al-1'] },
     summary: 'Remove members from a convoy',
     description:
       'All of them or none; children lose the convoy as their parent. A convoy that loses its last open member closes, unless it is owned or ' +

@@ -69,6 +69,7 @@ export class InteractionsController {
 
   @Operation({
     id: 'respond-session',
+    example: { action: 'allow' },
     summary: 'Answer what a session waits for',
     description:
       'The first answer counts, others are refused with 409. It is stored with the 202 and passed on to the agent; the event ' +

@@ -66,6 +66,7 @@ export class MailSendingController {
 
   @Operation({
     id: 'reply-mail',
+    example: { body: 'Done.' },
     summary: 'Reply to a message',
     description:
       'Goes to the sender of the message, in its thread. Without `subject` it is that of the message after `Re: `. 409 when the sender has no mailbox.',

@@ -41,6 +41,7 @@ export class PacksController {
 
   @Operation({
     id: 'add-pack',
+    example: { source: 'https://git.example.org/pack.git' },
     summary: 'Import a pack',
     description:
       'From a repository or of those that are shipped (`builtin:<name>`). It is fetched with whatever it imports, pinned in packs.lock and runs at once. Without a version the newest minor version and what is compatible, or the newest commit.',

@@ -39,6 +39,7 @@ export class AgentPatchesController {
   @Operation({
     ...WRITTEN,
     id: 'put-v0-city-by-city-name-patches-agents',
+    example: { name: 'mayor', suspended: true },
     summary: 'Store a patch of an agent',
     description: PUT,
     response: PatchOKResponseBody,

@@ -42,6 +42,7 @@ export class PatchesController {
   @Operation({
     ...WRITTEN,
     id: 'put-v0-city-by-city-name-patches-rigs',
+    example: { name: 'web', suspended: true },
     summary: 'Store a patch of a rig',
     description: PUT,
     response: PatchOKResponseBody,
@@ -110,6 +111,7 @@ export class PatchesController {
   @Operation({
     ...WRITTEN,
     id: 'put-v0-city-by-city-name-patches-providers',
+    example: { name: 'loopback', args: [] },
     summary: 'Store a patch of a provider',
     description: PUT,
     response: PatchOKResponseBody,

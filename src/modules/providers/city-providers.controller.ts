@@ -82,6 +82,7 @@ export class CityProvidersController {
 
   @Operation({
     id: 'create-provider',
+    example: { name: 'mine', command: 'my-agent' },
     summary: 'Define a provider',
     description: 'Written to city.toml. A name of a builtin overrides it, and inherits from it unless `base` says otherwise.',
     tag: 'providers',
@@ -102,6 +103,7 @@ export class CityProvidersController {
 
   @Operation({
     id: 'patch-v0-city-by-city-name-provider-by-name',
+    example: { command: 'my-agent' },
     summary: 'Change a provider of the city',
     description:
       'Absent and null members stay. `env` and `option_defaults` are merged, lists are replaced. Builtin providers and those of imported packs are refused.',

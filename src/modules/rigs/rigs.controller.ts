@@ -66,6 +66,7 @@ export class RigsController {
 
   @Operation({
     id: 'create-rig',
+    example: { name: 'web' },
     summary: 'Add a rig',
     description:
       'Without `git_url` the rig is a directory, which is made when it is not there: 201. With `git_url` the repository is cloned: 202, then ' +
@@ -110,6 +111,7 @@ export class RigsController {
 
   @Operation({
     id: 'patch-v0-city-by-city-name-rig-by-name',
+    example: { suspended: true },
     summary: 'Change a rig in the files',
     description:
       'Empty texts count as not given. `suspended` is what counts when nobody has switched the rig; while somebody has, nothing is seen of it. ' +

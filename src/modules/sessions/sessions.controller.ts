@@ -58,6 +58,7 @@ export class SessionsController {
 
   @Operation({
     id: 'create-session',
+    example: { kind: 'agent', name: 'mayor' },
     summary: 'Make a session of an agent or a provider',
     description:
       'Answered once everything is checked and its names are taken; `session_id` names it already. It ends with ' +
@@ -112,6 +113,7 @@ export class SessionsController {
 
   @Operation({
     id: 'patch-v0-city-by-city-name-session-by-id',
+    example: { title: 'My session' },
     summary: 'Change the title or the alias of a session',
     description: 'An empty alias takes it away. What a session was called before reserves nothing.',
     tag,
@@ -147,6 +149,7 @@ export class SessionsController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-permission-mode',
+    example: { permission_mode: 'ask' },
     summary: 'Set the permission mode of a session',
     description:
       'Where the live agent offers it, it is set at once (`applied` is `live`), and stays for later starts; otherwise it is stored for the next ' +

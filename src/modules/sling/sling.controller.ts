@@ -18,6 +18,7 @@ export class SlingController {
 
   @Operation({
     id: SLING,
+    example: { bead: 'al-1', target: 'mayor' },
     summary: 'Give a bead to an agent or a pool',
     description:
       'Sets `gc.routed_to` to the canonical name of the target and lets an open convoy `sling-<bead>` follow the bead, unless `no_convoy`. ' +
@@ -55,6 +56,7 @@ export class SlingController {
 
   @Operation({
     id: SLING_BATCH,
+    example: { beads: ['al-1'], target: 'mayor' },
     summary: 'Give several beads, or the open members of a convoy, to an agent or a pool',
     description:
       'Exactly one of `beads` and `convoy`. Each bead is slung for itself, in order: a refused one has its reason in `results` and stops no other; ' +

@@ -58,6 +58,7 @@ export class WaitsController {
 
   @Operation({
     id: 'create-wait',
+    example: { session: 'mayor', kind: 'manual' },
     summary: 'Wait for beads to be closed',
     description:
       'The wait is ready, with a `nudge_id`, once all (`dep_mode` any: one) of `dep_ids` are closed; those that are closed already count. ' +

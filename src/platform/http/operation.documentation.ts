@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { applyDecorators } from '@nestjs/common';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import {
+  ApiExtension,
   ApiHeader,
   ApiOperation,
   ApiProduces,
@@ -45,6 +46,9 @@ const HEADERS: Readonly<Record<ResponseHeader, Headers[string]>> = {
   'Retry-After': { description: 'Seconds after which the request may be repeated.', schema: { type: 'integer', minimum: 0 } },
 };
 
+/** Carries the example of a body until the document is built: the builder makes the body from @Body alone. */
+export const BODY_EXAMPLE = 'x-body-example';
+
 /** What a route is, as far as its documentation depends on it. */
 export interface DocumentedRoute {
   readonly mutation: boolean;
@@ -58,6 +62,7 @@ export function documentation(spec: OperationSpec, route: DocumentedRoute): Meth
   return applyDecorators(
     ApiOperation({ operationId, summary, description, ...(spec.public === true ? { security: [] } : {}) }),
     ApiTags(spec.tag ?? route.tag),
+    ...(spec.example === undefined ? [] : [ApiExtension(BODY_EXAMPLE, spec.example)]),
     ...queryParameters(route),
     ...headerParameters(spec, route),
     ...responses(spec, route),

@@ -33,6 +33,8 @@ export interface OperationSpec {
   readonly also?: readonly { readonly status: number; readonly headers?: readonly ResponseHeader[] }[];
   /** The registered schema of the success body; absent means no body. */
   readonly response?: z.ZodType;
+  /** The smallest body that its rules take, where they ask for more than its schema does. */
+  readonly example?: Readonly<Record<string, unknown>>;
   /** The media type of the success body when it is not JSON. */
   readonly contentType?: string;
   /** A stream of server-sent events instead of a body. */

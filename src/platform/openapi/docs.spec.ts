@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
-import { api, type Api } from '../../../test/support/http.js';
+import { api, type Api, type Reply } from '../../../test/support/http.js';
 import { loadConfig } from '../config/config.js';
 import { createHttpApp } from '../http/http-app.js';
 import { AppLogger, createLogger } from '../logging/logger.js';
@@ -49,6 +49,23 @@ describe('the documentation pages', () => {
     const reply = await fetch(`${url}/`, { redirect: 'manual' });
     expect({ status: reply.status, location: reply.headers.get('location') }).toEqual({ status: 302, location: '/docs' });
   });
+
+  it.each(['/docs', '/docs/swagger-ui-init.js', '/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/openapi.json'])(
+    'send %s compressed as the client can take it, and not again to who has it',
+    async (path) => {
+      const as = (encoding: string, more = {}): Promise<Reply> => client.get(path, { 'Accept-Encoding': encoding, ...more });
+      const [plain, zipped, br] = [await as('identity'), await as('gzip'), await as('gzip, br;q=0.9')];
+      expect([plain, zipped, br].map(({ headers }) => headers.get('content-encoding'))).toEqual([null, 'gzip', 'br']);
+      const bytes = ({ headers }: Reply): number => Number(headers.get('content-length'));
+      for (const one of [zipped, br]) expect(bytes(one)).toBeLessThan(bytes(plain));
+      expect((await as('br;q=0')).headers.get('content-encoding')).toBeNull();
+      const etag = plain.headers.get('etag')!;
+      expect([etag, br.headers.get('etag'), br.headers.get('vary')]).toEqual([expect.stringMatching(/^".{22}"$/), etag, 'Origin, Accept-Encoding']);
+      expect(await as('br', { 'If-None-Match': `"other", ${etag}` })).toMatchObject({ status: 304, text: '' });
+      expect((await fetch(`${url}${path}`)).status).toBe(200);
+      expect((await client.send('HEAD', path)).status).toBe(200);
+    },
+  );
 
   it('send the anti-CSRF header with what they try out', async () => {
     expect((await client.get('/docs/swagger-ui-init.js')).text).toContain("headers['X-SVC-Request'] = 'docs'");

@@ -89,7 +89,9 @@ describe('buildDocument', () => {
 
   it('tells the bodies that may be left out', () => {
     const body = (path: string, method: string) => dig(at(path, method), 'requestBody');
-    expect(body('/v0/city/{cityName}/things/{id}', 'delete')).toEqual({ content: { 'application/json': { schema: { $ref: '#/components/schemas/TestSmall' } } } });
+    expect(body('/v0/city/{cityName}/things/{id}', 'delete')).toEqual({
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/TestSmall' }, example: { count: 0, kind: 'small', note: 'note' } } },
+    });
     expect(body('/v0/city/{cityName}/things', 'post')).toMatchObject({ required: true });
   });
 

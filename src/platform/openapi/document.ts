@@ -6,7 +6,9 @@ import { z } from 'zod';
 import { FAMILIES } from '../../contract/families.js';
 import { VERSION } from '../../contract/version.js';
 import type { RootModule } from '../http/http-app.js';
-import { componentSchemas, schemaOf } from './components.js';
+import { BODY_EXAMPLE } from '../http/operation.documentation.js';
+import { smallest } from './body-examples.js';
+import { componentSchemas, schemaOf, type JsonSchema } from './components.js';
 
 /**
  * The OpenAPI 3.1 document of an application: its routes' `@Operation`s, read by @nestjs/swagger, and the components
@@ -43,7 +45,9 @@ export function buildDocument(app: INestApplication): OpenAPIObject {
   document.tags = [...tags].sort().map((name) => ({ name, ...(FAMILIES[name] === undefined ? {} : { description: FAMILIES[name] }) }));
   // The builder's converter rewrites what passes through it for 3.0 (a `const` becomes an `enum`, `examples` an
   // `example`). It therefore sees references only; what they refer to comes from the registry, in one conversion.
-  document.components = { ...document.components, schemas: componentSchemas() as NonNullable<OpenAPIObject['components']>['schemas'] };
+  const schemas = componentSchemas();
+  for (const item of Object.values(document.paths)) for (const operation of Object.values(item) as Operation[]) giveExample(operation, schemas);
+  document.components = { ...document.components, schemas: schemas as NonNullable<OpenAPIObject['components']>['schemas'] };
   return document;
 }
 
@@ -62,7 +66,8 @@ interface Parameter {
 interface Operation {
   operationId: string;
   parameters?: Parameter[];
-  requestBody?: { required?: boolean; content: Record<string, { schema?: Record<string, unknown> }> };
+  requestBody?: { required?: boolean; content: Record<string, { schema?: Record<string, unknown>; example?: unknown }> };
+  [BODY_EXAMPLE]?: unknown;
   tags?: string[];
 }
 
@@ -102,6 +107,13 @@ function check(path: string, { operationId, parameters = [] }: Operation, ids: S
   for (const [, name] of path.matchAll(/\{(\w+)\}/g)) {
     if (!parameters.some((p) => p.in === 'path' && p.name === name)) throw new Error(`${operationId} has no @Param for {${name}}`);
   }
+}
+
+/** Whoever tries an operation out sends what it must have, and nothing that he has not chosen. */
+function giveExample(operation: Operation, schemas: Readonly<Record<string, JsonSchema>>): void {
+  const given = operation[BODY_EXAMPLE];
+  delete operation[BODY_EXAMPLE];
+  for (const media of Object.values(operation.requestBody?.content ?? {})) media.example = given ?? smallest(media.schema ?? {}, schemas);
 }
 
 /** What the decorators say in more words than the document: empty lists, defaults, an example inside its schema. */

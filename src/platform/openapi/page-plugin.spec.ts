@@ -1,0 +1,34 @@
+import { describe, expect, it } from '@jest/globals';
+import { pagePlugin } from './page-plugin.js';
+
+const resolve = async (document: object, ...path: string[]): Promise<any> => (await pagePlugin().fn.resolveSubtree(document, path)).spec;
+const schemas = (all: Record<string, object>, root: object): object => ({ root, components: { schemas: all } });
+const ref = (name: string): object => ({ $ref: `#/components/schemas/${name}` });
+
+describe('what the page resolves', () => {
+  it('is the part that is asked for, with what it refers to', async () => {
+    const document = schemas({ A: { type: 'object', properties: { b: ref('B') } }, B: { type: 'string' } }, { schema: ref('A') });
+    expect(await resolve(document, 'root', 'schema')).toEqual({
+      title: 'A',
+      $$ref: '#/components/schemas/A',
+      type: 'object',
+      properties: { b: { title: 'B', $$ref: '#/components/schemas/B', type: 'string' } },
+    });
+    expect(await resolve(document, 'nowhere')).toBeUndefined();
+  });
+
+  it('names what leads in a circle, and the rest of many alternatives', async () => {
+    const loop = schemas({ A: { properties: { a: ref('A') } } }, ref('A'));
+    expect((await resolve(loop, 'root')).properties.a).toMatchObject({ title: 'A', description: expect.stringContaining('openapi.json') });
+    const many = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`K${n}`, { type: 'object' }]));
+    const { oneOf, discriminator } = await resolve(schemas(many, { oneOf: Object.keys(many).map(ref), discriminator: {} }), 'root');
+    expect([oneOf.length, oneOf.at(-1).title, discriminator]).toEqual([9, 'and 92 more', undefined]);
+  });
+
+  it('stops before a tree that nobody reads to its end', async () => {
+    const levels = Object.fromEntries(
+      Array.from({ length: 30 }, (_, n) => [`L${n}`, n === 29 ? { type: 'string' } : { properties: { left: ref(`L${n + 1}`), right: ref(`L${n + 1}`) } }]),
+    );
+    expect(JSON.stringify(await resolve(schemas(levels, ref('L0')), 'root')).length).toBeLessThan(2_000_000);
+  });
+});
