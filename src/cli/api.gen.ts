@@ -170,7 +170,7 @@ export interface paths {
         head?: never;
         /**
          * Change an agent
-         * @description In the file that defines the agent; what patches of the city say of the same keys goes, so that the change counts. Agents of packs and those that come with a provider are refused: patch them. `suspended` is what the files say: a switch that was set with `suspend` or `resume` still wins until `reset`. `If-Match` takes the revision of the configuration. An agent that is defined once for several rigs changes in all of them.
+         * @description In the file that defines the agent; what patches of the city say of the same keys goes, so that the change counts. Agents of packs and those that come with a provider are refused, unless `patch` is true: then the change goes into the patch that the city has of the agent, or into a new one, and the answer is `patched`. `suspended` is what the files say: a switch that was set with `suspend` or `resume` still wins until `reset`. `If-Match` takes the revision of the configuration. An agent that is defined once for several rigs changes in all of them.
          */
         patch: operations["patch-v0-city-by-city-name-agent-by-base"];
         trace?: never;
@@ -258,7 +258,7 @@ export interface paths {
         head?: never;
         /**
          * Change the agent of a rig
-         * @description In the file that defines the agent; what patches of the city say of the same keys goes, so that the change counts. Agents of packs and those that come with a provider are refused: patch them. `suspended` is what the files say: a switch that was set with `suspend` or `resume` still wins until `reset`. `If-Match` takes the revision of the configuration. An agent that is defined once for several rigs changes in all of them.
+         * @description In the file that defines the agent; what patches of the city say of the same keys goes, so that the change counts. Agents of packs and those that come with a provider are refused, unless `patch` is true: then the change goes into the patch that the city has of the agent, or into a new one, and the answer is `patched`. `suspended` is what the files say: a switch that was set with `suspend` or `resume` still wins until `reset`. `If-Match` takes the revision of the configuration. An agent that is defined once for several rigs changes in all of them.
          */
         patch: operations["patch-v0-city-by-city-name-agent-by-dir-by-base"];
         trace?: never;
@@ -12083,7 +12083,9 @@ export interface operations {
     };
     "patch-v0-city-by-city-name-agent-by-base": {
         parameters: {
-            query?: never;
+            query?: {
+                patch?: boolean;
+            };
             header: {
                 /**
                  * @description Any value; shows that the call is not a forged form.
@@ -12889,7 +12891,9 @@ export interface operations {
     };
     "patch-v0-city-by-city-name-agent-by-dir-by-base": {
         parameters: {
-            query?: never;
+            query?: {
+                patch?: boolean;
+            };
             header: {
                 /**
                  * @description Any value; shows that the call is not a forged form.

@@ -171,7 +171,6 @@ describe('svc agent', () => {
     expect(await readFile(inCity('agents/clerk/agent.toml'), 'utf8')).toMatch(/max_active_sessions = -1/);
     expect((await read('/agent/clerk')).description).toBeUndefined();
     await refused(['agent', 'update', 'clerk', '--suspended', '--if-match', '1'], /^svc agent update: revision_mismatch: /);
-    await refused(['agent', 'update', 'core.worker', '--suspended'], /^svc agent update: conflict: .*patch/);
 
     expect(await ok('agent', 'suspend', 'clerk', 'core.worker')).toBe('clerk is suspended\ncore.worker is suspended\n');
     expect(await read('/agent/clerk')).toMatchObject({ suspended: true, suspended_runtime: true, suspended_declared: false });
@@ -190,6 +189,30 @@ describe('svc agent', () => {
 });
 
 describe('svc provider', () => {
+  it('changes the agent of a pack by a patch that it writes itself, at the revision that was seen', async () => {
+    const patches = async (): Promise<any[]> =>
+      ((parse(await cityToml()) as any).patches?.agent ?? []).filter(({ name }: { name: string }) => name === 'core.worker');
+    const before = await patches();
+    const done = 'core.worker is updated, by a patch of the city\n';
+    expect(await ok('agent', 'update', 'core.worker', '--max-active-sessions', '2', '--description', 'Works')).toBe(done);
+    expect(await patches()).toEqual([{ ...before[0], name: 'core.worker', max_active_sessions: 2, description: 'Works' }]);
+    expect(await read('/agent/core.worker')).toMatchObject({ description: 'Works', pack_derived: true });
+    expect(await ok('agent', 'update', 'core.worker', '--suspended', '--if-match', `${await revision()}`)).toBe(done);
+    expect(await patches()).toMatchObject([{ max_active_sessions: 2, description: 'Works', suspended: true }]);
+    expect(await read('/agent/core.worker')).toMatchObject({ suspended: true, suspended_declared: true });
+
+    await refused(['agent', 'update', 'core.worker', '--no-suspended', '--if-match', '1'], /^svc agent update: revision_mismatch: /);
+    await refused(
+      ['agent', 'update', 'core.worker', '--no-idle-timeout'],
+      /conflict: no patch of the city says idle_timeout of agent core.worker/,
+    );
+    expect(await patches()).toMatchObject([{ suspended: true }]);
+    expect(await ok('agent', 'update', 'core.worker', '--no-description', '--no-max-active-sessions', '--no-suspended')).toBe(done);
+    expect(await patches()).toEqual([{ ...before[0], name: 'core.worker', suspended: false }]);
+    expect((await read('/agent/core.worker')).description).not.toBe('Works');
+    expect(await ok('patch', 'delete', 'agent', 'core.worker')).toContain('core.worker');
+  });
+
   it('defines, lists, shows, changes and deletes providers, and shows no secret', async () => {
     const secret = { SVC_TEST_TOKEN: 'hunter2-hunter2' };
     const create = await run(

@@ -67,7 +67,7 @@ const orNull = <T>(given: string | false | undefined, read: (text: string) => T)
   given === undefined ? undefined : given === false ? null : read(given);
 
 function addUpdate(agent: Command, io: Io): void {
-  const update = cityCommand(agent, 'update', 'change agents in the files; what is not named stays')
+  const update = cityCommand(agent, 'update', 'change agents in the files, those of packs by a patch of the city; what is not named stays')
     .argument('<name...>', NAME)
     .option('--provider <name>', 'who runs it')
     .addOption(new Option('--scope <scope>', 'where it is').choices(['city', 'rig']))
@@ -110,13 +110,17 @@ function addUpdate(agent: Command, io: Io): void {
       const { data } = await ask(api, (signal) =>
         'dir' in address
           ? api.http.PATCH('/v0/city/{cityName}/agent/{dir}/{base}', {
-              params: { path: { cityName: city, ...address }, header },
+              params: { path: { cityName: city, ...address }, query: { patch: true }, header },
               body,
               signal,
             })
-          : api.http.PATCH('/v0/city/{cityName}/agent/{base}', { params: { path: { cityName: city, ...address }, header }, body, signal }),
+          : api.http.PATCH('/v0/city/{cityName}/agent/{base}', {
+              params: { path: { cityName: city, ...address }, query: { patch: true }, header },
+              body,
+              signal,
+            }),
       );
-      await told(context, name, data, 'is updated');
+      await told(context, name, data, data.status === 'patched' ? 'is updated, by a patch of the city' : 'is updated');
     });
   });
 }

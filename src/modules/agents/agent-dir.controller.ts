@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, Param, Patch, Post, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../contract/principal.js';
 import { OKResponseBody } from '../../contract/scalars.js';
@@ -18,6 +18,7 @@ import {
   AgentNameParam,
   AgentResponse,
   AgentUpdateQualifiedInputBody,
+  AgentUpdateQuery,
 } from './agents.schemas.js';
 import { AgentsService } from './agents.service.js';
 
@@ -70,10 +71,11 @@ export class AgentDirController {
     @Param('base', BASE) base: string,
     @Caller() caller: Principal,
     @IfMatch() expected: Expected,
+    @Query({ schema: AgentUpdateQuery }) { patch }: AgentUpdateQuery,
     @Body({ schema: AgentUpdateQualifiedInputBody }) body: AgentUpdateQualifiedInputBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<OKResponseBody> {
-    return edited(reply, await this.agents.update({ city, caller, dir, base, expected }, body));
+    return edited(reply, await this.agents.update({ city, caller, dir, base, expected }, body, patch ? 'patch' : 'refuse'));
   }
 
   @Operation({

@@ -17,7 +17,8 @@ export const EDIT_PROBLEMS: readonly ProblemName[] = [
 
 export const UPDATED =
   'In the file that defines the agent; what patches of the city say of the same keys goes, so that the change counts. Agents of packs and ' +
-  'those that come with a provider are refused: patch them. `suspended` is what the files say: a switch that was set with `suspend` or ' +
+  'those that come with a provider are refused, unless `patch` is true: then the change goes into the patch that the city has of the agent, ' +
+  'or into a new one, and the answer is `patched`. `suspended` is what the files say: a switch that was set with `suspend` or ' +
   '`resume` still wins until `reset`. `If-Match` takes the revision of the configuration. An agent that is defined once for several rigs ' +
   'changes in all of them.';
 

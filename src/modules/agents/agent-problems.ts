@@ -12,10 +12,21 @@ export function wholeAgent({ name, agent, pool }: Member): AgentConfig {
   throw problem('wrong_state', `${name} is a member of the pool ${pool}; only the pool can be changed`);
 }
 
+/** Whether the city's own files do not define it. */
+export function isForeign({ origin }: AgentConfig): boolean {
+  return origin === 'pack' || origin === 'implicit';
+}
+
 /** @throws ProblemError wrong_state for an agent that the city's own files do not define */
 export function requireOwn({ qualified_name: name, origin, pack, provider }: AgentConfig): void {
   if (origin === 'pack')
-    throw problem('wrong_state', `agent ${name} is pack-derived, from ${pack ?? 'an import'}: change it with PUT patches/agents`);
+    throw problem(
+      'wrong_state',
+      `agent ${name} is pack-derived, from ${pack ?? 'an import'}: change it by a patch of the city (?patch=true, or PUT patches/agents)`,
+    );
   if (origin === 'implicit')
-    throw problem('wrong_state', `agent ${name} is there because the city has the provider ${provider}: change it with PUT patches/agents`);
+    throw problem(
+      'wrong_state',
+      `agent ${name} is there because the city has the provider ${provider}: change it by a patch of the city (?patch=true, or PUT patches/agents)`,
+    );
 }

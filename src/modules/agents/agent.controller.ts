@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, Param, Patch, Post, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../contract/principal.js';
 import { OKResponseBody } from '../../contract/scalars.js';
@@ -11,7 +11,14 @@ import { edited, stamped } from '../config/answers.js';
 import { AgentReadsService } from './agent-reads.service.js';
 import { AgentSwitchesService } from './agent-switches.service.js';
 import { ACTED, EDITED, EDIT_PROBLEMS, READ, UPDATED } from './agent-operations.js';
-import { type AgentAction, AgentActionParam, AgentNameParam, AgentResponse, AgentUpdateInputBody } from './agents.schemas.js';
+import {
+  type AgentAction,
+  AgentActionParam,
+  AgentNameParam,
+  AgentResponse,
+  AgentUpdateInputBody,
+  AgentUpdateQuery,
+} from './agents.schemas.js';
 import { AgentsService } from './agents.service.js';
 
 const BASE = { schema: AgentNameParam };
@@ -61,10 +68,11 @@ export class AgentController {
     @Param('base', BASE) base: string,
     @Caller() caller: Principal,
     @IfMatch() expected: Expected,
+    @Query({ schema: AgentUpdateQuery }) { patch }: AgentUpdateQuery,
     @Body({ schema: AgentUpdateInputBody }) body: AgentUpdateInputBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<OKResponseBody> {
-    return edited(reply, await this.agents.update({ city, caller, dir: '', base, expected }, body));
+    return edited(reply, await this.agents.update({ city, caller, dir: '', base, expected }, body, patch ? 'patch' : 'refuse'));
   }
 
   @Operation({

@@ -120,6 +120,10 @@ export const AgentUpdateQualifiedInputBody = contract(
 );
 export type AgentUpdateQualifiedInputBody = z.infer<typeof AgentUpdateQualifiedInputBody>;
 
+/** `patch`: an agent that the city's own files do not define is changed by a patch, in place of a refusal. */
+export const AgentUpdateQuery = z.strictObject({ patch: queryBool() });
+export type AgentUpdateQuery = z.infer<typeof AgentUpdateQuery>;
+
 export const AGENT_ACTIONS = ['suspend', 'resume', 'reset'] as const;
 export type AgentAction = (typeof AGENT_ACTIONS)[number];
 export const AgentActionParam = z.enum(AGENT_ACTIONS);

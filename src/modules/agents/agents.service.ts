@@ -11,7 +11,8 @@ import type { Draft } from '../config/draft.js';
 import { CITY_FILE, filesOf, ROOT_PACK } from '../config/documents.js';
 import { changeAgent, changeTable, dropTable, isOfAllRigs, uncover, type Changes } from './agent-documents.js';
 import { findMember } from './agent-members.js';
-import { agentNotFound, requireOwn, wholeAgent } from './agent-problems.js';
+import { patchAgent } from './agent-patching.js';
+import { agentNotFound, isForeign, requireOwn, wholeAgent } from './agent-problems.js';
 import { defaultPrompt } from './agent-prompt.js';
 import { usersOf } from './agent-users.js';
 import type { AgentCreatedOutputBody, AgentCreateInputBody, AgentUpdateInputBody } from './agents.schemas.js';
@@ -25,6 +26,9 @@ export interface AgentChange {
   readonly base: string;
   readonly expected: Expected;
 }
+
+/** What becomes of an agent that the city's own files do not define: it is refused, or patched. */
+export type Foreign = 'refuse' | 'patch';
 
 const USERS_NAMED = 10;
 
@@ -59,15 +63,20 @@ export class AgentsService {
     });
   }
 
-  update(change: AgentChange, body: AgentUpdateInputBody): Promise<EditAnswer<OKResponseBody>> {
+  /** @throws ProblemError wrong_state for an agent of a pack or a provider, unless it may be patched */
+  update(change: AgentChange, body: AgentUpdateInputBody, foreign: Foreign = 'refuse'): Promise<EditAnswer<OKResponseBody>> {
     const { city, caller, expected } = change;
     const changes = changesOf(body);
     const scope = scopeOf(body.scope);
     if (changes.size === 0) throw problem('invalid_request', 'no fields to update', { at: 'body' });
     return this.edits.run({ city, caller, expected }, async (draft) => {
-      const agent = requireAgent(draft.current, change);
+      const agent = requireAgent(draft.current, change, foreign);
       if (agent.origin === 'folder' && scope === 'rig' && agent.scope !== 'rig') throw ofRigs('scope rig', 'body.scope');
       if (typeof changes.get('provider') === 'string') requireProvider(draft.current, body.provider!);
+      if (isForeign(agent)) {
+        await patchAgent(draft, agent, changes);
+        return { body: { status: 'patched' } };
+      }
       if (agent.origin === 'folder') {
         await requireFolder(draft, agent);
         await draft.edit(`${folderOf(agent.name)}/agent.toml`, (document) => changeAgent(document, changes));
@@ -96,12 +105,12 @@ function folderOf(name: string): string {
   return `agents/${name}`;
 }
 
-/** The agent that the city's own files define. @throws ProblemError agent_not_found, wrong_state */
-function requireAgent(config: CityConfig, { dir, base }: AgentChange): AgentConfig {
+/** The agent of a path. @throws ProblemError agent_not_found, wrong_state */
+function requireAgent(config: CityConfig, { dir, base }: AgentChange, foreign: Foreign = 'refuse'): AgentConfig {
   const member = findMember(config, dir, base);
   if (member === undefined) throw agentNotFound(dir, base);
   const agent = wholeAgent(member);
-  requireOwn(agent);
+  if (foreign === 'refuse') requireOwn(agent);
   return agent;
 }
 
