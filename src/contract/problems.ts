@@ -67,7 +67,7 @@ export const PROBLEMS = {
     409,
     'Transcript Cursor Invalidated',
   ),
-  idempotency_in_flight: kind('in_flight', 'idempotency-in-flight', 409, 'Idempotency Key In Flight'),
+  idempotency_in_flight: kind('in_flight', 'idempotency-in-flight', 409, 'Idempotency Key In Flight', 1),
   cursor_expired: kind('cursor_expired', 'cursor-expired', 410, 'Cursor Expired'),
   revision_mismatch: kind('revision_mismatch', 'revision-mismatch', 412, 'Revision Mismatch'),
   payload_too_large: kind('payload_too_large', 'payload-too-large', 413, 'Content Too Large'),

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import pg from 'pg';
 import { startStack, type Stack } from '../support/app.js';
 import { adminAt } from '../support/database.js';
+import { svc } from '../support/cli.js';
 import { api, type Api } from '../support/http.js';
 import { expectRefusal } from '../support/refusal.js';
 import { eventually } from '../support/sse.js';
@@ -133,6 +134,15 @@ describe('POST /v0/city', () => {
       const keyed = await witness.unchangedBy(() => b.post('/v0/city', body, { 'Idempotency-Key': 'busy' }));
       expectRefusal(keyed, '/v0/city', { status: 409, detail: 'in_flight: request with this Idempotency-Key is already in progress' });
     }
+    // Also when the first try is given up for dead, as long as what it left is there.
+    await adminAt(stack.databaseUrl, `update idempotency_holds set expires_at = now() - interval '1 minute' where key = 'busy'`);
+    const dead = await witness.unchangedBy(() => b.post('/v0/city', dir('busy'), { 'Idempotency-Key': 'busy' }));
+    expectRefusal(dead, '/v0/city', { status: 409, detail: 'in_flight: request with this Idempotency-Key is already in progress' });
+    expect(dead.headers.get('retry-after')).toBe('1');
+    const client = await svc(['city', 'create', 'busy', '--provider', 'loopback', '--idempotency-key', 'busy'], {
+      env: { SVC_API_URL: stack.urls[1]! },
+    });
+    expect([client.code, client.stderr]).toEqual([1, expect.stringContaining('in_flight: ')]);
     release();
     expect((await first).status).toBe(202);
     await settled();

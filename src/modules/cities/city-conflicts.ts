@@ -5,7 +5,7 @@ import type { AsyncAcceptedResponse } from '../../contract/scalars.js';
 import { Db, type Database } from '../../platform/database/database.js';
 import { violatedConstraint } from '../../platform/database/pg-errors.js';
 import { Transactions } from '../../platform/database/transactions.js';
-import { Idempotency, type IdempotencyRef } from '../../platform/idempotency/idempotency.js';
+import { Idempotency, inFlight, type IdempotencyRef } from '../../platform/idempotency/idempotency.js';
 import { Operations } from '../../platform/operations/operations.js';
 import { CitiesRepository } from './cities.repository.js';
 import { ReservationsRepository } from './reservations.repository.js';
@@ -44,12 +44,16 @@ export class CityConflicts {
 
   /**
    * What a request with a key hears instead of a conflict with its own first try: the stored answer, or that the
-   * first try is still at work. Every other refusal is thrown again.
+   * first try is still at work, or has died at it and is cleaned up after. Every other refusal is thrown again.
    */
   async ownAnswer(refusal: unknown, ref: IdempotencyRef | undefined): Promise<AsyncAcceptedResponse> {
     if (ref === undefined || !(refusal instanceof ProblemError) || refusal.kind.status !== 409) throw refusal;
     const stored = await this.transactions.run((tx) => this.idempotency.guard(tx, ref));
-    if (stored === undefined) throw refusal;
+    if (stored === undefined) {
+      // Its first try died, and its directory is not cleaned up yet.
+      const owner = await this.idempotency.lastHolder(this.db, ref);
+      throw owner !== undefined && (await this.reservations.has(this.db, owner)) ? inFlight() : refusal;
+    }
     return stored.body as AsyncAcceptedResponse;
   }
 

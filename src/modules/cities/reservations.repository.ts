@@ -34,6 +34,10 @@ export class ReservationsRepository {
     return (await db.selectFrom('city_reservations').select('dir').where('dir', '=', dir).executeTakeFirst()) !== undefined;
   }
 
+  async has(db: Kysely<Database>, requestId: string): Promise<boolean> {
+    return (await db.selectFrom('city_reservations').select('dir').where('request_id', '=', requestId).executeTakeFirst()) !== undefined;
+  }
+
   async nameTaken(db: Kysely<Database>, name: string): Promise<boolean> {
     return (await db.selectFrom('city_reservations').select('dir').where('name', '=', name).executeTakeFirst()) !== undefined;
   }

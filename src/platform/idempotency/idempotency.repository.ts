@@ -69,6 +69,13 @@ export class IdempotencyRepository {
     return row?.owner;
   }
 
+  /** Who held it last, also when that has run out. */
+  async lastHolder(db: Kysely<Database>, at: KeyAddress): Promise<string | undefined> {
+    const { rows } = await sql<{ owner: string }>`
+      select owner from idempotency_holds where scope = ${at.scope} and operation = ${at.operation} and key = ${at.key}`.execute(db);
+    return rows[0]?.owner;
+  }
+
   async hold(tx: Tx, at: KeyAddress, owner: string, ms: number): Promise<void> {
     await sql`
       insert into idempotency_holds (scope, operation, key, owner, expires_at)

@@ -106,6 +106,14 @@ export class Idempotency {
     return stored;
   }
 
+  /**
+   * Who has held the key last without an answer, also after the time of that hold: a holder that died may have left
+   * something that is still to be cleaned up.
+   */
+  async lastHolder(db: Kysely<Database>, ref: IdempotencyRef): Promise<string | undefined> {
+    return this.repository.lastHolder(db, ref);
+  }
+
   async release(tx: Tx, ref: IdempotencyRef, owner: string): Promise<void> {
     await this.repository.release(tx, ref, owner);
   }
@@ -116,7 +124,7 @@ export class Idempotency {
   }
 }
 
-function inFlight(): Error {
+export function inFlight(): Error {
   return problem('idempotency_in_flight', 'request with this Idempotency-Key is already in progress');
 }
 
