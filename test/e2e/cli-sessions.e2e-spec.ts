@@ -141,7 +141,7 @@ describe('svc session', () => {
     await watching.untilOut(/\? May I\?\n {2}1\) Allow\n {2}2\) Always allow\n {2}3\) Deny\n {2}answer with: svc (.*)\n/);
     const [, command] = /answer with: svc (.*)\n/.exec(watching.stdout())!;
     expect(command).toMatch(new RegExp(`^session respond ${id} allow\\|always\\|deny --request `));
-    expect(await ok('session', 'pending')).toContain('1 allow, 2 always, 3 deny');
+    expect(await ok('session', 'pending')).toContain('1 Allow, 2 Always allow, 3 Deny');
     const wrong = await run(['session', 'respond', id, 'perhaps']);
     expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('allow, always, deny')]);
     expect(await ok('session', 'respond', id, '3')).toBe(`${id} is answered: deny\n`);

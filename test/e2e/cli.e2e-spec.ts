@@ -44,7 +44,7 @@ afterAll(async () => {
 describe('svc city', () => {
   it('lists cities as a table and as one JSON line', async () => {
     expect((await ok('city', 'list')).stdout).toBe(`NAME   STATUS   PATH\nalpha  running  ${dir}\n`);
-    expect(rows(await ok('city', 'list', '--json'))).toEqual([expect.objectContaining({ total: 1 })]);
+    expect(rows(await ok('city', 'list', '--json'))).toEqual([expect.objectContaining({ name: 'alpha', running: true, path: dir })]);
   });
 
   it('shows a running city', async () => {

@@ -14,14 +14,14 @@ export function addReads(city: Command, io: Io): void {
 }
 
 function addList(city: Command, io: Io): void {
-  const list = city.command('list').description('list the registered cities').option('--json', 'print the answer as one JSON line');
+  const list = city.command('list').description('list the registered cities').option('--json', 'print one JSON line for each');
   withTarget(list);
   withExamples(list, 'svc city list', 'svc city list --json');
   list.action(async (_options, command: Command) => {
     const { api } = contextOf(command, io);
     const { data } = await ask(api, (signal) => api.http.GET('/v0/cities', { signal }));
-    if (flagsOf<{ json?: boolean }>(command).json === true) return printJson(io, data);
     const items = data.items ?? [];
+    if (flagsOf<{ json?: boolean }>(command).json === true) return io.out(items.map((item) => `${JSON.stringify(item)}\n`).join(''));
     if (items.length === 0) return io.err('no cities yet: make one with `svc city create alpha --provider loopback`\n');
     return io.out(
       table(

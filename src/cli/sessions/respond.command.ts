@@ -88,7 +88,7 @@ function addPending(session: Command, io: Io): void {
         const rows = questions.map((q) => [
           q.session_id ?? name ?? '',
           q.request_id,
-          (q.choices ?? []).map(({ id }, i) => `${i + 1} ${id}`).join(', '),
+          (q.choices ?? []).map(({ label }, i) => `${i + 1} ${label}`).join(', '),
           q.opened_at === undefined ? '' : age(q.opened_at),
           q.prompt ?? q.kind,
         ]);
