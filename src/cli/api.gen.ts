@@ -2631,7 +2631,7 @@ export interface components {
             dir?: string;
             name: string;
             prompt?: string;
-            provider: string;
+            provider?: string;
             scope?: string;
         };
         AgentCreatedOutputBody: {

@@ -320,6 +320,19 @@ describe('svc rig', () => {
   });
 });
 
+describe('a city whose agents are started with a command', () => {
+  it('has new agents without a provider, which a city with one refuses', async () => {
+    await refused(['agent', 'create', 'nobody'], /^svc agent create: validation_failed: /);
+    expect((await run(['city', 'create', 'bare', '--start-command', 'svc-loopback-agent'])).code).toBe(0);
+    const made = await run(['agent', 'create', 'worker', '--description', 'Works'], { env: { SVC_CITY: 'bare' } });
+    expect(made).toEqual({ code: 0, stdout: 'worker is created\n', stderr: '' });
+    expect(await readFile(join(stack.citiesRoot, 'bare', 'agents/worker/agent.toml'), 'utf8')).toBe('description = "Works"\n');
+    expect((await other.get('/v0/city/bare/agent/worker')).body).toMatchObject({ available: true });
+    const wrong = await run(['agent', 'create', 'other', '--provider', 'nobody'], { env: { SVC_CITY: 'bare' } });
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('validation_failed: ')]);
+  });
+});
+
 describe('svc patch', () => {
   it('stores, lists, shows and deletes patches of all three', async () => {
     expect(await run(['patch', 'list'])).toEqual({ code: 0, stdout: '', stderr: 'no patches; make one with `svc patch set`\n' });

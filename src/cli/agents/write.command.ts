@@ -9,7 +9,7 @@ import { defined, numberOf, textOf } from '../values.js';
 import { addressOf } from './address.js';
 
 interface CreateFlags {
-  readonly provider: string;
+  readonly provider?: string;
   readonly description?: string;
   readonly prompt?: string;
   readonly promptFile?: string;
@@ -42,7 +42,7 @@ export function addWrites(agent: Command, io: Io): void {
 function addCreate(agent: Command, io: Io): void {
   const create = cityCommand(agent, 'create', 'make an agent of the city, with its folder and its prompt')
     .argument('<name>', 'what it is called')
-    .requiredOption('--provider <name>', 'who runs it: a provider of the city')
+    .option('--provider <name>', 'who runs it: a provider of the city; not needed in one with a --start-command')
     .option('--description <text>', 'what it is for')
     .option('--prompt <text>', 'what it is told first (default: a general prompt)')
     .option('--prompt-file <path>', 'read the prompt from this file; - is stdin')
@@ -52,7 +52,7 @@ function addCreate(agent: Command, io: Io): void {
   create.action(async (name: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<CreateFlags>(action, io);
     const prompt = await textOf('prompt', flags.prompt, flags.promptFile, io);
-    const body = { name, provider: flags.provider, ...defined({ description: flags.description, prompt }) };
+    const body = { name, ...defined({ provider: flags.provider, description: flags.description, prompt }) };
     const params = { path: { cityName: city }, header: keyHeader(flags) };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/agents', { params, body, signal }));
     await answered(io, flags, data, `${data.agent} is created`);

@@ -80,13 +80,14 @@ export const AgentCreateInputBody = contract(
       .min(1)
       .max(128)
       .regex(/^[a-zA-Z0-9][a-zA-Z0-9_-]*$/),
-    provider: word.min(1),
+    provider: word.min(1).optional(),
     dir: text.max(256).optional(),
     scope: word.optional(),
     description: description.optional(),
     prompt: prompt.optional(),
   }),
-  '`prompt` becomes the agent’s prompt file; a general one is written without it.',
+  '`prompt` becomes the agent’s prompt file; a general one is written without it. `provider` may be absent only in a city whose agents are ' +
+    'started with a command (`workspace.start_command`).',
 );
 export type AgentCreateInputBody = z.infer<typeof AgentCreateInputBody>;
 export const AgentCreatedOutputBody = contract('AgentCreatedOutputBody', z.strictObject({ status: z.string(), agent: z.string() }));

@@ -52,10 +52,10 @@ export class AgentsService {
       const folder = folderOf(name);
       const taken = draft.current.agents.some((agent) => agent.qualified_name === name && agent.origin !== 'implicit');
       if (taken || (await draft.has(folder))) throw problem('conflict', `agent ${name} exists already`);
-      requireProvider(draft.current, provider);
+      requireStart(draft.current, provider);
       await draft.put(`${folder}/agent.toml`, {
         ...(description === undefined || description === '' ? {} : { description }),
-        provider,
+        ...(provider === undefined ? {} : { provider }),
         ...(scope === undefined ? {} : { scope }),
       });
       await draft.write(`${folder}/prompt.template.md`, prompt.trim() === '' ? defaultPrompt(name) : prompt);
@@ -151,6 +151,15 @@ function scopeOf(scope = ''): 'city' | 'rig' | undefined {
 
 function ofRigs(what: string, at: string): Error {
   return problem('invalid_request', `${what} is not possible here: agents of rigs come from packs that the rig imports`, { at });
+}
+
+/** Something that a new agent is started with: a provider, or the command of its city. @throws ProblemError validation_failed */
+function requireStart(config: CityConfig, provider: string | undefined): void {
+  if (provider !== undefined) return requireProvider(config, provider);
+  const { provider: default_, start_command: command } = config.workspace;
+  if (default_ === undefined && command !== undefined && command !== '') return;
+  const message = 'is required: the city has no start_command that its agents are started with';
+  throw problem('validation_failed', 'validation failed', { errors: [{ location: 'body.provider', message }] });
 }
 
 /** @throws ProblemError validation_failed */
