@@ -106,19 +106,7 @@ describe('a command that ends with 0', () => {
 
 describe('a provider that is made with --acp-command alone', () => {
   it('is started with it and spoken to over the protocol', async () => {
-    const [loader, agent] = ['../../scripts/typescript.mjs', '../../src/loopback/main.ts'].map(
-      (file) => new URL(file, import.meta.url).pathname,
-    );
-    await ok(
-      'provider',
-      'create',
-      'mine',
-      '--acp-command',
-      process.execPath,
-      '--acp-arg=--import',
-      `--acp-arg=${loader}`,
-      `--acp-arg=${agent}`,
-    );
+    await ok('provider', 'create', 'mine', '--acp-command', 'svc-loopback-agent');
     expect(await ok('session', 'create', '--provider', 'mine', '--message', 'hi', '--wait')).toBe('echo: hi\n');
   });
 
@@ -127,5 +115,32 @@ describe('a provider that is made with --acp-command alone', () => {
     const made = await run('session', 'create', '--provider', 'other', '--message', 'hi', '--wait');
     expect([made.code, made.stdout]).toEqual([1, '']);
     expect(made.stderr).toMatch(/this command does not speak ACP: it printed "run for to-\d+" and ended with 0/);
+  });
+});
+
+describe('somebody who waits', () => {
+  const asking = /it asks: May I\?; answer with: svc session respond \S+ allow\|always\|deny --request \S+\n/;
+
+  it('for the answer to a message is told what is asked meanwhile, and so is everybody who looks', async () => {
+    const waiting = start('session', 'create', '--provider', 'loopback', '--alias', 'asker', '--message', 'ask', '--wait');
+    await waiting.untilErr(asking);
+    const id = /respond (to-\d+)/.exec((await run('session', 'show', 'asker')).stdout)![1]!;
+    expect(await ok('session', 'list')).toMatch(new RegExp(`^${id} +active, in-turn, asks: May I\\? `, 'm'));
+    expect(await shown('asker')).toMatch(/^asks: +May I\?; answer with: svc session respond to-\d+ allow\|always\|deny --request /m);
+    expect(await ok('city', 'status')).toMatch(/^questions: +1 waits for an answer: see `svc session pending`$/m);
+    await ok('session', 'respond', id, 'allow');
+    expect(await waiting.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('chosen: allow') });
+    expect(await ok('city', 'status')).not.toContain('questions');
+
+    const sending = start('session', 'send', 'asker', 'ask', '--wait', '--json');
+    await sending.untilErr(/it asks: May I\?/);
+    await ok('session', 'respond', 'asker', 'deny');
+    expect((await sending.exited).stdout).toContain('chosen: deny');
+  });
+
+  it('for a start that needs a login is told what the agent offers', async () => {
+    await ok('provider', 'create', 'locked', '--acp-command', 'svc-loopback-agent', '--acp-arg=--require-auth');
+    const made = await run('session', 'create', '--provider', 'locked', '--message', 'hi', '--wait');
+    expect([made.code, made.stderr]).toEqual([1, expect.stringMatching(/\(auth-required\): .*\(it offers: Log in/)]);
   });
 });

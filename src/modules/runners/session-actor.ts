@@ -401,6 +401,6 @@ export class SessionActor {
 }
 
 function tail(message: string, stderr: string): string {
-  const last = printable(stderr).trim().slice(-1_500);
+  const last = printable(stderr).trim().slice(-800);
   return last === '' ? message : `${message}\n${last}`;
 }

@@ -26,6 +26,8 @@ import { Garbage, Wire } from './wire.js';
 export interface Introduction {
   readonly sessionKey: string;
   readonly continued: RunningAgent['continued'];
+  /** What it offers to be signed in with, behind the words of a refusal. */
+  readonly logins: string;
   readonly capabilities: {
     readonly resume: boolean;
     readonly interactions: boolean;
@@ -209,7 +211,7 @@ export class AcpAgent implements RunningAgent {
 
   async #promptFailure(error: unknown): Promise<PromptError> {
     if (error instanceof RequestError && !this.connection.signal.aborted) {
-      if (error.code === AUTH_REQUIRED) return new PromptError('auth_required', wordsOf(error));
+      if (error.code === AUTH_REQUIRED) return new PromptError('auth_required', wordsOf(error) + this.#introduction!.logins);
       return new PromptError(failureOf(wordsOf(error)) ?? 'refused', wordsOf(error));
     }
     if (!this.connection.signal.aborted) return new PromptError('protocol', 'the answer to the prompt cannot be read');

@@ -1,7 +1,7 @@
 import type { RequestError } from '@agentclientprotocol/sdk';
 
 export const AUTH_REQUIRED = -32000;
-const MAX_WORDS = 2000;
+const MAX_WORDS = 1_000;
 
 /** What an agent says of an error; many keep the cause in the data. */
 export function wordsOf(error: RequestError): string {

@@ -1,6 +1,7 @@
 import { PROTOCOL_VERSION, RequestError, type AgentRequestParamsByMethod, type InitializeResponse } from '@agentclientprotocol/sdk';
 import { failureOf } from '../failures.js';
 import { StartError, type StartSpec } from '../port.js';
+import { printable } from '../printable.js';
 import type { AcpAgent, Introduction } from './acp-agent.js';
 import { AUTH_REQUIRED, wordsOf } from './errors.js';
 import { Opened } from './schemas.js';
@@ -32,7 +33,12 @@ export async function introduce(agent: AcpAgent, spec: StartSpec): Promise<void>
   const place = { cwd: spec.cwd, mcpServers: mcpServersOf(spec, greeting) };
   const opened =
     spec.resume === undefined ? await open(agent, spec, greeting, place) : await resume(agent, spec, greeting, spec.resume, place);
-  agent.introduced({ sessionKey: opened.sessionKey, continued: opened.continued, capabilities: capabilitiesOf(greeting) });
+  agent.introduced({
+    logins: loginsOf(greeting),
+    sessionKey: opened.sessionKey,
+    continued: opened.continued,
+    capabilities: capabilitiesOf(greeting),
+  });
   for (const [key, value] of Object.entries(spec.options ?? {})) {
     if (agent.live.current(key) !== value) await agent.setOption(key, value);
   }
@@ -116,9 +122,16 @@ function wantsLogin(error: unknown): error is RequestError {
   return error instanceof RequestError && (error.code === AUTH_REQUIRED || failureOf(wordsOf(error)) === 'auth_required');
 }
 
-function loginMissing(error: RequestError, { authMethods = [] }: InitializeResponse): StartError {
-  const names = authMethods.map(({ name, id }) => name ?? id).join(', ');
-  return new StartError('auth_required', names === '' ? wordsOf(error) : `${wordsOf(error)} (it offers: ${names})`, '', { cause: error });
+function loginMissing(error: RequestError, greeting: InitializeResponse): StartError {
+  return new StartError('auth_required', wordsOf(error) + loginsOf(greeting), '', { cause: error });
+}
+
+const MAX_LOGINS = 600;
+
+/** What the agent offers to be signed in with; '' when it offers nothing. */
+function loginsOf({ authMethods = [] }: InitializeResponse): string {
+  const ways = authMethods.map(({ name, id, description }) => `${name ?? id}${description ? ` (${description})` : ''}`).join(', ');
+  return ways === '' ? '' : ` (it offers: ${printable(ways).slice(0, MAX_LOGINS)})`;
 }
 
 const VARIABLE = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/g;
