@@ -46,8 +46,12 @@ export class Progress {
 
   /** Says something above the moving line. */
   note(text: string): void {
-    if (this.quiet) return;
-    this.io.err(this.io.interactive ? `\r\u001b[K${text}\n` : `${text}\n`);
+    if (!this.quiet) this.tell(text);
+  }
+
+  /** The same where nothing else is said: somebody has to do something about it. */
+  tell(text: string): void {
+    this.io.err(this.io.interactive && !this.quiet ? `\r\u001b[K${text}\n` : `${text}\n`);
   }
 
   end(): void {

@@ -4,6 +4,7 @@ import { contextOf, flagsOf, printJson, withCity, withExamples, withTarget } fro
 import { showDuration } from '../duration.js';
 import { ApiError, CliError } from '../errors.js';
 import type { Io } from '../io.js';
+import { asked } from '../sessions/questions.js';
 import { restLine } from '../sessions/rest.js';
 import { facts, plain, table } from '../table.js';
 import { cityName } from './city-name.js';
@@ -47,7 +48,8 @@ function addStatus(city: Command, io: Io): void {
     const { api } = context;
     const params = { path: { cityName: name } };
     const answer = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/status', { params, signal })).catch(notRunning);
-    if (answer !== undefined) return json ? printJson(io, answer.data) : io.out(running(answer.data));
+    if (answer !== undefined)
+      return json ? printJson(io, answer.data) : io.out(running(answer.data) + waiting((await asked(api, name)).total));
     const { data } = await ask(api, (signal) => api.http.GET('/v0/cities', { signal }));
     const entry = (data.items ?? []).find((item) => item.name === name);
     if (entry === undefined) throw new CliError(`city ${name} is not registered: see \`svc city list\``);
@@ -73,6 +75,12 @@ function listed(city: Schemas['CityInfo']): string {
     ['next try', city.next_retry_at],
     ['path', city.path],
   ]);
+}
+
+/** People are waited for. */
+function waiting(questions: number): string {
+  if (questions === 0) return '';
+  return facts([['questions', `${questions} ${questions === 1 ? 'waits' : 'wait'} for an answer: see \`svc session pending\``]]);
 }
 
 function running(status: Schemas['StatusBody']): string {

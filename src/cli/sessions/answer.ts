@@ -4,7 +4,6 @@ import { printJson, type CityContext } from '../command.js';
 import { ApiError, CliError, InterruptedError } from '../errors.js';
 import { followFrames } from '../follow.js';
 import type { Io } from '../io.js';
-import { respondCommand } from './answers.js';
 import { openSession, sessionFrame, type Message, type SessionFrame } from './frames.js';
 import { harmless, harmlessLine } from './harmless.js';
 import { saidOf } from './parts.js';
@@ -22,7 +21,6 @@ export interface Awaited {
   /** Of the transcript, before the message. */
   readonly position: string;
   readonly timeoutMs: number | undefined;
-  readonly note: (text: string) => void;
 }
 
 /** The newest position of a session's transcript; `0` for one that is not there yet. */
@@ -79,7 +77,7 @@ const POLL_MS = 2_000;
 /** Waits for the end of a message's turn. @throws CliError when it comes to nothing, InterruptedError at Ctrl-C */
 export async function answerTo(context: CityContext<object>, awaited: Awaited): Promise<Answer> {
   const { api, city } = context;
-  const { session, position, timeoutMs, note } = awaited;
+  const { session, position, timeoutMs } = awaited;
   const message = await sent(api, city, awaited);
   const turn = new TurnOf(message.id);
   const done = new AbortController();
@@ -106,8 +104,6 @@ export async function answerTo(context: CityContext<object>, awaited: Awaited): 
       if (read === undefined) continue;
       turn.take(read);
       if (turn.over) break;
-      if (turn.begun && read.event === 'pending')
-        note(`it asks: ${harmlessLine(read.data.prompt ?? read.data.kind)}; answer with: ${respondCommand(session, read.data)}`);
     }
   } finally {
     done.abort();

@@ -6,6 +6,7 @@ import { awaitEnding, tellEnding, timeoutOf } from '../ending.js';
 import { CliError } from '../errors.js';
 import { feedOf } from '../events/feed.js';
 import { answerTo, tellAnswer } from './answer.js';
+import { tellQuestions } from './questions.js';
 
 export interface WaitFlags {
   /** True: until the turn has ended; false: not at all; else until the request has. */
@@ -48,6 +49,8 @@ export async function runOnSession(context: CityContext<WaitFlags>, run: Session
   const progress = new Progress(io, run.title, flags.json === true || (flags.wait === true && !io.interactive));
   const { request_id: requestId, event_cursor: after } = accepted;
   const feed = feedOf({ city }, api);
+  const over = new AbortController();
+  const telling = session === '' ? undefined : tellQuestions(api, { city, session, progress }, AbortSignal.any([api.signal, over.signal]));
   try {
     const ending = await awaitEnding(api, { requestId, operation: run.operation, feed, after, timeoutMs, progress });
     if (flags.wait !== true || !ending.ok) {
@@ -56,11 +59,13 @@ export async function runOnSession(context: CityContext<WaitFlags>, run: Session
     }
     progress.enter('waiting for the answer');
     const left = deadline === undefined ? undefined : Math.max(1, deadline - Date.now());
-    const answer = await answerTo(context, { session, requestId, position, timeoutMs: left, note: (text) => progress.note(text) });
+    const answer = await answerTo(context, { session, requestId, position, timeoutMs: left });
     progress.end();
     await tellAnswer(io, flags, answer);
   } finally {
+    over.abort();
     progress.end();
+    await telling;
   }
 }
 

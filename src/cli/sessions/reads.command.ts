@@ -7,7 +7,9 @@ import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
 import { list, withLimit, type ListFlags } from '../listing.js';
 import { defined, numberOf } from '../values.js';
+import type { Question } from './frames.js';
 import { lastFailure } from './last-failure.js';
+import { asked, questionsOf } from './questions.js';
 import { sessionDetails, sessionTable, type Session } from './view.js';
 
 interface Flags extends ListFlags {
@@ -45,12 +47,14 @@ function addList(session: Command, io: Io): void {
     const running = flags.running === true ? true : flags.stopped === true ? false : undefined;
     const { state, template, provider, rig, kind } = flags;
     const filter = defined({ state, template, provider, rig, kind, running, pending: flags.asking });
+    let questions: ReadonlyMap<string, Question> = new Map();
     await list<Session>(context, {
       plural: 'sessions',
       empty: 'no sessions match; make one with `svc session create`',
-      show: (sessions) => sessionTable(sessions, io),
+      show: (sessions) => sessionTable(sessions, io, questions),
       page: async (page) => {
         const params = { path: { cityName: city }, query: { ...filter, ...page } };
+        if (flags.json !== true) questions = (await asked(api, city)).of;
         return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/sessions', { params, signal }))).data;
       },
     });
@@ -72,7 +76,13 @@ function addShow(session: Command, io: Io): void {
       const params = { path: { cityName: city, id: nameOf('a session', name) }, query };
       const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/session/{id}', { params, signal }));
       if (flags.json === true) await printJson(io, data);
-      else await io.out(`${first ? '' : '\n'}${sessionDetails(data, await lastFailure(api, city, data))}`);
+      else {
+        const [failure, questions] = await Promise.all([
+          lastFailure(api, city, data),
+          data.running ? questionsOf(api, { cityName: city, id: data.id }) : [],
+        ]);
+        await io.out(`${first ? '' : '\n'}${sessionDetails(data, failure, questions)}`);
+      }
       first = false;
     });
   });

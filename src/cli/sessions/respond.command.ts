@@ -10,6 +10,7 @@ import { age } from '../duration.js';
 import { defined } from '../values.js';
 import { answerOf } from './answers.js';
 import type { Question } from './frames.js';
+import { questionsOf } from './questions.js';
 
 interface Flags {
   readonly request?: string;
@@ -48,11 +49,6 @@ export function addRespond(session: Command, io: Io): void {
 interface Path {
   readonly cityName: string;
   readonly id: string;
-}
-
-export async function questionsOf(api: Api, path: Path): Promise<readonly Question[]> {
-  const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/session/{id}/pending', { params: { path }, signal }));
-  return data.pending === undefined ? [] : [data.pending, ...(data.others ?? [])];
 }
 
 /** The choice with this number; it is for the question that was looked at. @throws CliError */

@@ -1,8 +1,11 @@
 import type { Schemas } from '../api.js';
 import { age, moment } from '../duration.js';
 import type { Io } from '../io.js';
+import { block, cut, facts, table } from '../table.js';
+import type { Question } from './frames.js';
+import { harmlessLine } from './harmless.js';
+import { questionLine } from './questions.js';
 import { restLine } from './rest.js';
-import { block, facts, table } from '../table.js';
 
 export type Session = Schemas['SessionResponse'];
 
@@ -18,10 +21,13 @@ export function stateOf({ state, activity, reason }: Session): string {
   return `${state}${activity === undefined ? '' : `, ${activity}`}${reason === undefined ? '' : ` (${reason})`}`;
 }
 
-export function sessionTable(sessions: readonly Session[], io: Io): string {
+const QUESTION_LENGTH = 40;
+
+/** `asked`: what sessions ask people, by their ids. */
+export function sessionTable(sessions: readonly Session[], io: Io, asked: ReadonlyMap<string, Question> = new Map()): string {
   const rows = sessions.map((session) => [
     session.id,
-    stateOf(session),
+    stateOf(session) + asks(asked.get(session.id)),
     session.template,
     session.alias ?? '',
     session.active_bead ?? '',
@@ -31,13 +37,18 @@ export function sessionTable(sessions: readonly Session[], io: Io): string {
   return table(['ID', 'STATE', 'OF', 'ALIAS', 'BEAD', 'ACTIVE', 'TITLE'], rows, io.width);
 }
 
-export function sessionDetails(session: Session, failure?: Failure): string {
+function asks(question: Question | undefined): string {
+  return question === undefined ? '' : `, asks: ${cut(harmlessLine(question.prompt ?? question.kind), QUESTION_LENGTH)}`;
+}
+
+export function sessionDetails(session: Session, failure?: Failure, questions: readonly Question[] = []): string {
   const { options = {}, submission_capabilities: can } = session;
   const context = session.context_pct === undefined ? undefined : `${session.context_pct} % of ${session.context_window ?? 0} used`;
   const about = facts([
     ['id', session.id],
     ['title', session.title],
     ['state', stateOf(session)],
+    ...questions.map((question): [string, string] => ['asks', questionLine(session.id, question)]),
     ['of', `${session.kind ?? 'agent'} ${session.template}`],
     ['circuit', circuitOf(session)],
     ['rest', session.rest === undefined ? undefined : restLine(session.rest, session.id)],
