@@ -2,7 +2,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
-import { killSvc, startSvc, svc, type Cli, type CliRun } from '../support/cli.js';
+import { CLIENT, killSvc, startSvc, svc, type Cli, type CliRun } from '../support/cli.js';
 import { eventually } from '../support/sse.js';
 
 /** Agents that are scripts of one's own, in a terminal, through the client. */
@@ -14,6 +14,8 @@ const AGENTS: Readonly<Record<string, string>> = {
   // Does its work and ends.
   quick: 'echo "run for $SVC_SESSION_ID"',
   slow: 'echo begun; until [ -f "$0.go" ]; do sleep 0.1; done; rm "$0.go"; echo done',
+  // One of a pool: takes a piece of work and closes it, unless there is a file that says not to.
+  worker: `svc() { ${process.execPath} ${CLIENT.join(' ')} "$@"; }\nbead=$(svc hook claim) || exit 0\necho "took $bead"\n[ -f "$0.lazy" ] || svc bead close "$bead" --reason done`,
   broken: 'echo "the branch is gone" >&2; exit 3',
 };
 const environment = (): Record<string, string> => ({ SVC_API_URL: stack.urls[0]!, SVC_CITY: 'town' });
@@ -42,7 +44,10 @@ beforeAll(async () => {
     await write(`scripts/${name}`, `#!/bin/sh\n${text}\n`);
     await chmod(at(`scripts/${name}`), 0o755);
     await write(`agents/${name}/prompt.md`, 'Work.');
-    await write(`agents/${name}/agent.toml`, `start_command = "${at(`scripts/${name}`)}"\nmax_active_sessions = 1\n`);
+    await write(
+      `agents/${name}/agent.toml`,
+      `start_command = "${at(`scripts/${name}`)}"\nmax_active_sessions = ${name === 'worker' ? 2 : 1}\n`,
+    );
   }
   await ok('config', 'reload');
 });
@@ -101,6 +106,26 @@ describe('a command that ends with 0', () => {
     await eventually(async () => /^state: +asleep \(exited\)$/m.test(await shown(id)));
     expect(await output('slow')).toMatch(/begun\n[^]*done\n$/);
     await ok('session', 'close', id);
+  });
+});
+
+describe('a pool of commands that end with 0', () => {
+  it('does one piece of work after the other, and keeps what it has not done without starting again and again', async () => {
+    const bead = async (title: string): Promise<string> => {
+      const id = (await ok('bead', 'create', title)).trim();
+      await ok('sling', 'worker', id);
+      return id;
+    };
+    const status = async (id: string): Promise<string> => (JSON.parse(await ok('bead', 'show', id, '--json')) as { status: string }).status;
+    const done = [await bead('one'), await bead('two'), await bead('three')];
+    await eventually(async () => (await Promise.all(done.map(status))).every((one) => one === 'closed'));
+    await write('scripts/worker.lazy', '');
+    const left = await bead('four');
+    const starts = async (): Promise<number> => (await output('worker')).split(`took ${left}`).length - 1;
+    await eventually(async () => (await starts()) >= 1);
+    await eventually(async () => new RegExp(`asleep \\(exited\\).* ${left} `).test(await ok('session', 'list', '--template', 'worker')));
+    expect(await status(left)).toBe('in_progress');
+    expect(await ok('events')).not.toMatch(/session\.(quarantined|crashed)/);
   });
 });
 
