@@ -90,6 +90,19 @@ export class User {
     return output;
   }
 
+  /** Runs a line that only looks until it shows what is waited for. @throws with the last that it showed. */
+  async sees(line: string, shows: RegExp): Promise<string> {
+    let last = '';
+    const look = async (): Promise<boolean> => {
+      last = (await this.begin(line).ended).output;
+      return shows.test(last);
+    };
+    await eventually(look).catch(() => {
+      throw new Error(`$ ${line}\nnever showed ${shows}, last:\n${last}`);
+    });
+    return last;
+  }
+
   /** Begins a line of bash. What it exports is there for those after it. */
   begin(line: string): Running {
     const state = `"$HOME_OF_TEST/.exported"`;

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { irregular } from '../support/event-lines.js';
+import { removeFolders } from '../support/folders.js';
+import { allEvents, city, commits, twentyBeads } from '../support/script-agents.js';
+import { User } from '../support/user.js';
+
+/** A repository, a pool of script agents with a wrong command at first, twenty beads in a convoy, a restart in the middle. */
+describe('the working day', () => {
+  let user: User;
+  beforeAll(async () => {
+    user = await User.arrive();
+    await user.start();
+  });
+  afterAll(async () => {
+    await user.leave();
+    await removeFolders();
+  });
+
+  it('ends with every bead done once and the convoy closed', async () => {
+    await city(user, join(user.dir, 'hnad.sh'));
+    const { beads, convoy } = await twentyBeads(user);
+    expect(await user.run(`svc sling hand --convoy ${convoy}`)).toMatch(/slung/);
+
+    // The command does not exist. It is mended, and the members of the pool that rest are woken.
+    await user.sees('svc session list', /failed-create/);
+    await user.run(`svc provider update hands --command "${user.dir}/hand.sh"`);
+    await writeFile(join(user.dir, 'hold'), '');
+    await user.sees(
+      `for id in $(svc session list --state failed-create --json | grep -o '"id":"[^"]*"' | cut -d '"' -f 4); do
+        svc session wake "$id" --force
+      done; ls`,
+      /taken-/,
+    );
+
+    // A new version of the server is put in while they work.
+    await user.stop();
+    await user.start();
+    await user.run('rm hold');
+
+    await user.sees(`svc convoy show ${convoy}`, /status: +closed/);
+    expect((await user.run('svc bead list --all --json')).match(/"status":"closed"/g)?.length).toBeGreaterThanOrEqual(beads.length);
+    expect((await commits(user)).sort()).toEqual(beads.map((id) => `feat: ${id}`).sort());
+
+    const events = await allEvents(user);
+    expect(irregular(events)).toEqual([]);
+    const closed = events.filter(({ type }) => type === 'bead.closed').map(({ subject }) => subject);
+    for (const id of beads) expect([id, closed.filter((subject) => subject === id).length]).toEqual([id, 1]);
+    expect(events.filter(({ type, subject }) => type === 'convoy.closed' && subject === convoy)).toHaveLength(1);
+  });
+});
