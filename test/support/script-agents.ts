@@ -8,6 +8,7 @@ import type { User } from './user.js';
  * bead, and waits for the next word. While there is a file `hold` the work that was taken is not finished.
  */
 const script = (dir: string): string => `#!/bin/bash
+echo $$ >>"${dir}/agents"
 while :; do
   while id=$(svc hook claim --lease 1m) && [ -n "$id" ]; do
     echo "working on $id"
@@ -15,7 +16,7 @@ while :; do
     while [ -e "${dir}/hold" ]; do sleep 0.1; done
     (
       cd "${dir}/.svc/cities/works/rigs/web" && exec 9>.git/one-at-a-time && flock 9
-      grep -qx "$id" DONE || { echo "$id" >>DONE; git add DONE; git commit -qm "feat: $id"; }
+      git log --format=%s | grep -qx "feat: $id" || { echo "$id" >>DONE; git add DONE; git commit -qm "feat: $id"; }
     )
     svc bead close "$id" --reason done
   done
@@ -43,11 +44,13 @@ export async function city(user: User, command = join(user.dir, 'hand.sh')): Pro
 /** Twenty beads, most of which wait for another one, in a convoy. */
 export async function twentyBeads(user: User): Promise<{ beads: string[]; convoy: string }> {
   const made = await user.run(
-    `ids=()
-    for n in $(seq 20); do
-      ids+=($(svc bead create "Part $n" $([ "$n" -gt 6 ] && echo --blocked-by "\${ids[$((n - 7))]}")))
+    `for n in $(seq 20); do
+      svc bead create "Part $n" $([ "$n" -gt 6 ] && echo --blocked-by "$(cat "made-$((n - 6))")") >"made-$n" &
+      [ $((n % 6)) -gt 0 ] || wait
     done
-    echo "\${ids[@]}"; svc convoy create "The release" "\${ids[@]}"`,
+    wait
+    ids=$(for n in $(seq 20); do cat "made-$n"; done | xargs)
+    echo $ids; svc convoy create "The release" $ids`,
   );
   const [ids, convoy] = made.trim().split('\n') as [string, string];
   return { beads: ids.split(' '), convoy };
@@ -60,6 +63,11 @@ export async function commits(user: User): Promise<string[]> {
     .trim()
     .split('\n')
     .filter((subject) => subject !== 'feat: begin');
+}
+
+/** `kill -9` of every script agent that runs. */
+export async function killAgents(user: User): Promise<void> {
+  await user.run('pids=$(cat agents); : >agents; for pid in $pids; do kill -9 "$pid" 2>/dev/null || true; done');
 }
 
 /** All events of the city, from the first one. */
