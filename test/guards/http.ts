@@ -163,8 +163,8 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'The pages of the documentation serve their own files only.',
     file: 'src/platform/openapi/docs.ts',
-    find: "done(ASSETS.has(name) ? undefined : problem('not_found', 'no such page'));",
-    replace: "done(ASSETS.size > 0 || name === '' ? undefined : problem('not_found', 'no such page'));",
+    find: "if (!ASSETS.has(name)) throw problem('not_found', 'no such page');",
+    replace: "if (ASSETS.size === 0 && name !== '') throw problem('not_found', 'no such page');",
     test: 'src/platform/openapi/docs.spec.ts',
   },
 ];
