@@ -2865,6 +2865,7 @@ export interface components {
         };
         Bead: {
             assignee?: string;
+            claim?: components["schemas"]["BeadClaim"];
             /** Format: date-time */
             closed_at?: string;
             /** Format: date-time */
@@ -2898,6 +2899,12 @@ export interface components {
         };
         BeadAssignInputBody: {
             assignee?: string;
+        };
+        BeadClaim: {
+            /** Format: int64 */
+            fence: number;
+            /** Format: date-time */
+            lease_until?: string;
         };
         BeadClaimInputBody: {
             assignee: string;
@@ -3316,6 +3323,7 @@ export interface components {
         };
         ConvoyCreateOutputBody: {
             assignee?: string;
+            claim?: components["schemas"]["BeadClaim"];
             /** Format: date-time */
             closed_at?: string;
             closed_items?: string[];

@@ -3,6 +3,12 @@ import { contract } from './registry.js';
 import { dateTime, int64, text } from './scalars.js';
 
 export const Dep = contract('Dep', z.strictObject({ depends_on_id: z.string(), issue_id: z.string(), type: z.string() }));
+export const BeadClaim = contract(
+  'BeadClaim',
+  z.strictObject({ fence: int64, lease_until: dateTime.optional() }),
+  'The newest claim of a bead. `fence` is what it is told from older ones by; `lease_until` is there while it lasts. A lease that is extended does ' +
+    'not change the revision of the bead.',
+);
 export const Bead = contract(
   'Bead',
   z.strictObject({
@@ -32,6 +38,8 @@ export const Bead = contract(
     /** Absent for the city's own. */
     rig: z.string().optional(),
     updated_at: dateTime.optional(),
+    /** Where one bead is read, once it has been claimed. */
+    claim: BeadClaim.optional(),
   }),
 );
 

@@ -33,6 +33,11 @@ export function beadTable(beads: readonly Bead[], io: Io): string {
 
 const deferred = (instant: string): string => (Date.parse(instant) >= FOR_EVER ? 'indefinitely' : moment(instant));
 
+/** `fence 3, until …`: the newest claim, and whether somebody has it. */
+function claimOf({ fence, lease_until: until }: NonNullable<Bead['claim']>): string {
+  return `fence ${fence}, ${until === undefined ? 'ended' : `leased until ${moment(until)}`}`;
+}
+
 /** Everything of one bead for a reader; `edges` are those of both directions, `blockers` the ids it waits for. */
 export function beadDetails(bead: Bead, edges: readonly Dependency[], blockers: readonly string[], io: Io): string {
   const metadata = Object.entries(bead.metadata ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -46,6 +51,7 @@ export function beadDetails(bead: Bead, edges: readonly Dependency[], blockers: 
       ['priority', bead.priority],
       ['rig', bead.rig],
       ['assignee', bead.assignee],
+      ['claim', bead.claim === undefined ? undefined : claimOf(bead.claim)],
       ['from', bead.from],
       ['parent', bead.parent],
       ['labels', (bead.labels ?? []).join(', ')],
