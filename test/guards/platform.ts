@@ -427,4 +427,18 @@ export const PLATFORM: readonly Guard[] = [
     replace: 'if (env === undefined || !wanted.some(([variable, value]) => env.get(variable) === value)) return [];',
     test: PROCESSES,
   },
+  {
+    guard: 'The client goes nowhere that a file of another user says.',
+    file: 'src/platform/embedded/server-file.ts',
+    find: "if ((process.getuid !== undefined && uid !== process.getuid()) || (mode & FOREIGN_WRITE) !== 0) return 'foreign';",
+    replace: '',
+    test: 'src/cli/program.spec.ts',
+  },
+  {
+    guard: 'The client does not believe the file of a server that has ended.',
+    file: 'src/platform/embedded/server-file.ts',
+    find: "return found === undefined || runs(found) ? found : 'gone';",
+    replace: 'return found;',
+    test: 'src/cli/program.spec.ts',
+  },
 ];
