@@ -38,13 +38,14 @@ export async function ask<T>(
   );
 }
 
-/** Opens a stream; `signal` ends it at any time. */
+/** Opens a stream; `signal` ends it at any time. Undefined when there is nothing more to come, ever. */
 export async function openStream(
   api: Api,
   signal: AbortSignal,
   call: () => Promise<Answer<ReadableStream<Uint8Array> | null>>,
-): Promise<ReadableStream<Uint8Array>> {
+): Promise<ReadableStream<Uint8Array> | undefined> {
   const { data, response } = await settle(api, call(), () => (signal.aborted ? new InterruptedError() : undefined));
+  if (response.status === 204) return undefined;
   const type = response.headers.get('content-type') ?? 'nothing';
   if (data === null || !type.startsWith('text/event-stream')) throw new CliError(`${api.url} answered ${type} instead of an event stream`);
   return data;

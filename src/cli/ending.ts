@@ -6,7 +6,7 @@ import type { Feed } from './events/feed.js';
 import type { Envelope } from './events/filter.js';
 import { durationOf } from './events/options.js';
 import { decode } from './events/stream.js';
-import { followFrames } from './follow.js';
+import { followFrames, type OpenStream } from './follow.js';
 import type { Io } from './io.js';
 import { plain } from './table.js';
 
@@ -52,7 +52,7 @@ async function terminalEvent(waiting: Waiting, signal: AbortSignal): Promise<End
   const { feed, after, progress, requestId, steps } = waiting;
   const success = `request.result.${waiting.operation}`;
   const types = [success, 'request.failed', ...(steps === undefined ? [] : [steps.type])];
-  const open = (lastEventId: string | undefined): Promise<ReadableStream<Uint8Array>> =>
+  const open = (lastEventId: string | undefined): ReturnType<OpenStream> =>
     feed.open(lastEventId === undefined ? { after } : { lastEventId }, types, signal);
   const onPause = (ms: number, why: string): void => progress.note(`${why}; trying again in ${Math.ceil(ms / 1_000)} s`);
   for await (const frame of followFrames(open, { signal, onPause })) {

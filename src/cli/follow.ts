@@ -2,8 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, UnreachableError } from './errors.js';
 import { readFrames, type Frame } from './sse.js';
 
-/** Opens the stream behind `lastEventId`, or at the position the caller began with while no frame has arrived yet. */
-export type OpenStream = (lastEventId: string | undefined) => Promise<ReadableStream<Uint8Array>>;
+/**
+ * Opens the stream behind `lastEventId`, or at the position the caller began with while no frame has arrived yet. Undefined when it
+ * has nothing more to say for good.
+ */
+export type OpenStream = (lastEventId: string | undefined) => Promise<ReadableStream<Uint8Array> | undefined>;
 
 export interface FollowOptions {
   readonly signal: AbortSignal;
@@ -19,7 +22,7 @@ const TRANSIENT = new Set([429, 503]);
 
 /**
  * Frames for ever, over as many connections as it takes: each begins behind the last frame that the caller has
- * taken. Returns when the signal aborts; throws what another try cannot mend.
+ * taken. Returns when the signal aborts and when nothing more will come; throws what another try cannot mend.
  */
 export async function* followFrames(open: OpenStream, options: FollowOptions): AsyncGenerator<Frame, void, undefined> {
   const { signal, maxMs = 30_000 } = options;
@@ -31,6 +34,7 @@ export async function* followFrames(open: OpenStream, options: FollowOptions): A
     let why = 'the stream ended';
     try {
       const body = await open(lastEventId);
+      if (body === undefined) return;
       const onRetry = (ms: number): void => {
         base = Math.min(Math.max(ms, 100), maxMs);
       };

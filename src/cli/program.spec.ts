@@ -90,7 +90,6 @@ describe('wrong command lines', () => {
     [['config', 'show', '--revision', 'x', '--city', 'a'], 'svc config show: --revision: not a whole number: x\n'],
     [['config', 'validate', '--file', '=city.toml', '--city', 'a'], 'svc config validate: --file: expected <local>=<path in the city>'],
     [['config', 'validate', '--without', 'x', '--without', 'x', '--city', 'a'], 'svc config validate: x is named twice\n'],
-    [['agent', 'create', 'a', '--city', 'a'], "svc agent create: required option '--provider <name>' not specified\n"],
     [['agent', 'list', '--running', '--stopped', '--city', 'a'], 'svc agent list: --running and --stopped are mutually exclusive\n'],
     [['agent', 'update', 'a', '--city', 'a'], 'svc agent update: nothing to change: name at least one option\n'],
     [['agent', 'update', 'a', '--description', '', '--city', 'a'], 'svc agent update: --description: it is empty'],
@@ -166,9 +165,9 @@ describe('the API that a command talks to', () => {
   });
 
   it('prefers --api over SVC_API_URL, before or behind the command', async () => {
-    const server = await serve({ '/v0/cities': (_request, response) => json(response, { items: [], total: 0 }) });
+    const server = await serve({ '/v0/cities': (_request, response) => json(response, { items: [{ name: 'alpha' }], total: 1 }) });
     const env = { SVC_API_URL: 'http://127.0.0.1:1' };
-    expect((await svc(['city', 'list', '--api', server.url, '--json'], { env })).io.stdout).toBe('{"items":[],"total":0}\n');
+    expect((await svc(['city', 'list', '--api', server.url, '--json'], { env })).io.stdout).toBe('{"name":"alpha"}\n');
     expect((await svc(['--api', server.url, 'city', 'list', '--json'], { env })).code).toBe(0);
   });
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { ask, openStream, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { InterruptedError } from '../errors.js';
-import { followFrames } from '../follow.js';
+import { followFrames, type OpenStream } from '../follow.js';
 import type { Io } from '../io.js';
 import { ConversationView } from '../sessions/conversation-view.js';
 import { jsonOf, type Message } from '../sessions/frames.js';
@@ -41,7 +41,7 @@ export function addOutput(agent: Command, io: Io): void {
       return io.out(view.take(data) + view.end());
     }
     const { signal } = io;
-    const open = (lastEventId: string | undefined): Promise<ReadableStream<Uint8Array>> => {
+    const open = (lastEventId: string | undefined): ReturnType<OpenStream> => {
       const header = defined({ 'Last-Event-ID': lastEventId });
       const rest = { headers: { Accept: 'text/event-stream' }, parseAs: 'stream' as const, signal };
       return openStream(api, signal, () =>

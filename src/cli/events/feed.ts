@@ -30,7 +30,7 @@ export interface Feed {
   /** The current head, in the form that `after` takes. */
   head(): Promise<string>;
   page(request: PageRequest): Promise<Page>;
-  open(position: Position, types: string[] | undefined, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
+  open(position: Position, types: string[] | undefined, signal: AbortSignal): Promise<ReadableStream<Uint8Array> | undefined>;
 }
 
 export const PAGE_SIZE = 500;

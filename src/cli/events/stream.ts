@@ -1,6 +1,6 @@
 import { showDuration } from '../duration.js';
 import { CliError, InterruptedError, UnreachableError } from '../errors.js';
-import { followFrames, type FollowOptions } from '../follow.js';
+import { followFrames, type FollowOptions, type OpenStream } from '../follow.js';
 import type { Io } from '../io.js';
 import { readFrames, type Frame } from '../sse.js';
 import type { Feed } from './feed.js';
@@ -12,7 +12,7 @@ import type { EventsRequest } from './options.js';
 export async function followEvents(feed: Feed, request: EventsRequest, io: Io, pace: Pick<FollowOptions, 'baseMs'> = {}): Promise<void> {
   const after = request.after ?? (await feed.head());
   const types = typesOf(request);
-  const open = (lastEventId: string | undefined): Promise<ReadableStream<Uint8Array>> =>
+  const open = (lastEventId: string | undefined): ReturnType<OpenStream> =>
     feed.open(lastEventId === undefined ? { after } : { lastEventId }, types, io.signal);
   for await (const frame of followFrames(open, { signal: io.signal, ...pace })) {
     const line = matchingLine(frame, feed, request);
@@ -37,6 +37,7 @@ export async function watchEvents(feed: Feed, request: EventsRequest, io: Io): P
   try {
     const body = await feed.open({ after }, typesOf(request), signal);
     opened = true;
+    if (body === undefined) throw new CliError('the stream has ended for good');
     for await (const frame of readFrames(body, { signal })) {
       const line = matchingLine(frame, feed, request);
       if (line === undefined) continue;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ask, type Api, type Schemas } from '../api.js';
 import { printJson, type CityContext } from '../command.js';
 import { ApiError, CliError, InterruptedError } from '../errors.js';
-import { followFrames } from '../follow.js';
+import { followFrames, type OpenStream } from '../follow.js';
 import type { Io } from '../io.js';
 import { openSession, sessionFrame, type Message, type SessionFrame } from './frames.js';
 import { harmless, harmlessLine } from './harmless.js';
@@ -85,7 +85,7 @@ export async function answerTo(context: CityContext<object>, awaited: Awaited): 
   const signal = AbortSignal.any([api.signal, done.signal, ...limit]);
   let closed = false;
   let dropped: CliError | undefined;
-  const open = (lastEventId: string | undefined): Promise<ReadableStream<Uint8Array>> =>
+  const open = (lastEventId: string | undefined): ReturnType<OpenStream> =>
     openSession(
       api,
       { city, session, signal, onState: (state) => (closed = state === 'closed') },

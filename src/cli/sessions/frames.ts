@@ -1,5 +1,6 @@
 import { openStream, type Api, type Schemas } from '../api.js';
 import { CliError } from '../errors.js';
+import type { OpenStream } from '../follow.js';
 import type { Frame } from '../sse.js';
 import { defined } from '../values.js';
 
@@ -53,7 +54,7 @@ export function openSession(
   api: Api,
   { city, session, thinking, signal, onState }: SessionOpening,
   { lastEventId, after }: SessionPosition,
-): Promise<ReadableStream<Uint8Array>> {
+): ReturnType<OpenStream> {
   const query = {
     format: 'structured' as const,
     ...defined({ include_thinking: thinking === true ? true : undefined, after_cursor: after }),
@@ -66,7 +67,8 @@ export function openSession(
       signal,
     });
     const state = answer.response.headers.get('svc-session-state');
-    if (state !== null) onState?.(state);
+    if (answer.response.status === 204) onState?.('closed');
+    else if (state !== null) onState?.(state);
     return answer;
   });
 }

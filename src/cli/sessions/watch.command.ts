@@ -3,7 +3,7 @@ import { ask, MUTATION } from '../api.js';
 import { cityCommand, cityContextOf, withExamples, type CityContext } from '../command.js';
 import { nameOf } from '../edits.js';
 import { CliError, InterruptedError, oneLine } from '../errors.js';
-import { followFrames } from '../follow.js';
+import { followFrames, type OpenStream } from '../follow.js';
 import type { Io } from '../io.js';
 import { plain } from '../table.js';
 import { defined, numberOf } from '../values.js';
@@ -48,7 +48,7 @@ async function watchSession(context: Context, session: string): Promise<void> {
   const done = new AbortController();
   const signal = AbortSignal.any([io.signal, done.signal]);
   let closed = false;
-  const open = (lastEventId: string | undefined): Promise<ReadableStream<Uint8Array>> =>
+  const open = (lastEventId: string | undefined): ReturnType<OpenStream> =>
     openSession(
       api,
       { city, session, signal, thinking: flags.thinking === true, onState: (state) => (closed = state === 'closed') },
