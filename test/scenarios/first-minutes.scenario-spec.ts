@@ -27,8 +27,8 @@ describe('the first ten minutes of a new user', () => {
     expect(await user.run('svc health')).toContain(`${user.url}, found in ${user.dir}/.svc/server.json`);
     const watching = user.begin('svc events --follow --after 0');
 
-    // The mayor answers, by its session's id as well.
-    expect(await user.run('svc session create mayor --message "hello" --wait')).toBe('echo: hello\n');
+    // The mayor answers, by its name and by its session's id.
+    expect(await user.run('svc session send mayor hello --wait')).toBe('echo: hello\n');
     const session = (await user.run('svc session list --json')).trim();
     const { id } = JSON.parse(session) as { id: string };
     expect(await user.run(`svc session send ${id} tool --wait`)).toBe('The tool said hello.\n');

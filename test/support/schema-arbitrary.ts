@@ -157,7 +157,9 @@ function object(schema: Schema, components: Components): fc.Arbitrary<unknown> {
       typeof rest === 'object' && Object.keys(rest as object).length > 0
         ? fitting(rest as Schema, components)
         : fc.jsonValue({ maxDepth: 2 });
-    return fc.dictionary(fc.string({ maxLength: 10 }), member, { maxKeys: 4, noNullPrototype: true });
+    // The one name that no member may have.
+    const name = fc.string({ maxLength: 10 }).filter((text) => text !== '__proto__');
+    return fc.dictionary(name, member, { maxKeys: 4, noNullPrototype: true });
   }
   const required = new Set((schema.required ?? []) as string[]);
   const members = Object.fromEntries(properties.map(([name, member]) => [name, fitting(member, components)]));

@@ -24,7 +24,7 @@ describe('event envelopes', () => {
   it('have one component a known kind, told apart by type', () => {
     const components = (z.toJSONSchema(contractRegistry, { uri: (id) => id }) as { schemas: Record<string, unknown> }).schemas;
     for (const union of ['TypedEventStreamEnvelope', 'TypedTaggedEventStreamEnvelope']) {
-      const { propertyName, mapping } = discriminators[union]!;
+      const { propertyName, mapping } = discriminators[`${union}Known`]!;
       expect(propertyName).toBe('type');
       expect(Object.keys(mapping).sort()).toEqual([...knownEvents().keys()].sort());
       for (const [type, ref] of Object.entries(mapping)) {
@@ -42,7 +42,8 @@ describe('event envelopes', () => {
       expect(fits(schema, { ...anEvent, city: 'alpha' })).toBe(false);
     }
     for (const schema of [TaggedEventStreamEnvelope, TypedTaggedEventStreamEnvelope]) {
-      expect(fits(schema, { ...anEvent, city: 'alpha' })).toBe(true);
+      expect(fits(schema, { ...anEvent, city: 'alpha', stream: 'alpha' })).toBe(true);
+      expect(fits(schema, { ...anEvent, city: 'alpha' })).toBe(false);
       expect(fits(schema, anEvent)).toBe(false);
     }
     expect(fits(TypedEventStreamEnvelope, { ...anEvent, payload: {} })).toBe(false);
