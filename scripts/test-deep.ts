@@ -36,6 +36,11 @@ const PARTS: readonly Part[] = [
     run: [...JEST, '--selectProjects', 'deep'],
   },
   {
+    name: 'scenarios',
+    what: 'days of users, and a night with crashes',
+    run: [...JEST, '--selectProjects', 'scenarios'],
+  },
+  {
     name: 'chaos',
     what: 'ten seeds of the chaos run',
     run: ['npm', 'run', '-s', 'chaos', '--', '--seeds', '10', '--sessions', '2', '--seconds', '6'],

@@ -6,9 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { foreignEnvironment } from './cli.js';
 import { folder } from './folders.js';
 import { eventually } from './sse.js';
+import { sleep } from '../../src/platform/time/clock.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const SERVER = join(root, 'dist/src/entry/serve.js');
+const LOOK_MS = 500;
+
 /** No call of the client may cost what npm costs: in the shell it does not exist. */
 const WITHOUT_NPM = '.without-npm';
 type Process = ChildProcessByStdio<null, Readable, Readable>;
@@ -95,7 +98,10 @@ export class User {
     let last = '';
     const look = async (): Promise<boolean> => {
       last = (await this.begin(line).ended).output;
-      return shows.test(last);
+      if (shows.test(last)) return true;
+      // Each look costs a process, which those who work need more.
+      await sleep(LOOK_MS);
+      return false;
     };
     await eventually(look).catch(() => {
       throw new Error(`$ ${line}\nnever showed ${shows}, last:\n${last}`);
