@@ -24,8 +24,8 @@ export default {
       globalSetup: '<rootDir>/test/support/built.mjs',
       displayName: 'scenarios',
       testMatch: ['<rootDir>/test/scenarios/**/*.scenario-spec.ts'],
-      // Half a minute of two cores: with `npm run test:deep`.
-      testPathIgnorePatterns: process.env.SVC_TEST_DEEP === '1' ? [] : ['/night\\.scenario-spec'],
+      // Each half a minute of two cores: with `npm run test:deep`.
+      testPathIgnorePatterns: process.env.SVC_TEST_DEEP === '1' ? [] : ['/(working-day|night)\\.scenario-spec'],
     },
     ...(process.env.SVC_TEST_DEEP === '1' ? [deep] : []),
   ],
