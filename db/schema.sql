@@ -80,6 +80,7 @@ create table beads (
   closed_at timestamp with time zone,
   routed_to text generated always as (NULLIF((metadata ->> 'gc.routed_to'::text), ''::text)) stored,
   workable boolean generated always as (((issue_type <> ALL (ARRAY['merge-request'::text, 'gate'::text, 'molecule'::text, 'step'::text, 'convoy'::text, 'message'::text, 'session'::text, 'agent'::text, 'role'::text, 'rig'::text])) AND (NOT (labels && ARRAY['gc:session'::text, 'gc:order-tracking'::text, 'order-tracking'::text])))) stored not null,
+  attempts integer default 0 not null,
   constraint beads_pkey PRIMARY KEY (stream_id, id),
   constraint beads_check CHECK ((closed_at IS NOT NULL) = (status = 'closed'::text)),
   constraint beads_check1 CHECK (lease_until IS NULL OR status = 'in_progress'::text AND assignee IS NOT NULL),
@@ -1072,7 +1073,7 @@ AS $function$
           update beads b set
             status = 'in_progress',
             assignee = case when t.fresh then t.name else b.assignee end,
-            claim_fence = b.claim_fence + t.fresh::integer,
+            claim_fence = b.claim_fence + t.fresh::integer, attempts = b.attempts + t.fresh::integer,
             lease_ms = t.lease_ms,
             lease_until = clock_timestamp() + t.lease_ms * interval '1 millisecond',
             metadata = case when t.fresh then b.metadata - array['gc.session_id', 'gc.session_name'] else b.metadata end || t.stamps,

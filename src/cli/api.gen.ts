@@ -2902,6 +2902,8 @@ export interface components {
         };
         BeadClaim: {
             /** Format: int64 */
+            attempts?: number;
+            /** Format: int64 */
             fence: number;
             /** Format: date-time */
             lease_until?: string;

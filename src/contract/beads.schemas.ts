@@ -5,8 +5,8 @@ import { dateTime, int64, text } from './scalars.js';
 export const Dep = contract('Dep', z.strictObject({ depends_on_id: z.string(), issue_id: z.string(), type: z.string() }));
 export const BeadClaim = contract(
   'BeadClaim',
-  z.strictObject({ fence: int64, lease_until: dateTime.optional() }),
-  'The newest claim of a bead. `fence` is what it is told from older ones by; `lease_until` is there while it lasts. A lease that is extended does ' +
+  z.strictObject({ fence: int64, attempts: int64.optional(), lease_until: dateTime.optional() }),
+  'The newest claim of a bead. `fence` is what it is told from older ones by, `attempts` says how often the bead was claimed; `lease_until` is there while it lasts. A lease that is extended does ' +
     'not change the revision of the bead.',
 );
 export const Bead = contract(

@@ -144,9 +144,9 @@ describe('svc bead', () => {
     const won = racers.filter(({ code }) => code === 0);
     expect(won).toHaveLength(1);
     const [, owner, fence] = /is claimed by (\w+) until .* \(fence (\d+)\)\n$/.exec(won[0]!.stdout)!;
-    expect(await ok('bead', 'show', bead)).toMatch(new RegExp(`^claim: +fence ${fence}, leased until \\S+Z$`, 'm'));
+    expect(await ok('bead', 'show', bead)).toMatch(new RegExp(`^claim: +fence ${fence}, attempt 1, leased until \\S+Z$`, 'm'));
     const [shown] = (await ok('bead', 'show', bead, '--json')).split('\n');
-    expect(JSON.parse(shown!).claim).toEqual({ fence: Number(fence), lease_until: expect.stringMatching(/Z$/) });
+    expect(JSON.parse(shown!).claim).toEqual({ fence: Number(fence), attempts: 1, lease_until: expect.stringMatching(/Z$/) });
     for (const { code, stdout, stderr } of racers.filter((result) => result.code !== 0)) {
       expect([code, stdout]).toEqual([1, '']);
       expect(stderr).toContain(`svc bead claim: conflict: bead ${bead} is owned by ${owner}; see \`svc bead show ${bead}\``);
@@ -158,6 +158,8 @@ describe('svc bead', () => {
       stdout: `${bead} is released\n`,
       stderr: '',
     });
+    await ok('bead', 'claim', bead, '--assignee', owner!);
+    expect(await ok('bead', 'show', bead)).toMatch(/^claim: +fence 3, attempt 2, leased until /m);
     const lost = await run(['bead', 'heartbeat', bead, '--fence', fence!], { env });
     expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining('the claim is lost')]);
   });

@@ -34,8 +34,9 @@ export function beadTable(beads: readonly Bead[], io: Io): string {
 const deferred = (instant: string): string => (Date.parse(instant) >= FOR_EVER ? 'indefinitely' : moment(instant));
 
 /** `fence 3, until …`: the newest claim, and whether somebody has it. */
-function claimOf({ fence, lease_until: until }: NonNullable<Bead['claim']>): string {
-  return `fence ${fence}, ${until === undefined ? 'ended' : `leased until ${moment(until)}`}`;
+function claimOf({ fence, attempts, lease_until: until }: NonNullable<Bead['claim']>): string {
+  const count = attempts === undefined ? '' : `, attempt ${attempts}`;
+  return `fence ${fence}${count}, ${until === undefined ? 'ended' : `leased until ${moment(until)}`}`;
 }
 
 /** Everything of one bead for a reader; `edges` are those of both directions, `blockers` the ids it waits for. */

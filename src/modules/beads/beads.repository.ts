@@ -43,7 +43,7 @@ export class BeadsRepository {
     const { rows } = await this.pool.query<BeadRow>({
       name: 'bead',
       text: `select s.head, b.revision, case when b.claim_fence = 0 then bead_json(b)::text
-          else left(bead_json(b)::text, -1) || ',"claim":' || json_strip_nulls(json_build_object('fence', b.claim_fence, 'lease_until',
+          else left(bead_json(b)::text, -1) || ',"claim":' || json_strip_nulls(json_build_object('fence', b.claim_fence, 'attempts', nullif(b.attempts, 0), 'lease_until',
             to_char(b.lease_until at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))::text || '}' end as json
         from cities c join event_streams s on s.id = c.stream_id left join beads b on b.stream_id = c.stream_id and b.id = $2
         where c.name = $1 and c.running`,

@@ -95,6 +95,7 @@ export class WorkRepository {
     else if (handover || (change.status !== undefined && change.status !== 'in_progress'))
       set.push(sql`lease_ms = null, lease_until = null`);
     if (handover) set.push(sql`claim_fence = b.claim_fence + 1`);
+    if (handover && leaseMs !== undefined) set.push(sql`attempts = b.attempts + 1`);
     const { rows } = await sql<BeadRecord>`
       update beads b set ${sql.join(set)}
       where b.stream_id = ${streamId} and b.id = ${id} returning ${RECORD}`.execute(tx);

@@ -73,6 +73,7 @@ export interface BeadDependencies {
 
 export interface Beads {
   assignee: string | null;
+  attempts: Generated<number>;
   author: string | null;
   claim_fence: Generated<number>;
   closed_at: Timestamp | null;
