@@ -100,13 +100,12 @@ export class ConnectionCheck {
     }
   }
 
-  /** The log's row that a frame shows. Ends of city operations are tagged with the city they are about. */
+  /** The log's row that a frame shows. */
   #committed({ stream, seq }: Seen, frame: Frame): LogRow | undefined {
-    const atCity = this.subscriber.city !== undefined;
-    const candidates = [this.facts.log.row(stream, seq), ...(atCity ? [] : [this.facts.log.row(SUPERVISOR, seq)])];
-    const row = candidates.find((r) => r !== undefined && wireText(r, atCity) === frame.data);
-    if (row === undefined) this.#violated('nothing uncommitted', `${stream}:${seq} differs from the log`, frame, candidates[0]);
-    return row;
+    const row = this.facts.log.row(stream, seq);
+    if (row !== undefined && wireText(row, this.subscriber.city !== undefined) === frame.data) return row;
+    this.#violated('nothing uncommitted', `${stream}:${seq} differs from the log`, frame, row);
+    return undefined;
   }
 
   /** Order, uniqueness and completeness of one delivery. */
@@ -199,8 +198,8 @@ export class ConnectionCheck {
 
 function identify(data: string, city: string | undefined): Seen | undefined {
   try {
-    const { seq, city: tag } = JSON.parse(data) as { seq?: unknown; city?: unknown };
-    const stream = city ?? tag;
+    const { seq, stream: numbered } = JSON.parse(data) as { seq?: unknown; stream?: unknown };
+    const stream = city ?? numbered;
     return typeof seq === 'number' && typeof stream === 'string' ? { stream, seq } : undefined;
   } catch {
     return undefined;

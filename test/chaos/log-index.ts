@@ -93,5 +93,5 @@ export function follows(subscriber: Subscriber, stream: string): boolean {
 
 /** The data of the frame that carries this event, to the byte. */
 export function wireText(row: LogRow, atCity: boolean): string {
-  return atCity ? row.text : `${row.text.slice(0, -1)},"city":${JSON.stringify(row.city)}}`;
+  return atCity ? row.text : `${row.text.slice(0, -1)},"city":${JSON.stringify(row.city)},"stream":${JSON.stringify(row.stream)}}`;
 }
