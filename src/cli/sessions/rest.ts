@@ -5,7 +5,7 @@ export type Rest = Schemas['SessionRest'];
 
 const ENDS: Readonly<Record<Rest['ended_by'][number], (name: string) => string | undefined>> = {
   time: () => undefined,
-  demand: () => 'after that, work or a message',
+  demand: () => 'work or a message after that',
   configuration: () => 'a changed configuration',
   wake: (name) => (name === '' ? undefined : `svc session wake ${name}`),
   reset: (name) => (name === '' ? undefined : `svc session reset ${name}`),
