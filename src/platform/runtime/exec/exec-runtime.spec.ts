@@ -103,7 +103,7 @@ const file = (name: string): Promise<string> => readFile(path.join(state, name),
 
 function spec(over: Partial<StartSpec> = {}): StartSpec {
   const env = { PATH: '/usr/bin:/bin', STATE: state, SVC_DEPLOYMENT: 'd', SVC_CITY: 'c', SVC_SESSION_ID: 'c-1', SVC_GENERATION: '1' };
-  return { command: './script', args: [], cwd: state, env, timeoutMs: 10_000, name: 's1', ...over };
+  return { command: './script', args: [], cwd: state, env, timeoutMs: 120_000, name: 's1', ...over };
 }
 async function start(
   over: Partial<StartSpec> = {},

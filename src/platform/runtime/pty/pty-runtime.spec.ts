@@ -57,7 +57,7 @@ async function program(name: string, text = `#!${process.execPath}\n${FAKE_TUI}`
 function spec(fake = '', over: Partial<StartSpec> = {}): StartSpec {
   const markers = { SVC_DEPLOYMENT: home, SVC_CITY: 'c', SVC_SESSION_ID: 'c-1', SVC_GENERATION: '1' };
   const env = { PATH: `${home}:/usr/bin:/bin`, LANG: 'C.UTF-8', FAKE: fake, ...markers };
-  return { command: 'claude', args: [], cwd: home, env, timeoutMs: 15_000, readyPrefix: '❯ ', ...over };
+  return { command: 'claude', args: [], cwd: home, env, timeoutMs: 120_000, readyPrefix: '❯ ', ...over };
 }
 /** Of the fake interface, with its time. Other programs know nothing of steps: for them it is the machine's. */
 const on = (clock = new SteppedTerminal()): PtyRuntime => new PtyRuntime(timing, patient, clock, clock.open);
