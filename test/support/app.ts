@@ -99,7 +99,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
 }
 
 /** Stops everything and checks that nothing stays behind: no connection to the database, no socket, no timer. */
-async function stopStack(apps: readonly Application[], database: TestDatabase, dir: string, handlesBefore: number): Promise<void> {
+async function stopStack(apps: Application[], database: TestDatabase, dir: string, handlesBefore: number): Promise<void> {
   for (const app of apps) app.failpoints.disarm();
   await Promise.all(apps.map((app) => app.stop()));
   // The next server of this port may speak anything.
@@ -114,6 +114,8 @@ async function stopStack(apps: readonly Application[], database: TestDatabase, d
   await database.drop();
   await rm(dir, { recursive: true, force: true });
   if (!clean) throw new Error(`connections were left open: ${JSON.stringify(left)}`);
+  // A test file stays loaded, and with it what its variables hold.
+  apps.length = 0;
   const closed = await eventually(() => handleCount() <= handlesBefore).catch(() => false);
   if (!closed) throw new Error(`handles were left open: ${JSON.stringify(handles())}, ${handlesBefore} before`);
 }

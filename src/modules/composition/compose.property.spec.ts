@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { setImmediate } from 'node:timers/promises';
+import { anyText } from '../../../test/support/any-text.js';
 import { compose } from './compose/compose.js';
 import type { Composition } from './composition.js';
 import { describeIssue } from './issue.js';
@@ -197,7 +198,7 @@ describe('composing', () => {
       'formulas/f.toml',
     );
     await fc.assert(
-      fc.asyncProperty(fc.dictionary(paths, fc.string({ unit: 'binary', maxLength: 60 })), async (files) => {
+      fc.asyncProperty(fc.dictionary(paths, anyText(60)), async (files) => {
         const { config, issues } = await composeFiles(files);
         expect(config === undefined).toBe(issues.some(({ severity }) => severity === 'error'));
       }),
