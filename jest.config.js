@@ -11,12 +11,20 @@ const servers = {
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
 };
 
-/** Only with `npm run test:deep`. */
-const deep = { ...base, ...servers, displayName: 'deep', testMatch: ['<rootDir>/{src,test}/**/*.deep-spec.ts'] };
+/** Only with `npm run test:deep`, and the second in `.ci/run`. */
+const deep = [
+  { ...base, ...servers, displayName: 'deep', testMatch: ['<rootDir>/{src,test}/**/*.deep-spec.ts'] },
+  { ...base, displayName: 'checkers', testMatch: ['<rootDir>/test/chaos/*checker.spec.ts'] },
+];
 
 export default {
   projects: [
-    { ...base, displayName: 'unit', testMatch: ['<rootDir>/{src,scripts,test/support,test/chaos}/**/*.spec.ts'] },
+    {
+      ...base,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/{src,scripts,test/support,test/chaos}/**/*.spec.ts'],
+      testPathIgnorePatterns: ['/test/chaos/.*checker\\.spec'],
+    },
     { ...base, ...servers, displayName: 'db', testMatch: ['<rootDir>/src/**/*.db-spec.ts'] },
     { ...base, ...servers, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.e2e-spec.ts'] },
     {
@@ -27,13 +35,13 @@ export default {
       // Each half a minute of two cores: with `npm run test:deep`.
       testPathIgnorePatterns: process.env.SVC_TEST_DEEP === '1' ? [] : ['/(working-day|night)\\.scenario-spec'],
     },
-    ...(process.env.SVC_TEST_DEEP === '1' ? [deep] : []),
+    ...(process.env.SVC_TEST_DEEP === '1' ? deep : []),
   ],
   testSequencer: '<rootDir>/test/runner/sequencer.mjs',
   // Two cores: some of the tests wait.
   maxWorkers: 4,
   // A worker's heap is collected late; what it has loaded takes a second to load again.
-  workerIdleMemoryLimit: '1GB',
+  workerIdleMemoryLimit: '2GB',
   // Only what hangs is to meet it, on however slow a machine.
   testTimeout: 300_000,
 };

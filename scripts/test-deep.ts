@@ -30,8 +30,8 @@ interface Part {
 const PARTS: readonly Part[] = [
   {
     name: 'queues',
-    what: 'operations on both queue backends, clones of rigs killed at every place',
-    run: [...JEST, '--selectProjects', 'db', 'e2e', '--testPathPatterns', 'operations', 'queue', 'rig-clones'],
+    what: 'operations on both queue backends, clones of rigs killed at every place, accounts of an embedded server',
+    run: [...JEST, '--selectProjects', 'db', 'e2e', '--testPathPatterns', 'operations', 'queue', 'rig-clones', 'embedded'],
   },
   {
     name: 'models',

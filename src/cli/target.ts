@@ -47,7 +47,10 @@ function addressOf(options: TargetOptions, io: Io): Address {
   for (const candidate of candidates) {
     const found = readServerFile(candidate);
     const file = serverFilePath(candidate);
-    if (typeof found === 'object') return { url: parse(found.url, file), source: `found in ${file}`, dataDir: candidate };
+    if (typeof found === 'object') {
+      const url = parse(found.url, file);
+      return { url, source: `found in ${file}`, dataDir: isLoopback(url) ? candidate : undefined };
+    }
     if (found === 'foreign') foreign ??= file;
   }
   const url = parse(`http://127.0.0.1:${io.env.SVC_PORT || DEFAULT_PORT}`, 'SVC_PORT');

@@ -100,14 +100,18 @@ export async function openStream(url: string, options: { headers?: Record<string
   };
 }
 
-/** Waits for a condition that is not on a stream. */
+const PAUSE_MS = { least: 25, most: 250 };
+
+/** Waits for a condition that is not on a stream. Looking takes a quarter of the time at most: the machine has other work to do. */
 export async function eventually<T>(look: () => Promise<T | undefined | false> | T | undefined | false, ms = DEADLINE_MS): Promise<T> {
   const limit = Date.now() + ms;
   for (;;) {
+    const began = Date.now();
     const found = await look();
     if (found !== undefined && found !== false) return found;
     if (Date.now() > limit) throw new Error(`${ms} ms passed while waiting for ${String(look)}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
+    const pause = Math.min(PAUSE_MS.most, Math.max(PAUSE_MS.least, 3 * (Date.now() - began)));
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }
 
