@@ -41,7 +41,7 @@ export default {
   // Two cores: some of the tests wait.
   maxWorkers: 4,
   // A worker's heap is collected late; what it has loaded takes a second to load again.
-  workerIdleMemoryLimit: '2GB',
+  workerIdleMemoryLimit: '1GB',
   // Only what hangs is to meet it, on however slow a machine.
   testTimeout: 300_000,
 };

@@ -7,6 +7,7 @@ import type { Failpoints } from '../../src/platform/failpoints/failpoints.js';
 import { AppLogger, createLogger } from '../../src/platform/logging/logger.js';
 import { forgetContract, speaksContract } from './contract.js';
 import { admin, cloneDatabase, type TestDatabase } from './database.js';
+import { KEEPER } from './emptied.js';
 import { eventually } from './sse.js';
 
 export type QueueKind = 'redis' | 'postgres';
@@ -107,7 +108,10 @@ async function stopStack(apps: Application[], database: TestDatabase, dir: strin
   const name = new URL(database.url).pathname.slice(1);
   let left: unknown[] = [];
   const gone = async (): Promise<boolean> => {
-    left = await admin('select application_name, state, query from pg_stat_activity where datname = $1', [name]);
+    left = await admin('select application_name, state, query from pg_stat_activity where datname = $1 and application_name <> $2', [
+      name,
+      KEEPER,
+    ]);
     return left.length === 0;
   };
   const clean = await eventually(gone).catch(() => false);

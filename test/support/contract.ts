@@ -89,7 +89,8 @@ export class Contract {
     this.#routes = [...this.operations]
       .sort((a, b) => (a.path.match(/\{/g)?.length ?? 0) - (b.path.match(/\{/g)?.length ?? 0))
       .map((operation) => ({ operation, pattern: new RegExp(`^${operation.path.replace(/\./g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`) }));
-    this.#ajv = new Ajv2020({ strict: true, strictTypes: false, allErrors: false, allowUnionTypes: true });
+    // A schema that others refer to is compiled once.
+    this.#ajv = new Ajv2020({ strict: true, strictTypes: false, allErrors: false, inlineRefs: false, allowUnionTypes: true });
     (addFormats as unknown as (ajv: Ajv2020) => void)(this.#ajv);
     for (const word of ['discriminator', 'x-problem-types', 'example']) this.#ajv.addKeyword(word);
     this.#ajv.addSchema({ $id: 'openapi', $defs: local(document.components.schemas) as Record<string, object> });
