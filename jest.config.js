@@ -32,8 +32,8 @@ export default {
       globalSetup: '<rootDir>/test/support/built.mjs',
       displayName: 'scenarios',
       testMatch: ['<rootDir>/test/scenarios/**/*.scenario-spec.ts'],
-      // Each half a minute of two cores: with `npm run test:deep`.
-      testPathIgnorePatterns: process.env.SVC_TEST_DEEP === '1' ? [] : ['/(working-day|night)\\.scenario-spec'],
+      // Half a minute each: with `npm run test:deep`, the first minutes in `.ci/run` as well.
+      testPathIgnorePatterns: process.env.SVC_TEST_DEEP === '1' ? [] : ['/(first-minutes|working-day|night)\\.scenario-spec'],
     },
     ...(process.env.SVC_TEST_DEEP === '1' ? deep : []),
   ],

@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { pathOf } from './command.js';
 import { writeServerFile } from '../platform/embedded/server-file.js';
 import { buildProgram, runCli } from './program.js';
+import { resolveTarget } from './target.js';
 import { fakeIo, type FakeIo } from './testing/io.js';
 import { anEvent, json, testServer, type Handler, type TestServer } from './testing/server.js';
 
@@ -193,6 +194,16 @@ describe('the API that a command talks to', () => {
       `${other.url}, the default; no server runs in this directory`,
     );
     expect(server.requests.map((r) => r.headers.authorization)).toEqual(['Bearer svc_admin', 'Bearer svc_admin']);
+  });
+
+  it('gets the first key of the data directory on this machine alone, whatever the file says', async () => {
+    const dir = directory();
+    await writeServerFile(join(dir, '.svc'), 'http://127.0.0.1:1');
+    writeFileSync(join(dir, '.svc', 'admin.key'), 'svc_admin\n');
+    const target = () => resolveTarget({}, fakeIo({ cwd: dir }));
+    expect(target().key).toBe('svc_admin');
+    await writeServerFile(join(dir, '.svc'), 'http://192.0.2.1:1');
+    expect(target()).toMatchObject({ url: 'http://192.0.2.1:1', key: undefined });
   });
 
   it.each([

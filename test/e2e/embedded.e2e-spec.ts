@@ -83,51 +83,32 @@ describe('embedded mode', () => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  it('starts, keeps its data over a restart and leaves nothing running after Ctrl-C', async () => {
+  // A start takes two seconds of a processor: each of these sees as much of a life as it can.
+  it('starts again over a pid file and a lock whose numbers others have, keeps its directory to itself, and stops at Ctrl-C', async () => {
     expect(first).toMatchObject({ running: true, secret: 0o600, runsOn: false, said: expect.stringContaining('making the database') });
     expect(first.health).toBeLessThan(500);
-    const second = start(dir);
-    await second.ready();
-    expect(second.output()).not.toContain('making the database');
-    expect(second.output()).not.toContain('could not enter');
-    await stop(second);
-  });
-
-  it('says so when the directory is in use, and the first one goes on', async () => {
-    const first = start(dir);
-    const url = await first.ready();
-    const second = start(dir);
-    expect((await second.exited).code).toBe(1);
-    expect(second.output()).toContain(`another supervisor (process ${first.child.pid}) is running on ${dir}`);
-    expect((await api(url).get('/health')).status).toBeLessThan(500);
-    await stop(first);
-  });
-
-  it('recovers from SIGKILL: the server left behind is stopped and the data is there', async () => {
-    const first = start(dir);
-    await first.ready();
-    const orphan = serverPid(dir)!;
-    first.child.kill('SIGKILL');
-    await first.exited;
-    expect(alive(orphan)).toBe(true);
-
-    const second = start(dir);
-    await second.ready();
-    expect(alive(orphan)).toBe(false);
-    expect(second.output()).not.toContain('making the database');
-    await stop(second);
-  });
-
-  it('is not stopped by a pid file and a lock whose numbers other programs have by now', async () => {
     const stranger = String(process.pid);
     writeFileSync(join(dir, 'postgres', 'data', 'postmaster.pid'), `${stranger}\n${dir}/postgres/data\n0\n5432\n\n127.0.0.1\n`);
     writeFileSync(join(dir, 'supervisor.lock'), JSON.stringify({ pid: process.pid, birth: 'another life' }));
+
     const second = start(dir);
-    await second.ready();
-    await stop(second);
+    const url = await second.ready();
+    expect(second.output()).not.toContain('making the database');
+    expect(second.output()).not.toContain('could not enter');
+
+    const intruder = start(dir);
+    expect((await intruder.exited).code).toBe(1);
+    expect(intruder.output()).toContain(`another supervisor (process ${second.child.pid}) is running on ${dir}`);
+    expect((await api(url).get('/health')).status).toBeLessThan(500);
+
+    // As it arrives under npm.
+    second.child.kill('SIGINT');
+    second.child.kill('SIGINT');
+    expect(await second.exited).toEqual({ code: 0, signal: null });
+    expect(serverPid(dir)).toBeUndefined();
   });
 
-  it('is found by the client of its directory, whatever its port, as long as it runs', async () => {
+  it('recovers from SIGKILL with its data, and the client of its directory finds it, whatever its port, as long as it runs', async () => {
     const cwd = await realpath(await folder('svc-embedded-cwd-'));
     await symlink(dir, join(cwd, '.svc'));
     const file = join(cwd, '.svc', 'server.json');
@@ -139,26 +120,21 @@ describe('embedded mode', () => {
     const url = await first.ready();
     expect((await asked()).stdout).toContain(`${url}, found in ${file}\n`);
     expect(statSync(file).mode & 0o777).toBe(0o600);
+    const orphan = serverPid(dir)!;
     first.child.kill('SIGKILL');
     await first.exited;
+    expect(alive(orphan)).toBe(true);
     expect(existsSync(file)).toBe(true);
     expect(await asked()).toMatchObject(nobody);
 
     const second = start(dir);
     const moved = await second.ready();
+    expect(alive(orphan)).toBe(false);
+    expect(second.output()).not.toContain('making the database');
     expect((await asked()).stdout).toContain(`${moved}, found in ${file}\n`);
     await stop(second);
     expect(existsSync(file)).toBe(false);
     expect(await asked()).toMatchObject(nobody);
-  });
-
-  it('stops in order when Ctrl-C arrives twice, as it does under npm', async () => {
-    const first = start(dir);
-    await first.ready();
-    first.child.kill('SIGINT');
-    first.child.kill('SIGINT');
-    expect(await first.exited).toEqual({ code: 0, signal: null });
-    expect(serverPid(dir)).toBeUndefined();
   });
 
   (DEEP && isRoot ? it : it.skip)('runs as root on a data directory that the account of the server may not enter', async () => {

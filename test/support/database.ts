@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { emptied, leave, setUp } from './emptied.js';
+import { emptied, keepsNothingRunning, leave, setUp } from './emptied.js';
 
 export interface TestDatabase {
   readonly url: string;
@@ -32,8 +32,7 @@ async function kept(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => (maintenance = undefined));
   await client.connect();
-  // It keeps no worker from ending.
-  client.unref();
+  keepsNothingRunning(client);
   return client;
 }
 

@@ -114,10 +114,15 @@ async function connect(url: string): Promise<pg.Client> {
   // A test may have ended all connections of its database.
   client.on('error', () => kept.delete(url));
   await client.connect();
-  // It keeps no worker from ending.
-  client.unref();
+  keepsNothingRunning(client);
   kept.set(url, client);
   return client;
+}
+
+/** A worker of the tests ends although the connection is open. */
+export function keepsNothingRunning(client: pg.Client): void {
+  // The types do not know it.
+  (client as pg.Client & { unref(): void }).unref();
 }
 
 /** It may have been ended without our having heard of it; undefined when nobody can connect. */
