@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { blocksOf, render } from './prompt-template.js';
+import { blocksOf, render as renderAll, type Fragments, type Values } from './prompt-template.js';
+
+const render = (text: string, values: Values, fragments: Fragments): string => renderAll([text], values, fragments)[0]!;
 
 const FRAGMENTS = new Map([
   ['rules', 'Small commits of {{.Agent}}.'],
@@ -24,6 +26,29 @@ describe('a prompt', () => {
 
   it('that includes itself ends', () => {
     expect(render('{{template "loop" .}}', {}, FRAGMENTS).match(/again/g)).toHaveLength(8);
+  });
+
+  it.each([
+    ['blocks that include each other', `{{define "a"}}${'{{template "a"}}'.repeat(9)}{{end}}{{template "a"}}`],
+    ['a large block, often', `{{define "a"}}${'x'.repeat(10_000)}{{end}}${'{{template "a"}}'.repeat(50_000)}`],
+    ['comments without end', '{{/*'.repeat(200_000)],
+    ['blocks without end', '{{define "a"}}'.repeat(60_000)],
+    ['marks without end', '{{'.repeat(400_000)],
+    ['a mark with blanks', `{{${' '.repeat(900_000)}`],
+    ['ends of comments with blanks', `{{/*${`*/${' '.repeat(900)}`.repeat(900)}`],
+  ])('of %s is soon done, and no larger than a megabyte', (_what, text) => {
+    expect(render(text, {}, FRAGMENTS).length).toBeLessThanOrEqual(1024 * 1024);
+  });
+
+  it('has room for a megabyte that is filled in', () => {
+    const values = { Big: 'x'.repeat(1_000) };
+    const rendered = render('{{.Big}}'.repeat(2_000), values, FRAGMENTS);
+    expect(rendered).toBe(`${values.Big.repeat(1_048)}${'{{.Big}}'.repeat(952)}`.slice(0, 1024 * 1024));
+  });
+
+  it('has this room once for all its parts', () => {
+    const [first, second] = renderAll(['{{.Big}}', '{{.Big}} {{.Small}}'], { Big: 'x'.repeat(600_000), Small: 'y' }, FRAGMENTS);
+    expect([first!.length, second]).toEqual([600_000, '{{.Big}} y']);
   });
 
   it('takes what is filled in as it is', () => {

@@ -2,35 +2,85 @@ import type { AgentConfig, CityConfig } from '../composition/city-config.js';
 import { readNamedFile } from './named-file.js';
 import type { Places } from './work-dir.js';
 
-const COMMENT = /\{\{-?\s*\/\*[\s\S]*?\*\/\s*-?\}\}/g;
-const DEFINED = /\{\{-?\s*define\s+"([^"]+)"\s*-?\}\}([\s\S]*?)\{\{-?\s*end\s*-?\}\}/g;
-const INCLUDED = /\{\{-?\s*template\s+"([^"]+)"(?:\s+\.)?\s*-?\}\}/g;
-const VARIABLE = /\{\{-?\s*\.([A-Za-z]\w*)\s*-?\}\}/g;
+const COMMENT = { open: /\{\{-?\s*\/\*/g, close: /\*\/\s*-?\}\}/g };
+const DEFINED = { open: /\{\{-?\s*define\s+"([^"]+)"\s*-?\}\}/g, close: /\{\{-?\s*end\s*-?\}\}/g };
+const PLACE = /\{\{-?\s*(?:template\s+"([^"]+)"(?:\s+\.)?|\.([A-Za-z]\w*))\s*-?\}\}/g;
 const MAX_DEPTH = 8;
-const MAX_LENGTH = 1024 * 1024;
+/** Characters of a prompt. */
+export const MAX_LENGTH = 1024 * 1024;
+/** Blocks and variables that are filled in: blocks that include each other would multiply without end. */
+const MAX_PLACES = 10_000;
 const FRAGMENT = /(^|[/:])template-fragments\/[^/]+\.template\.md$/;
 
 export type Values = Readonly<Record<string, string>>;
 /** Named blocks of text by their names. */
 export type Fragments = ReadonlyMap<string, string>;
 
+/** What one prompt may still take up. */
+class Allowance {
+  #places = MAX_PLACES;
+  #characters = MAX_LENGTH;
+
+  take(characters: number): boolean {
+    if (this.#places === 0 || this.#characters < characters) return false;
+    this.#places--;
+    this.#characters -= characters;
+    return true;
+  }
+}
+
 /**
- * A prompt with its variables and the blocks that it includes filled in. What is neither stays as it is written: a prompt
- * may well speak about templates.
+ * The parts of a prompt with their variables and the blocks that they include filled in. What is neither stays as it is
+ * written: a prompt may well speak about templates. So does what exceeds 10,000 places or 1 MiB of text filled in, in all
+ * parts together. No part is longer than 1 MiB.
  */
-export function render(text: string, values: Values, fragments: Fragments, depth = 0): string {
-  const own = new Map([...fragments, ...blocksOf(text)]);
-  const rest = text.replace(COMMENT, '').replace(DEFINED, '');
-  const filled = rest.replace(INCLUDED, (whole, name: string) => {
-    const block = own.get(name);
-    return block === undefined || depth === MAX_DEPTH ? whole : render(block, values, own, depth + 1);
+export function render(parts: readonly string[], values: Values, fragments: Fragments): string[] {
+  const allowance = new Allowance();
+  return parts.map((text) => fill(text, values, fragments, allowance, 0).slice(0, MAX_LENGTH));
+}
+
+function fill(text: string, values: Values, fragments: Fragments, allowance: Allowance, depth: number): string {
+  const [rest, blocks] = parted(text);
+  const own = blocks.size === 0 ? fragments : new Map([...fragments, ...blocks]);
+  return rest.replace(PLACE, (whole, block: string | undefined, variable: string) => {
+    const found = block === undefined ? (Object.hasOwn(values, variable) ? values[variable] : undefined) : own.get(block);
+    if (found === undefined || (block !== undefined && depth === MAX_DEPTH) || !allowance.take(found.length)) return whole;
+    return block === undefined ? found : fill(found, values, own, allowance, depth + 1);
   });
-  const done = filled.replace(VARIABLE, (whole, name: string) => (Object.hasOwn(values, name) ? values[name]! : whole));
-  return done.slice(0, MAX_LENGTH);
 }
 
 export function blocksOf(text: string): Map<string, string> {
-  return new Map([...text.replace(COMMENT, '').matchAll(DEFINED)].map(([, name, block]) => [name!, block!]));
+  return parted(text)[1];
+}
+
+/** A text without its comments and blocks, and these blocks by their names. */
+function parted(text: string): [rest: string, blocks: Map<string, string>] {
+  const blocks = new Map<string, string>();
+  const rest = cut(cut(text, COMMENT), DEFINED, (name, block) => blocks.set(name!, block));
+  return [rest, blocks];
+}
+
+/** Takes out what stands between two marks. An expression for both would look through the whole rest for each mark that is open. */
+function cut(
+  text: string,
+  { open, close }: { readonly open: RegExp; readonly close: RegExp },
+  each?: (name: string | undefined, inner: string) => void,
+): string {
+  const kept: string[] = [];
+  let at = 0;
+  for (;;) {
+    open.lastIndex = at;
+    const begin = open.exec(text);
+    if (begin === null) break;
+    close.lastIndex = open.lastIndex;
+    const end = close.exec(text);
+    if (end === null) break;
+    kept.push(text.slice(at, begin.index));
+    each?.(begin[1], text.slice(open.lastIndex, end.index));
+    at = close.lastIndex;
+  }
+  kept.push(text.slice(at));
+  return kept.join('');
 }
 
 /** The blocks that the city and its packs have, and the text of those that an agent is given, each once. */

@@ -3,7 +3,7 @@ import type { SessionRow } from '../sessions/session-row.js';
 import { actingName } from './acting-name.js';
 import type { Template } from './launch.js';
 import { readNamedFile } from './named-file.js';
-import { fragmentsOf, render } from './prompt-template.js';
+import { fragmentsOf, MAX_LENGTH, render } from './prompt-template.js';
 import { namesOf } from './variables.js';
 import type { Places } from './work-dir.js';
 
@@ -19,15 +19,15 @@ export async function promptOf(config: CityConfig, template: Template, row: Sess
   const text = file === undefined ? undefined : await readNamedFile(file, config.contents, places);
   const fragments = await fragmentsOf(config, agent, places);
   const parts = [
-    text === undefined ? undefined : render(text, values, fragments.all),
-    ...fragments.chosen.map((fragment) => render(fragment, values, fragments.all)),
+    ...render([...(text === undefined ? [] : [text]), ...fragments.chosen], values, fragments.all),
     introduction(template, row, places.cityName, text === undefined),
     agent.nudge as string | undefined,
   ];
   return parts
     .map((part) => part?.trim() ?? '')
     .filter((part) => part !== '')
-    .join('\n\n');
+    .join('\n\n')
+    .slice(0, MAX_LENGTH);
 }
 
 function introduction(template: Template, row: SessionRow, city: string, alone: boolean): string {

@@ -51,6 +51,8 @@ describe('a file that is meant to hurt', () => {
   const bombs: [what: string, text: string, told: string][] = [
     ['size', `a = "${'x'.repeat(size)}"`, `is larger than ${size} bytes`],
     ['size in bytes', `a = "${'ü'.repeat(size / 2)}"`, `is larger than ${size} bytes`],
+    ['a long text', `a = "${'x'.repeat(65_537)}"`, 'is longer than 65536 characters: a file can hold it'],
+    ['a long name', `${'a'.repeat(1_001)} = 1`, 'has a key that is longer than 1000 characters'],
     ['lists in lists', `a = ${'['.repeat(size / 2)}`, 'line 1, column 37: document contains excessively nested structures. aborting.'],
     ['tables in tables', `a = ${'{a='.repeat(size / 4)}`, 'line 1, column 101: document contains excessively nested structures. aborting.'],
     ['a long dotted key', `a${'.a'.repeat(size / 2 - 10)} = 1`, 'has more than 32 tables and lists inside each other'],
@@ -69,7 +71,7 @@ describe('a file that is meant to hurt', () => {
 
   it('with wrong keys without number is told in few words', () => {
     const issues: Issue[] = [];
-    const text = `${Array.from({ length: 10_000 }, (_, n) => `k${n} = 1\n`).join('')}[workspace]\nprovider = 5\n"${'x'.repeat(5000)}" = 1`;
+    const text = `${Array.from({ length: 10_000 }, (_, n) => `k${n} = 1\n`).join('')}[workspace]\nprovider = 5\n"${'x'.repeat(900)}" = 1`;
     checkDocument(text, 'city.toml', CITY_FORMAT, issues);
     expect(issues).toHaveLength(101);
     expect(issues.filter(({ severity }) => severity === 'error').map(({ key }) => key)).toEqual(['workspace.provider']);
