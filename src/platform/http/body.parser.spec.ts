@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { gzipSync } from 'node:zlib';
 import { ProblemError } from '../../contract/problems.js';
-import { parseJson } from './body.parser.js';
+import { parseBody, parseJson } from './body.parser.js';
 
 function refusal(text: string): ProblemError {
   try {
@@ -40,8 +41,42 @@ describe('parseJson', () => {
     expect(refusal(text).errors?.map((e) => e.location)).toEqual([location]);
   });
 
+  it.each([
+    ['{"n":9007199254740993}', 'body.n', /kept exactly/],
+    ['{"n":[1,-12345678901234567890]}', 'body.n.1', /kept exactly/],
+    ['{"n":{"m":1e999}}', 'body.n.m', /larger than/],
+    [`[${'9'.repeat(400_000)}]`, 'body.0', /larger than/],
+    ['{"n":1e-999}', 'body.n', /closer to 0/],
+    ['1e400', 'body', /larger than/],
+  ])('refuses the number of %.40s', (text, location, message) => {
+    expect(refusal(text).errors).toEqual([{ message: expect.stringMatching(message), location }]);
+  });
+
+  it('keeps numbers that are what they were', () => {
+    const text = '[9007199254740992,12345678901234567168,1e22,1.5e300,-0.0,0e999,0.1234567890123456789,"9007199254740993",1e10]';
+    expect(parseJson(text)).toEqual([2 ** 53, 12345678901234567168, 1e22, 1.5e300, -0, 0, 0.1234567890123456789, '9007199254740993', 1e10]); // eslint-disable-line no-loss-of-precision
+  });
+
   it('refuses nesting that would exhaust the stack later', () => {
     expect(refusal(`${'['.repeat(100_000)}${']'.repeat(100_000)}`).kind.status).toBe(422);
     expect(parseJson(`${'['.repeat(60)}${']'.repeat(60)}`)).toBeDefined();
+  });
+});
+
+describe('parseBody', () => {
+  const refused = (body: Buffer, encoding?: string) => {
+    try {
+      return parseBody(body, encoding);
+    } catch (error) {
+      return error instanceof ProblemError ? [error.kind.status, error.message] : error;
+    }
+  };
+
+  it('takes UTF-8 alone, and nothing that is packed', () => {
+    const text = Buffer.from('{"a":"é"}');
+    expect(refused(text)).toEqual({ a: 'é' });
+    expect(refused(text, 'Identity')).toEqual({ a: 'é' });
+    expect(refused(Buffer.from('{"a":"é"}', 'latin1'))).toEqual([400, expect.stringContaining('not valid UTF-8')]);
+    expect(refused(gzipSync(text), 'gzip')).toEqual([415, expect.stringContaining('content encoding')]);
   });
 });

@@ -10,7 +10,7 @@ import { sleep } from '../time/clock.js';
 import { AccessLog } from './access-log.js';
 import { HttpAdapter } from './adapter.js';
 import { Authenticator, SessionPolicy } from './authenticator.js';
-import { parseJson } from './body.parser.js';
+import { parseBody } from './body.parser.js';
 import { answerClientError } from './client-error.js';
 import { Gate, type RouteConfiguration } from './gate.js';
 import { ProblemFilter } from './problem.filter.js';
@@ -121,9 +121,9 @@ function createInstance(gate: Gate, renderer: ProblemRenderer, access: AccessLog
     done();
   });
   instance.removeAllContentTypeParsers();
-  instance.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+  instance.addContentTypeParser('application/json', { parseAs: 'buffer' }, ({ headers }, body, done) => {
     try {
-      done(null, parseJson(body as string));
+      done(null, parseBody(body as Buffer, headers['content-encoding']));
     } catch (error) {
       done(error as Error);
     }
