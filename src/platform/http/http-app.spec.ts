@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PROBLEMS } from '../../contract/problems.js';
 import type { Server, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { api, type Api, type Reply } from '../../../test/support/http.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { openDoor, type Door } from './testing/front-door.js';
@@ -144,6 +146,54 @@ describe('the front door', () => {
     ['nothing, of the type of a form', '', 'application/x-www-form-urlencoded', 422, 'validation_failed'],
   ])('refuses a body that is %s', async (_name, body, type, status, code) => {
     expectProblem(await client.post('/v0/things', body, { 'Content-Type': type === '' ? undefined : type }), status, code, '');
+  });
+
+  describe('a client that still sends when its answer is there', () => {
+    const MIB = 1024 * 1024;
+    const head = (length: string, more = 'X-SVC-Request: 1'): string =>
+      ['POST /v0/things HTTP/1.1', 'Host: localhost', 'Content-Type: application/json', length, more, '', ''].join('\r\n');
+
+    /** Sends a body piece by piece, then asks for more on the same connection. */
+    async function sendSlowly(start: string, size: number, piece: (n: number) => Buffer): Promise<{ got: string; failed?: Error }> {
+      const socket = connect(Number(new URL(door.url).port), '127.0.0.1');
+      let got = '';
+      let failed: Error | undefined;
+      socket.on('data', (chunk) => (got += chunk.toString()));
+      socket.on('error', (error) => (failed = error));
+      const closed = once(socket, 'close').catch(() => undefined);
+      await once(socket, 'connect');
+      socket.write(start);
+      // The answer is there before the body.
+      await sleep(50);
+      for (let sent = 0; sent < size && !socket.destroyed; sent += MIB / 4) {
+        if (!socket.write(piece(MIB / 4))) await Promise.race([once(socket, 'drain').catch(() => undefined), closed]);
+      }
+      if (start.includes('chunked')) socket.write('0\r\n\r\n');
+      socket.end('GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+      await closed;
+      return failed === undefined ? { got } : { got, failed };
+    }
+    const plain = (n: number): Buffer => Buffer.alloc(n, 'x');
+    const chunk = (n: number): Buffer => Buffer.concat([Buffer.from(`${n.toString(16)}\r\n`), plain(n), Buffer.from('\r\n')]);
+
+    it.each([
+      ['too much', head(`Content-Length: ${4 * MIB}`), plain, 413],
+      ['too much without saying how much', head('Transfer-Encoding: chunked'), chunk, 413],
+      ['what is not wanted', head(`Content-Length: ${4 * MIB}`, 'X-Other: 1'), plain, 403],
+      ['what is not wanted, without saying how much', head('Transfer-Encoding: chunked', 'X-Other: 1'), chunk, 403],
+    ])('gets to read it, and goes on: %s', async (_what, start, piece, status) => {
+      const { got, failed } = await sendSlowly(start, 4 * MIB, piece);
+      expect(failed).toBeUndefined();
+      expect([...got.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, one]) => Number(one))).toEqual([status, 200]);
+    });
+
+    it.each([
+      [413, undefined],
+      [403, 'X-Other: 1'],
+    ])('is not listened to for ever: %i', async (status, more) => {
+      const { got } = await sendSlowly(head(`Content-Length: ${64 * MIB}`, more), 64 * MIB, plain);
+      expect([...got.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, one]) => Number(one))).toEqual([status]);
+    });
   });
 
   it('lists every failing member of a body', async () => {

@@ -97,10 +97,9 @@ export class ProblemRenderer {
     if (retryAfter !== undefined) void reply.header('retry-after', String(retryAfter));
     for (const name of Object.keys(found.headers)) void reply.header(name, found.headers[name]);
     reply.removeHeader('content-length');
-    void reply
-      .code(status)
-      .header('content-type', PROBLEM_TYPE)
-      .send(Buffer.from(problemBody(found, requestId(request))));
+    void reply.code(status);
+    if (!request.raw.complete) readOn(request, reply);
+    void reply.header('content-type', PROBLEM_TYPE).send(Buffer.from(problemBody(found, requestId(request))));
   }
 
   #report(found: ProblemError, error: unknown, request: FastifyRequest): void {
@@ -113,6 +112,23 @@ export class ProblemRenderer {
     if (found.kind.status === 500) this.log.error(fields, 'a request failed unexpectedly');
     else this.log.warn(fields, found.detail);
   }
+}
+
+const PAYLOAD_TOO_LARGE = 413;
+/** Bytes of a refused body that are read and thrown away. */
+const MAX_DISCARDED = 16 * 1024 * 1024;
+
+/**
+ * Reads on what a client still sends: closed before, the connection would break under its next write, and the answer would
+ * be lost. Fastify would close it after a 413.
+ */
+function readOn({ raw }: FastifyRequest, reply: FastifyReply): void {
+  if (reply.statusCode === PAYLOAD_TOO_LARGE) reply.removeHeader('connection');
+  let discarded = 0;
+  raw.on('data', ({ length }: Buffer) => {
+    discarded += length;
+    if (discarded > MAX_DISCARDED) raw.socket.destroy();
+  });
 }
 
 /** The 4xx that Fastify or Nest meant, or undefined when the error says nothing about the request. */
