@@ -70,6 +70,23 @@ describe('DiskPackStore', () => {
     expect(await missing(path.join(citiesRoot, 'shared/tools'), core.tree)).toMatch(/inside the packs that are shipped/);
   });
 
+  it('finds nothing in another city, through links neither, and sees that a directory has become one', async () => {
+    await pack(path.join(citiesRoot, 'south/packs/secret'));
+    await pack(path.join(citiesRoot, 'south'));
+    await writeFile(path.join(citiesRoot, 'south/city.toml'), '');
+    await symlink(path.join(citiesRoot, 'south/packs/secret'), path.join(citiesRoot, 'north/packs/taken'));
+    for (const source of ['../south', '../south/packs/secret', path.join(citiesRoot, 'south/packs/secret'), 'packs/taken'])
+      expect(await missing(source)).toBe('it lies in another city');
+    const desk = await found('packs/desk');
+    expect(await missing('../../../south/packs/secret', desk.tree)).toBe('it lies in another city');
+
+    await found('../shared/tools');
+    expect(await city.ledger.changed()).toBe(false);
+    await writeFile(path.join(citiesRoot, 'shared/city.toml'), '');
+    expect(await city.ledger.changed()).toBe(true);
+    expect(await storeOf(new DiskTree(path.join(citiesRoot, 'north')), citiesRoot).find({ source: '../shared/tools', version: undefined, from: city, folder: '' })).toEqual({ missing: 'it lies in another city' }); // prettier-ignore
+  });
+
   it('finds nothing outside, through links neither', async () => {
     expect(await missing('../../outside')).toMatch(/inside the cities root/);
     expect(await missing(path.join(base, 'outside'))).toMatch(/inside the cities root/);

@@ -1,5 +1,6 @@
 import { lstat, realpath } from 'node:fs/promises';
 import path from 'node:path';
+import { CITY_FILE } from '../compose/city-files.js';
 import { describeIssue, errorsOf, type Issue } from '../issue.js';
 import { DiskTree } from '../trees/disk-tree.js';
 import type { FileTree } from '../trees/file-tree.js';
@@ -113,6 +114,7 @@ export class DiskPackStore implements PackStore {
     if (!isBelow(home.boundary, real) && !(real === home.boundary && home.kind === 'repository')) return { missing: outside(home) };
     const inside = path.relative(home.boundary, real).split(path.sep);
     if (inside.some((part) => NOT_PACKS.has(part))) return { missing: 'it lies in a directory that holds no packs' };
+    if (home.kind === 'local' && (await this.#inOtherCity(real))) return { missing: 'it lies in another city' };
     const id = home.id(real);
     const known = this.#found.get(id);
     if (known !== undefined) return known;
@@ -121,6 +123,18 @@ export class DiskPackStore implements PackStore {
     this.#homes.set(tree, { ...home, directory: real });
     this.#found.set(id, found);
     return found;
+  }
+
+  /** Directories beside the cities may be shared; one that has a `city.toml`, or lies below one, is somebody's own. */
+  async #inOtherCity(real: string): Promise<boolean> {
+    const { directory: own, boundary } = await this.#cityHome();
+    if (real === own || isBelow(own, real)) return false;
+    for (let at = real; isBelow(boundary, at); at = path.dirname(at)) {
+      const file = path.join(at, CITY_FILE);
+      if ((await lstat(file).catch(() => undefined)) !== undefined) return true;
+      this.options.ledger.noteAbsent(file);
+    }
+    return false;
   }
 
   #cityHome(): Promise<Home> {
