@@ -206,4 +206,26 @@ export const CONFIGURATION: readonly Guard[] = [
     replace: 'return (key === MASK ? mask(value, key, false) : value) as T;',
     test: 'src/modules/composition/mask.spec.ts',
   },
+  {
+    guard: 'A pack on disk never lies in another city.',
+    file: 'src/modules/composition/packs/disk-pack-store.ts',
+    find: "if (home.kind === 'local' && (await this.#inOtherCity(real)))",
+    replace: "if (home.kind !== 'local' && (await this.#inOtherCity(real)))",
+    test: 'src/modules/composition/packs/disk-pack-store.spec.ts',
+  },
+  {
+    guard: 'What is filled into a prompt has an end.',
+    file: 'src/modules/launch/prompt-template.ts',
+    find: 'if (this.#places === 0 || this.#characters < characters) return false;',
+    replace: 'if (this.#places === 0 || this.#characters === characters) return false;',
+    test: 'src/modules/launch/prompt-template.spec.ts',
+    name: 'has',
+  },
+  {
+    guard: 'A text in a TOML file has a limit.',
+    file: 'src/modules/composition/toml/parse.ts',
+    find: 'if (value.length > TEXT_LENGTH)',
+    replace: 'if (value.length > 100 * TEXT_LENGTH)',
+    test: 'src/modules/composition/toml/parse.spec.ts',
+  },
 ];
