@@ -162,9 +162,9 @@ export const HTTP: readonly Guard[] = [
   },
   {
     guard: 'An integer that would be rounded is refused.',
-    file: 'src/platform/http/body.parser.ts',
-    find: '&& BigInt(source) !== BigInt(value))',
-    replace: '&& source.length === 0)',
+    file: 'src/platform/http/exact-numbers.ts',
+    find: '&& BigInt(literal) !== BigInt(value))',
+    replace: '&& literal.length === 0)',
     test: BODY,
   },
   {

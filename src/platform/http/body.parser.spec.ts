@@ -52,6 +52,21 @@ describe('parseJson', () => {
     expect(refusal(text).errors).toEqual([{ message: expect.stringMatching(message), location }]);
   });
 
+  it('tells the first twenty', () => {
+    const { errors } = refusal(`[${Array(30).fill('1e999').join()}]`);
+    expect(errors?.map(({ location }) => location)).toEqual(Array.from({ length: 20 }, (_, i) => `body.${i}`));
+  });
+
+  it('looks for numbers outside strings', () => {
+    expect(parseJson('["1e999", "\\\\", "\\"1e999", "a\\\\\\"1e999", 1e10]')).toEqual(['1e999', '\\', '"1e999', 'a\\"1e999', 1e10]);
+    expect(refusal('["\\\\",1e999]').errors?.map(({ location }) => location)).toEqual(['body.1']);
+  });
+
+  it('takes a repeated member for its last value', () => {
+    expect(parseJson('{"a":1e999,"a":1}')).toEqual({ a: 1 });
+    expect(refusal('{"a":1,"a":1e999}').kind.status).toBe(422);
+  });
+
   it('keeps numbers that are what they were', () => {
     const text = '[9007199254740992,12345678901234567168,1e22,1.5e300,-0.0,0e999,0.1234567890123456789,"9007199254740993",1e10]';
     expect(parseJson(text)).toEqual([2 ** 53, 12345678901234567168, 1e22, 1.5e300, -0, 0, 0.1234567890123456789, '9007199254740993', 1e10]); // eslint-disable-line no-loss-of-precision
@@ -59,7 +74,9 @@ describe('parseJson', () => {
 
   it('refuses nesting that would exhaust the stack later', () => {
     expect(refusal(`${'['.repeat(100_000)}${']'.repeat(100_000)}`).kind.status).toBe(422);
-    expect(parseJson(`${'['.repeat(60)}${']'.repeat(60)}`)).toBeDefined();
+    expect(refusal(`[1e10,${'['.repeat(100_000)}${']'.repeat(100_000)}]`).kind.status).toBe(422);
+    expect(parseJson(`${'['.repeat(64)}${']'.repeat(64)}`)).toBeDefined();
+    expect(refusal(`${'['.repeat(65)}${']'.repeat(65)}`).errors).toHaveLength(1);
   });
 });
 

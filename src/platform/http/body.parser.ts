@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
 import { problem, type ProblemField } from '../../contract/problems.js';
+import { inexactNumbers, type InexactNumber } from './exact-numbers.js';
 
 /**
  * Parses JSON bodies. What it lets through is stored as it was sent: it refuses what parses but cannot be stored or walked
@@ -8,8 +10,6 @@ import { problem, type ProblemField } from '../../contract/problems.js';
  * walks are taken only when the text hints at a reason.
  */
 const HINT = /\\u(?:0000|[dD][89a-fA-F])|\\u00(?:5[fF]|[67])|__proto__/;
-/** Sixteen digits may be rounded; an exponent of two digits may be too large for a number, or too small. */
-const NUMBER_HINT = /\d{16}|\d[eE][+-]?\d{2}/;
 const MAX_DEPTH = 64;
 const MAX_ERRORS = 20;
 const OPEN_OBJECT = 0x7b;
@@ -26,33 +26,36 @@ export function parseBody(body: Buffer, encoding: string | undefined): unknown {
 /** @throws ProblemError `validation_failed`: 400 when it is not JSON, 422 when it may not be stored. */
 export function parseJson(text: string): unknown {
   if (text.length === 0) return undefined;
-  const numbers = NUMBER_HINT.test(text);
-  let value: unknown;
+  const value = parsed(text);
+  if (HINT.test(text) || mayBeDeep(text)) refuse(wrongIn(value));
+  const numbers = inexactNumbers(text);
+  if (numbers.length > 0) refuse(placesOf(numbers, text));
+  return value;
+}
+
+function parsed(text: string): unknown {
   try {
-    value = numbers ? (JSON.parse(text, exactNumbers as Reviver) as unknown) : JSON.parse(text);
+    return JSON.parse(text) as unknown;
   } catch (cause) {
     throw problem('malformed_json', 'the request body is not valid JSON', { at: 'body', cause });
   }
-  if (numbers || HINT.test(text) || mayBeDeep(text)) checkValue(value, 'body');
-  return value;
 }
 
-type Reviver = (this: unknown, key: string, value: unknown) => unknown;
-
-/** Stands in a parsed body where a number cannot be kept. */
-class Inexact {
-  constructor(readonly why: string) {}
+/** Parses once more with a mark in the place of each number: a member that is overwritten by a later one has no place. */
+function placesOf(numbers: readonly InexactNumber[], text: string): ProblemField[] {
+  const secret = randomUUID();
+  const marks = new Map(numbers.map(({ why }, i) => [`${secret} ${i}`, why]));
+  let marked = '';
+  let end = 0;
+  for (const [i, { from, to }] of numbers.entries()) {
+    marked += `${text.slice(end, from)}"${secret} ${i}"`;
+    end = to;
+  }
+  return wrongIn(parsed(marked + text.slice(end)), (value) => marks.get(value));
 }
 
-function exactNumbers(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  const source = context?.source;
-  if (typeof value !== 'number' || source === undefined) return value;
-  if (!Number.isFinite(value)) return new Inexact('must not be larger than 1.7e308');
-  if (value === 0 && /[1-9]/.test(source.replace(/[eE].*/, ''))) return new Inexact('must not be closer to 0 than 5e-324');
-  // Not finite from 310 digits on: what is left to compare is short.
-  if (/^-?\d+$/.test(source) && BigInt(source) !== BigInt(value))
-    return new Inexact('must be an integer that is kept exactly: send it as a string');
-  return value;
+function refuse(errors: ProblemField[]): void {
+  if (errors.length > 0) throw problem('validation_failed', 'validation failed', { errors });
 }
 
 function mayBeDeep(text: string): boolean {
@@ -66,33 +69,43 @@ function mayBeDeep(text: string): boolean {
 }
 
 /** What is wrong with one text, or undefined. */
-export function badText(text: string): string | undefined {
+function badText(text: string): string | undefined {
   if (text.includes('\0')) return 'must not contain NUL characters';
   if (!text.isWellFormed()) return 'must not contain lone surrogates';
   return undefined;
 }
 
-/** @throws ProblemError 422 listing every text that cannot be stored. Iterative: the value may be deeper than the stack. */
-export function checkValue(root: unknown, location: string): void {
+/** What is wrong with a body, with its places in the order of the text, at most 20. Never deeper than bodies may be. */
+function wrongIn(root: unknown, whyNot: (text: string) => string | undefined = badText): ProblemField[] {
   const errors: ProblemField[] = [];
-  const stack: { value: unknown; at: string; depth: number }[] = [{ value: root, at: location, depth: 0 }];
-  while (stack.length > 0 && errors.length < MAX_ERRORS) {
-    const { value, at, depth } = stack.pop()!;
+  const keys: (string | number)[] = ['body'];
+  const visit = (value: unknown): void => {
     if (typeof value === 'string') {
-      const wrong = badText(value);
-      if (wrong !== undefined) errors.push({ message: wrong, location: at });
-    } else if (value instanceof Inexact) {
-      errors.push({ message: value.why, location: at });
+      const message = whyNot(value);
+      if (message !== undefined) errors.push({ message, location: keys.join('.') });
+    } else if (Array.isArray(value)) {
+      if (!isTooDeep()) for (let i = 0; i < value.length && errors.length < MAX_ERRORS; i++) enter(i, value[i]);
     } else if (typeof value === 'object' && value !== null) {
-      if (depth >= MAX_DEPTH) {
-        errors.push({ message: `must not be nested deeper than ${MAX_DEPTH} levels`, location });
-        break;
-      }
+      if (isTooDeep()) return;
       for (const key of Object.keys(value)) {
-        if (key === '__proto__' || badText(key) !== undefined) errors.push({ message: 'member name not allowed', location: at });
-        else stack.push({ value: (value as Record<string, unknown>)[key], at: `${at}.${key}`, depth: depth + 1 });
+        if (errors.length >= MAX_ERRORS) return;
+        if (key === '__proto__' || badText(key) !== undefined)
+          errors.push({ message: 'member name not allowed', location: keys.join('.') });
+        else enter(key, (value as Record<string, unknown>)[key]);
       }
     }
-  }
-  if (errors.length > 0) throw problem('validation_failed', 'validation failed', { errors });
+  };
+  const enter = (key: string | number, value: unknown): void => {
+    keys.push(key);
+    visit(value);
+    keys.pop();
+  };
+  const isTooDeep = (): boolean => {
+    if (keys.length <= MAX_DEPTH) return false;
+    const message = `must not be nested deeper than ${MAX_DEPTH} levels`;
+    if (!errors.some((error) => error.message === message)) errors.push({ message, location: 'body' });
+    return true;
+  };
+  visit(root);
+  return errors;
 }
