@@ -214,6 +214,13 @@ export const CONFIGURATION: readonly Guard[] = [
     test: 'src/modules/composition/packs/disk-pack-store.spec.ts',
   },
   {
+    guard: 'A session reads no pack that has become another city.',
+    file: 'src/modules/launch/named-file.ts',
+    find: '|| (await isOfAnotherCity(directory, city, root)))',
+    replace: '|| (await isOfAnotherCity(city, city, root)))',
+    test: 'src/modules/launch/named-file.spec.ts',
+  },
+  {
     guard: 'What is filled into a prompt has an end.',
     file: 'src/modules/launch/prompt-template.ts',
     find: 'if (this.#places === 0 || this.#characters < characters) return false;',

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { digestOf } from '../composition/compose/convention-overlays.js';
 import { builtinPacksDirectory } from '../composition/packs/builtin.js';
 import { checkoutDirectory, treeOfCheckout } from '../composition/packs/checkouts.js';
+import { isOfAnotherCity } from '../composition/packs/homes.js';
 import { readLock } from '../composition/packs/lock.js';
 import { bareAddress, parseSource } from '../composition/packs/sources.js';
 import { DiskTree } from '../composition/trees/disk-tree.js';
@@ -118,6 +119,11 @@ async function directoryOf(id: string, { cityPath, citiesRoot }: Roots): Promise
     }
     return undefined;
   }
-  const directory = path.resolve(cityPath, id);
-  return isBelow(path.resolve(citiesRoot), directory) ? { directory, within: directory } : undefined;
+  const [city, root, directory] = await Promise.all(
+    [cityPath, citiesRoot, path.resolve(cityPath, id)].map((at) => realpath(at).catch(() => undefined)),
+  );
+  if (city === undefined || root === undefined || directory === undefined) return undefined;
+  // A city may have been made there since the configuration was composed.
+  if (!isBelow(root, directory) || (await isOfAnotherCity(directory, city, root))) return undefined;
+  return { directory, within: directory };
 }

@@ -1,6 +1,5 @@
 import { lstat, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { CITY_FILE } from '../compose/city-files.js';
 import { describeIssue, errorsOf, type Issue } from '../issue.js';
 import { DiskTree } from '../trees/disk-tree.js';
 import type { FileTree } from '../trees/file-tree.js';
@@ -8,7 +7,7 @@ import type { Ledger } from '../trees/ledger.js';
 import { errnoOf, isBelow, relativePath } from '../trees/paths.js';
 import { builtinPacksDirectory } from './builtin.js';
 import { ABSENT, checkoutDirectory, faultOf, treeOfCheckout } from './checkouts.js';
-import { builtinHome, cityHome, outside, repositoryHome, type Home } from './homes.js';
+import { builtinHome, cityHome, isOfAnotherCity, outside, repositoryHome, type Home } from './homes.js';
 import { readLock, type Lock } from './lock.js';
 import type { FoundPack, ImportRequest, PackStore } from './pack-store.js';
 import { InvalidSource, parseSource, type BuiltinSource, type LocalSource, type PackSource, type RepositorySource } from './sources.js';
@@ -125,16 +124,9 @@ export class DiskPackStore implements PackStore {
     return found;
   }
 
-  /** Directories beside the cities may be shared; one that has a `city.toml`, or lies below one, is somebody's own. */
   async #inOtherCity(real: string): Promise<boolean> {
     const { directory: own, boundary } = await this.#cityHome();
-    if (real === own || isBelow(own, real)) return false;
-    for (let at = real; isBelow(boundary, at); at = path.dirname(at)) {
-      const file = path.join(at, CITY_FILE);
-      if ((await lstat(file).catch(() => undefined)) !== undefined) return true;
-      this.options.ledger.noteAbsent(file);
-    }
-    return false;
+    return isOfAnotherCity(real, own, boundary, (file) => this.options.ledger.noteAbsent(file));
   }
 
   #cityHome(): Promise<Home> {

@@ -1,4 +1,7 @@
+import { lstat } from 'node:fs/promises';
 import path from 'node:path';
+import { CITY_FILE } from '../compose/city-files.js';
+import { isBelow } from '../trees/paths.js';
 import { bareAddress, type RepositorySource } from './sources.js';
 
 /** Where a pack lies, and what the relative sources in it may name. */
@@ -56,4 +59,25 @@ export function repositoryHome(source: RepositorySource, tree: string, pin: { re
     version: pin.version,
     commit: pin.commit,
   };
+}
+
+/**
+ * Directories beside the cities may be shared; one that has a `city.toml`, or lies below one, is somebody's own. All paths
+ * are real ones.
+ *
+ * @param noteAbsent is told of each file whose appearance would change the answer
+ */
+export async function isOfAnotherCity(
+  directory: string,
+  city: string,
+  citiesRoot: string,
+  noteAbsent: (file: string) => void = () => undefined,
+): Promise<boolean> {
+  if (directory === city || isBelow(city, directory)) return false;
+  for (let at = directory; isBelow(citiesRoot, at); at = path.dirname(at)) {
+    const file = path.join(at, CITY_FILE);
+    if ((await lstat(file).catch(() => undefined)) !== undefined) return true;
+    noteAbsent(file);
+  }
+  return false;
 }
