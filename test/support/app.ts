@@ -7,7 +7,7 @@ import type { Failpoints } from '../../src/platform/failpoints/failpoints.js';
 import { AppLogger, createLogger } from '../../src/platform/logging/logger.js';
 import { forgetContract, speaksContract } from './contract.js';
 import { admin, cloneDatabase, type TestDatabase } from './database.js';
-import { KEEPER } from './emptied.js';
+import { KEEPER } from './kept-connections.js';
 import { eventually } from './sse.js';
 
 export type QueueKind = 'redis' | 'postgres';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { emptied, keepsNothingRunning, leave, setUp } from './emptied.js';
+import { emptied, setUp } from './emptied.js';
+import { endKeptConnection, keptConnection } from './kept-connections.js';
 
 export interface TestDatabase {
   readonly url: string;
@@ -20,20 +21,10 @@ export function withDatabase(url: string, name: string): string {
   return changed.href;
 }
 
-let maintenance: Promise<pg.Client> | undefined;
-
-/** One statement on the server's maintenance connection, which a worker keeps: to open one takes 4 ms of the server. */
+/** One statement on the server's maintenance database. */
 export async function admin<R extends pg.QueryResultRow>(sql: string, values: unknown[] = []): Promise<R[]> {
-  maintenance ??= kept(required('SVC_TEST_SERVER_URL'));
-  return (await (await maintenance).query<R>(sql, values)).rows;
-}
-
-async function kept(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => (maintenance = undefined));
-  await client.connect();
-  keepsNothingRunning(client);
-  return client;
+  const client = await keptConnection(required('SVC_TEST_SERVER_URL'));
+  return (await client.query<R>(sql, values)).rows;
 }
 
 export async function adminAt<R extends pg.QueryResultRow>(url: string, sql: string, values: unknown[] = []): Promise<R[]> {
@@ -86,7 +77,7 @@ async function giveBack(name: string): Promise<void> {
   const { clean, open } = await emptied(withDatabase(required('SVC_TEST_SERVER_URL'), name));
   if (clean) free.push(name);
   else {
-    await leave(withDatabase(required('SVC_TEST_SERVER_URL'), name));
+    await endKeptConnection(withDatabase(required('SVC_TEST_SERVER_URL'), name));
     await drop(name);
   }
   if (open.length > 0) throw new Error(`a transaction was left open: ${JSON.stringify(open)}`);

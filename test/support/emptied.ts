@@ -1,4 +1,5 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { keptConnection } from './kept-connections.js';
 
 /** Tables whose rows say what the schema is. */
 const KEPT = ['public.kysely_migration', 'public.kysely_migration_lock', 'bullmq.migration'];
@@ -27,8 +28,6 @@ const SCHEMA = `select concat_ws(' ',
   (select string_agg(setconfig::text, ' ') from pg_db_role_setting where setdatabase in (select oid from pg_database where datname = current_database()))
 ) as schema`;
 
-/** What our own connection is called: a test that counts connections leaves it out. */
-export const KEEPER = 'svc-test-keeper';
 const OWN_DEPLOYMENT = 'update deployment set id = gen_random_uuid()';
 
 export interface LeftOpen {
@@ -38,7 +37,7 @@ export interface LeftOpen {
 
 /** Makes a database that was just cloned one of its own: processes of agents are told apart by its deployment. */
 export async function setUp(url: string): Promise<void> {
-  const client = await connect(url);
+  const client = await keptConnection(url);
   template ??= read(client);
   await template;
   await client.query(OWN_DEPLOYMENT);
@@ -52,7 +51,7 @@ export async function setUp(url: string): Promise<void> {
  */
 export async function emptied(url: string): Promise<{ clean: boolean; open: LeftOpen[] }> {
   const known = await template;
-  const client = await keeper(url);
+  const client = await keptConnection(url).catch(() => undefined);
   if (client === undefined) return { clean: false, open: [] };
   const { rows } = await client.query<LeftOpen & { stuck: boolean }>(
     `select application_name, query, state like 'idle in transaction%' and state_change < now() - interval '250 ms' as stuck, pg_terminate_backend(pid, 5000)
@@ -104,37 +103,4 @@ async function read(client: pg.Client): Promise<Template> {
 
 async function schemaOf(client: pg.Client): Promise<string> {
   return (await client.query<{ schema: string }>(SCHEMA)).rows[0]!.schema;
-}
-
-/** One a database: a connection that knows the tables empties them in a third of the time of a new one. */
-const kept = new Map<string, pg.Client>();
-
-async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, application_name: KEEPER });
-  // A test may have ended all connections of its database.
-  client.on('error', () => kept.delete(url));
-  await client.connect();
-  keepsNothingRunning(client);
-  kept.set(url, client);
-  return client;
-}
-
-/** A worker of the tests ends although the connection is open. */
-export function keepsNothingRunning(client: pg.Client): void {
-  // The types do not know it.
-  (client as pg.Client & { unref(): void }).unref();
-}
-
-/** It may have been ended without our having heard of it; undefined when nobody can connect. */
-async function keeper(url: string): Promise<pg.Client | undefined> {
-  const known = kept.get(url);
-  if ((await known?.query('select').catch(() => undefined)) !== undefined) return known;
-  return connect(url).catch(() => undefined);
-}
-
-/** Before the database is dropped. */
-export async function leave(url: string): Promise<void> {
-  const client = kept.get(url);
-  kept.delete(url);
-  await client?.end();
 }
