@@ -11,7 +11,7 @@ const servers = {
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
 };
 
-/** Only with `npm run test:deep`, and the second in `.ci/run`. */
+/** With SVC_TEST_DEEP=1 only. `.ci/run` adds the checkers to what `npm test` runs. */
 const deep = [
   { ...base, ...servers, displayName: 'deep', testMatch: ['<rootDir>/{src,test}/**/*.deep-spec.ts'] },
   { ...base, displayName: 'checkers', testMatch: ['<rootDir>/test/chaos/*checker.spec.ts'] },

@@ -4,7 +4,7 @@ import { join } from '../tree.js';
 /** The line of a key such as `agent[0].scope`, or of the nearest key around it; undefined when the text says nothing. */
 export type KeyLines = (key: string) => number | undefined;
 
-/** Characters of a text whose lines are looked for: this parser takes 4 s for what the other reads in 0.1. Larger ones have keys only. */
+/** Characters of a text whose lines are looked for: this parser takes 2 s for 256 KiB that the other reads in 0.1. Issues of a larger text have keys only. */
 const LOCATED_LENGTH = 64 * 1024;
 
 /** Lines of the keys of a text, counted from 1. The text is parsed at the first question only: that costs far more than reading it. */

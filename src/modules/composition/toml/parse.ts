@@ -2,10 +2,10 @@ import { parse, TomlError } from 'smol-toml';
 import type { Issue } from '../issue.js';
 import { dotted } from './path.js';
 
-/** Bytes of UTF-8 that a file may have. Measured: the dearest text of this size takes 0.2 s to parse, one of 1 MiB 0.7 s. */
+/** Bytes of UTF-8 that a file may have. Measured: the dearest text of this size takes 0.1 s to parse, and 0.4 s to edit. */
 export const FILE_BYTES = 256 * 1024;
 /** Characters of a text. The parser that knows where things stand overflows the stack at twice as many. */
-export const TEXT_LENGTH = 64 * 1024;
+const TEXT_LENGTH = 64 * 1024;
 /** Characters of the name of one key. */
 const KEY_LENGTH = 1_000;
 /** Tables and lists inside each other. */
