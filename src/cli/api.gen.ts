@@ -4209,6 +4209,11 @@ export interface components {
             ended_at?: string;
             host: string;
             id: string;
+            /**
+             * @description What stands between the programs of cities and the rest of its host. `none`: they can do what the service can.
+             * @enum {string}
+             */
+            isolation: "bubblewrap" | "none";
             /** @description Seconds since it was heard of last. */
             lease_age_s: number;
             /** Format: date-time */

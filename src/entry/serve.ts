@@ -1,6 +1,7 @@
 import { ConfigError, loadConfig, type AppConfig } from '../platform/config/config.js';
 import { DirectoryInUse } from '../platform/embedded/lock.js';
 import { armedFailpoints } from '../platform/failpoints/arm.js';
+import { Isolation } from '../platform/isolation/isolation.js';
 import { welcome } from './welcome.js';
 import { Supervisor } from './supervisor.js';
 
@@ -57,8 +58,8 @@ async function main(): Promise<void> {
   process.on('uncaughtException', broken('uncaught exception'));
 
   try {
-    const { url } = await supervisor.start();
-    if (!supervisor.stopping) welcome(config, url, process.cwd());
+    const { url, app } = await supervisor.start();
+    if (!supervisor.stopping) welcome(config, url, process.cwd(), await app.get(Isolation, { strict: false }).found());
   } catch (error) {
     if (!supervisor.stopping) console.error(explain(error, config));
     await end(1);

@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AppConfig } from '../platform/config/config.js';
+import type { Isolation } from '../platform/isolation/isolation.js';
 import { keyFile } from './schema.js';
 
 /** What a person needs after the start. Behind an orchestrator the log says the same. */
-export function welcome(config: AppConfig, url: string, cwd: string): void {
+export function welcome(config: AppConfig, url: string, cwd: string, { kind, why }: Awaited<ReturnType<Isolation['found']>>): void {
   if (config.role !== 'all') {
     console.log(`${config.role} ready on ${url}`);
     return;
@@ -18,6 +19,7 @@ export function welcome(config: AppConfig, url: string, cwd: string): void {
     `  API     ${url}`,
     `  Docs    ${url}/docs`,
     `  Data    ${config.dataDir}`,
+    `  Agents  ${kind === 'none' ? `NOT isolated, they can do what you can: ${why ?? 'SVC_RUNNER_ISOLATION=none'}` : `isolated by ${kind}`}`,
     ...(config.auth === 'keys' ? [`  Key     ${keyFile(config)}`] : []),
     ...(config.readOnly ? ['', '  read only: open to the network without keys; set SVC_AUTH=keys to allow changes'] : []),
     '',

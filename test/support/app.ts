@@ -55,7 +55,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const queue = options.queue ?? QUEUES[0]!;
   if (queue === 'redis' && testRedisUrl === undefined) throw new Error('no Redis here: use QUEUES');
   const config = new AppConfig({
-    ...(loadConfig({ SVC_DATABASE_URL: database.url, SVC_DATA_DIR: dir, SVC_PORT: '0', SVC_LOG_LEVEL: 'warn' }, dir) as Config),
+    ...(loadConfig(
+      { SVC_DATABASE_URL: database.url, SVC_DATA_DIR: dir, SVC_PORT: '0', SVC_LOG_LEVEL: 'warn', SVC_RUNNER_ISOLATION: 'none' },
+      dir,
+    ) as Config),
     redisUrl: queue === 'redis' ? testRedisUrl : undefined,
     heartbeatMs: 500,
     providerCheck: 'off',

@@ -27,11 +27,12 @@ export function addRunner(program: Command, io: Io): void {
       one.id,
       one.state,
       one.host,
+      one.isolation,
       `${one.sessions} of ${one.capacity}`,
       String(one.live),
       showDuration(one.lease_age_s * 1_000),
       age(one.registered_at),
     ]);
-    await io.out(table(['ID', 'STATE', 'HOST', 'SESSIONS', 'LIVE', 'HEARD', 'SINCE'], rows, io.width));
+    await io.out(table(['ID', 'STATE', 'HOST', 'ISOLATION', 'SESSIONS', 'LIVE', 'HEARD', 'SINCE'], rows, io.width));
   });
 }

@@ -30,6 +30,17 @@ export class AgentHost {
     return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
   }
 
+  /** The home directory of agents: the same path inside a sandbox and outside, with another content. */
+  get home(): string {
+    return this.environment().HOME!;
+  }
+
+  /** What of this host programs need that we ship: the client, the shipped agent, Node, and the packs that commands may call. */
+  programs(): string[] {
+    const parts = ['bin', 'dist', 'src', 'scripts', 'node_modules', 'packs', 'package.json', 'tsconfig.json'];
+    return [...parts.map((name) => path.join(projectDirectory(), name)), this.node];
+  }
+
   /** A program that is shipped with the product, by the name that presets have for it. */
   shipped(command: string): Command | undefined {
     return command === LOOPBACK_COMMAND ? loopbackCommand() : undefined;

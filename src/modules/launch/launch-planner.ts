@@ -21,6 +21,7 @@ import { fingerprintWithPlace, partsWithPlace } from './place-fingerprint.js';
 import { configDirectory, preparationOf, preparedFor } from './preparation.js';
 import { promptOf } from './prompt.js';
 import { scriptDocument } from './script-document.js';
+import { SessionSandboxes } from './session-sandbox.js';
 import { startupMs } from './startup.js';
 import { execScript, templateOf } from './template.js';
 import { variablesOf, type Values } from './variables.js';
@@ -41,6 +42,7 @@ export class LaunchPlanner {
     private readonly repository: LaunchRepository,
     private readonly deployment: DeploymentService,
     private readonly host: AgentHost,
+    private readonly sandboxes: SessionSandboxes,
   ) {}
 
   /** @throws StartError: `timeout` when something that may pass kept the plan from being made */
@@ -93,12 +95,15 @@ export class LaunchPlanner {
             name: row.session_name,
             document: await scriptDocument(template, command, common, prepared, places),
           };
+    if (script !== undefined) await this.sandboxes.checkScript(spec.command);
     if (spec.command === '') throw new StartError('not_found', `${template.name} has no command to start`);
     const preparation =
       script === undefined ? prepared && (await preparationOf(prepared, template, directories.workDir, runtimeDir, places)) : undefined;
     const prompt = await promptOf(config, template, row, places);
+    const { id } = row;
+    const sandbox = await this.sandboxes.of({ id, streamId: city.streamId, template, config, places, directories, runtimeDir });
     return {
-      spec,
+      spec: { ...spec, sandbox },
       transport: template.transport,
       workDir: directories.workDir,
       fingerprint: fingerprintWithPlace(config, template, row.options),

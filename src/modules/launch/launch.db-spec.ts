@@ -4,6 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { ConfigRealm } from '../../../test/support/config-realm.js';
 import { AppConfig, loadConfig, type Config } from '../../platform/config/config.js';
+import { Isolation } from '../../platform/isolation/isolation.js';
+import { AppLogger, createLogger } from '../../platform/logging/logger.js';
 import { StartError } from '../../platform/runtime/port.js';
 import type { ConfigReadsService } from '../config/config-reads.service.js';
 import type { SessionRow } from '../sessions/session-row.js';
@@ -12,6 +14,7 @@ import { DeploymentService } from './deployment.service.js';
 import { LaunchPlanner } from './launch-planner.js';
 import { LaunchRepository } from './launch.repository.js';
 import { LaunchService } from './launch.service.js';
+import { SessionSandboxes } from './session-sandbox.js';
 
 const CITY = `[workspace]
 provider = "loopback"
@@ -40,11 +43,14 @@ beforeEach(async () => {
 afterEach(() => realm.close());
 
 function service({ database, root, a }: ConfigRealm, more: Partial<Config> = {}): LaunchService {
-  const env = { SVC_DATABASE_URL: database.url, SVC_CITIES_ROOT: root };
+  const env = { SVC_DATABASE_URL: database.url, SVC_CITIES_ROOT: root, SVC_RUNNER_ISOLATION: 'none' };
   const agentEnvironment = { PATH: '/usr/bin', HOME: '/home/agent', OPENAI_API_KEY: 'sk' };
   const config = new AppConfig({ ...(loadConfig(env, root) as Config), agentEnvironment, ...more });
   const repository = new LaunchRepository(a.db);
-  return new LaunchService(new LaunchPlanner(config, a.reads, repository, new DeploymentService(repository), new AgentHost(config)));
+  const host = new AgentHost(config);
+  const isolation = new Isolation(config, new AppLogger(createLogger('silent', {})));
+  const sandboxes = new SessionSandboxes(config, isolation, host, repository);
+  return new LaunchService(new LaunchPlanner(config, a.reads, repository, new DeploymentService(repository), host, sandboxes));
 }
 
 async function reload(): Promise<void> {
@@ -180,6 +186,7 @@ describe('a launch plan', () => {
       new LaunchRepository(realm.a.db),
       new DeploymentService(new LaunchRepository(realm.a.db)),
       {} as AgentHost,
+      {} as SessionSandboxes,
     );
     expect(await refused(away.plan(realm.city, row(), undefined))).toMatch(/^timeout: the start could not be prepared/);
   });

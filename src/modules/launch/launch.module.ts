@@ -1,15 +1,17 @@
 import { Module } from '@nestjs/common';
+import { IsolationModule } from '../../platform/isolation/isolation.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
 import { AgentHost } from './agent-host.js';
 import { DeploymentService } from './deployment.service.js';
 import { LaunchPlanner } from './launch-planner.js';
 import { LaunchRepository } from './launch.repository.js';
 import { LaunchService } from './launch.service.js';
+import { SessionSandboxes } from './session-sandbox.js';
 
 /** What sessions are made from and how their processes are started. */
 @Module({
-  imports: [ConfigCoreModule],
-  providers: [AgentHost, DeploymentService, LaunchPlanner, LaunchRepository, LaunchService],
+  imports: [ConfigCoreModule, IsolationModule],
+  providers: [AgentHost, DeploymentService, LaunchPlanner, LaunchRepository, LaunchService, SessionSandboxes],
   exports: [DeploymentService, LaunchService],
 })
 export class LaunchModule {}

@@ -12,6 +12,14 @@ export class LaunchRepository {
     return rows[0]?.path;
   }
 
+  /** Ids of all sessions of a city that are not closed. */
+  async openSessions(streamId: number): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`select id from sessions where stream_id = ${streamId} and state <> 'closed'`.execute(
+      this.db,
+    );
+    return rows.map(({ id }) => id);
+  }
+
   async deployment(): Promise<string> {
     const { rows } = await sql<{ id: string }>`select deployment_id()::text as id`.execute(this.db);
     return rows[0]!.id;

@@ -51,6 +51,18 @@ async function* locations(name: string, roots: Roots): AsyncGenerator<Location> 
   }
 }
 
+/** The directories outside of the city that the packs of these names lie in: for a repository all of its checkout. Real paths. */
+export async function packDirectories(names: Iterable<string>, roots: Roots): Promise<string[]> {
+  const ids = new Set<string>();
+  for (const name of names) for (let at = name.indexOf(':'); at !== -1; at = name.indexOf(':', at + 1)) ids.add(name.slice(0, at));
+  const found = new Set<string>();
+  for (const id of ids) {
+    const root = await directoryOf(id, roots);
+    if (root !== undefined) found.add(await realpath(root.within).catch(() => root.within));
+  }
+  return [...found];
+}
+
 /**
  * Where a folder or a file lies that a composed configuration names, as a real path; undefined when it is not there, or
  * leads out of the city or the pack. A pack's comes before one of the city that looks like it.

@@ -8,6 +8,7 @@ export interface RunnerRow {
   readonly process_id: string;
   readonly state: 'active' | 'draining' | 'stopped' | 'lost';
   readonly capacity: number;
+  readonly isolation: 'bubblewrap' | 'none';
   readonly sessions: number;
   readonly live: number;
   /** Seconds. */
@@ -27,7 +28,7 @@ export class RunnerListRepository {
   /** Those that may run sessions first, then those that ended last. One more than `limit` when there are more. */
   async list(all: boolean, limit: number): Promise<RunnerRow[]> {
     const { rows } = await sql<RunnerRow>`
-      select r.id, r.host, r.process_id, r.state, r.capacity, s.sessions, s.live, r.lease_until, r.registered_at, r.ended_at,
+      select r.id, r.host, r.process_id, r.state, r.capacity, r.isolation, s.sessions, s.live, r.lease_until, r.registered_at, r.ended_at,
         greatest(0, extract(epoch from clock_timestamp() - (r.lease_until - ${LEASE})))::float8 as age
       from runners r, lateral (
         select count(*) as sessions, count(*) filter (where live) as live from sessions where runner_id = r.id) s

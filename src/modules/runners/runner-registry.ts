@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/config.js';
 import { Db } from '../../platform/database/database.js';
 import { Transactions } from '../../platform/database/transactions.js';
+import { Isolation } from '../../platform/isolation/isolation.js';
 import { AppLogger } from '../../platform/logging/logger.js';
 import { Clock, newId, sleep } from '../../platform/time/clock.js';
 import { RunnerLease } from './runner-lease.js';
@@ -32,6 +33,7 @@ export class RunnerRegistry {
     private readonly repository: RunnerRepository,
     private readonly clock: Clock,
     private readonly timings: RunnerTimings,
+    private readonly isolation: Isolation,
     private readonly log: AppLogger,
   ) {}
 
@@ -103,7 +105,8 @@ export class RunnerRegistry {
   async #register(): Promise<RunnerLease> {
     const sentAt = this.clock.monotonic();
     const id = newId('runner');
-    const identity = { id, processId: this.config.processId, host: this.host, capacity: this.capacity };
+    const { kind: isolation } = await this.isolation.found();
+    const identity = { id, processId: this.config.processId, host: this.host, capacity: this.capacity, isolation };
     await this.transactions.run((tx) => this.repository.register(tx, identity, this.timings.leaseMs));
     const lease = new RunnerLease(id, this.clock, this.timings, sentAt);
     this.#lease = lease;

@@ -2,12 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { sql, type Kysely } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import type { Tx } from '../../platform/database/transactions.js';
+import type { IsolationKind } from '../../platform/isolation/isolation.js';
 
 export interface RunnerIdentity {
   readonly id: string;
   readonly processId: string;
   readonly host: string;
   readonly capacity: number;
+  readonly isolation: IsolationKind;
 }
 
 const until = (leaseMs: number) => sql`clock_timestamp() + ${leaseMs / 1000}::float8 * interval '1 second'`;
@@ -15,10 +17,10 @@ const until = (leaseMs: number) => sql`clock_timestamp() + ${leaseMs / 1000}::fl
 /** SQL on `runners`: registration, renewal and loss. */
 @Injectable()
 export class RunnerRepository {
-  async register(tx: Tx, { id, processId, host, capacity }: RunnerIdentity, leaseMs: number): Promise<void> {
+  async register(tx: Tx, { id, processId, host, capacity, isolation }: RunnerIdentity, leaseMs: number): Promise<void> {
     await sql`
-      insert into runners (id, process_id, host, capacity, state, lease_until)
-      values (${id}, ${processId}, ${host}, ${capacity}, 'active', ${until(leaseMs)})`.execute(tx);
+      insert into runners (id, process_id, host, capacity, isolation, state, lease_until)
+      values (${id}, ${processId}, ${host}, ${capacity}, ${isolation}, 'active', ${until(leaseMs)})`.execute(tx);
   }
 
   /** False when the runner has been given up by others: it must not act any more. */

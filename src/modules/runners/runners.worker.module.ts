@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { IsolationModule } from '../../platform/isolation/isolation.module.js';
 import { Clock } from '../../platform/time/clock.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
 import { InteractionsCoreModule } from '../interactions/interactions-core.module.js';
@@ -34,6 +35,7 @@ import { ShippedRuntimes } from './shipped-runtimes.js';
     ClaimsOfSessionsModule,
     ConfigCoreModule,
     InteractionsCoreModule,
+    IsolationModule,
     LaunchModule,
     MessagesCoreModule,
     ProvidersWorkerModule,

@@ -56,6 +56,8 @@ const EnvSchema = z.object({
   SVC_EVENT_RETENTION: duration.optional(),
   // Calls out refuse private addresses; whoever keeps packs or rigs on a server of their own network has to name it.
   SVC_ALLOWED_TARGETS: targets,
+  // Without namespaces agents run as the service's user and can read what it can: only the operator may decide that.
+  SVC_RUNNER_ISOLATION: z.enum(['auto', 'bubblewrap', 'none']).default('auto'),
   // Agent processes are as large as what they run; only the operator knows how many of them a host carries.
   SVC_RUNNER_CAPACITY: z.coerce.number().int().min(0).max(10_000).default(100),
 });
@@ -86,6 +88,8 @@ export interface Config {
   readonly allowedTargets: readonly Target[];
   /** Sessions that this process runs at once, when it is a worker. */
   readonly runnerCapacity: number;
+  /** What isolates agents of this process from the rest of the host; `auto`: the best that can be had. */
+  readonly isolation: 'auto' | 'bubblewrap' | 'none';
   /** What of this process's own environment the agents get that it starts. */
   readonly agentEnvironment: Readonly<Record<string, string>>;
   /** Identifies this process in the database; unique a process, readable for an operator. */
@@ -111,6 +115,7 @@ export class AppConfig implements Config {
   readonly eventRetentionMs: number | undefined;
   readonly allowedTargets!: readonly Target[];
   readonly runnerCapacity!: number;
+  readonly isolation!: 'auto' | 'bubblewrap' | 'none';
   readonly agentEnvironment!: Readonly<Record<string, string>>;
   readonly processId!: string;
 
@@ -174,6 +179,7 @@ export function loadConfig(env: Record<string, string | undefined>, cwd: string)
     eventRetentionMs: e.SVC_EVENT_RETENTION,
     allowedTargets: e.SVC_ALLOWED_TARGETS,
     runnerCapacity: e.SVC_RUNNER_CAPACITY,
+    isolation: e.SVC_RUNNER_ISOLATION,
     agentEnvironment: passedToAgents(env),
     processId: `${hostname()}-${process.pid}-${Date.now().toString(36)}`,
   });

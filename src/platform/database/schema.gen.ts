@@ -350,6 +350,7 @@ export interface Runners {
   ended_at: Timestamp | null;
   host: string;
   id: string;
+  isolation: Generated<string>;
   lease_until: Timestamp;
   process_id: string;
   registered_at: Generated<Timestamp>;

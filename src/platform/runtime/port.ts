@@ -15,13 +15,24 @@ export interface AgentRuntime {
 
 export type Transport = 'acp' | 'pty' | 'exec';
 
-export interface StartSpec {
+export interface Program {
   readonly command: string;
   readonly args: readonly string[];
   /** Absolute. */
   readonly cwd: string;
   /** All that the process gets: nothing is inherited. */
   readonly env: Readonly<Record<string, string>>;
+}
+
+/** Walls around a program. */
+export interface Sandbox {
+  /** What to start instead. @throws StartError not_found when the program cannot be seen inside */
+  enter(program: Program): Promise<Program>;
+}
+
+export interface StartSpec extends Program {
+  /** Around the process and every command that prepares its place; absent where nothing isolates. */
+  readonly sandbox?: Sandbox | undefined;
   /** The agent's own id of a conversation to go on with. */
   readonly resume?: string | undefined;
   readonly mcpServers?: readonly Readonly<Record<string, unknown>>[];

@@ -3,18 +3,12 @@ import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import { endProcess, type Ending } from './ending.js';
-import { StartError } from './port.js';
+import { StartError, type Program, type Sandbox } from './port.js';
 import { birthOf, markersOf } from './process-table.js';
 import { Tail } from './tail.js';
 
-export interface SpawnSpec {
-  readonly command: string;
-  readonly args: readonly string[];
-  /** Absolute. */
-  readonly cwd: string;
-  /** All that the process gets. Its markers find children that leave the group. */
-  readonly env: Readonly<Record<string, string>>;
-}
+/** The markers of its environment find children that leave the group. */
+export type SpawnSpec = Program & { readonly sandbox?: Sandbox | undefined };
 
 /** How a process is ended, where it is not as usual. */
 export type EndingMeans = Pick<Ending, 'limits' | 'table'>;
@@ -45,8 +39,8 @@ export interface AgentProcess {
  *
  * @throws StartError not_found when the program or the directory is missing or may not be used, died for the rest.
  */
-export async function spawnAgent({ command, args, cwd, env }: SpawnSpec, means: EndingMeans = {}): Promise<AgentProcess> {
-  const child = await spawned({ command, args, cwd, env });
+export async function spawnAgent({ command, args, cwd, env, sandbox }: SpawnSpec, means: EndingMeans = {}): Promise<AgentProcess> {
+  const child = await spawned({ command, args, cwd, env }, sandbox);
   const pid = child.pid!;
   const stderr = new Tail();
   child.stderr!.on('data', (chunk: Buffer) => stderr.push(chunk));
@@ -93,13 +87,14 @@ export async function spawnAgent({ command, args, cwd, env }: SpawnSpec, means: 
   };
 }
 
-async function spawned({ command, args, cwd, env }: SpawnSpec): Promise<ChildProcess> {
-  const isDirectory = await stat(cwd).then(
+async function spawned(program: Program, sandbox: Sandbox | undefined): Promise<ChildProcess> {
+  const isDirectory = await stat(program.cwd).then(
     (found) => found.isDirectory(),
     () => false,
   );
   // The system's error would name the program.
-  if (!isDirectory) throw new StartError('not_found', `the working directory ${cwd} does not exist`);
+  if (!isDirectory) throw new StartError('not_found', `the working directory ${program.cwd} does not exist`);
+  const { command, args, cwd, env } = sandbox === undefined ? program : await sandbox.enter(program);
   try {
     const child = spawn(command, args, { cwd, env, detached: true, shell: false, stdio: ['pipe', 'pipe', 'pipe'] });
     await once(child, 'spawn');

@@ -120,7 +120,7 @@ export class RunnerProcess {
     const times = new RunnerTimings({ ...TEST_TIMINGS, ...timings });
     const logger = new AppLogger(createLogger('silent', { process: id }));
     const config = new AppConfig({
-      ...(loadConfig({ SVC_DATABASE_URL: databaseUrl, SVC_PROVIDER_CHECK: 'off' }, '/tmp') as Config),
+      ...(loadConfig({ SVC_DATABASE_URL: databaseUrl, SVC_PROVIDER_CHECK: 'off', SVC_RUNNER_ISOLATION: 'none' }, '/tmp') as Config),
       processId: id,
       role: 'worker',
       runnerCapacity: capacity,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StartError, UnconfirmedDead } from '../port.js';
+import { StartError, UnconfirmedDead, type Sandbox } from '../port.js';
 import { spawnAgent, type AgentProcess } from '../spawn.js';
 import { Tail } from '../tail.js';
 import type { Step } from './preparation.js';
@@ -9,6 +9,7 @@ export interface Surroundings {
   readonly cwd: string;
   /** All that a command gets, with the markers of the session: what it leaves running ends with the session's process. */
   readonly env: Readonly<Record<string, string>>;
+  readonly sandbox?: Sandbox | undefined;
   /** Calls the start off. */
   readonly signal: AbortSignal;
   /** By `performance.now()`. */
@@ -31,11 +32,11 @@ export async function runSteps(steps: readonly Step[], surroundings: Surrounding
   for (const step of steps) await run(step, surroundings);
 }
 
-async function run(step: Step, { cwd, env, signal, limit }: Surroundings): Promise<void> {
+async function run(step: Step, { cwd, env, sandbox, signal, limit }: Surroundings): Promise<void> {
   const left = limit - performance.now();
   if (signal.aborted) throw calledOff();
   if (left <= 0) throw new StartError('timeout', `there was no time left for ${nameOf(step)}`);
-  const shell = await spawnAgent({ command: '/bin/sh', args: ['-c', step.line], cwd, env });
+  const shell = await spawnAgent({ command: '/bin/sh', args: ['-c', step.line], cwd, env, sandbox });
   shell.stdin.end();
   const output = new Tail();
   shell.stdout.on('data', (chunk: Buffer) => output.push(chunk));

@@ -26,7 +26,7 @@ export async function startPrepared(
 ): Promise<RunningAgent> {
   if (preparation === undefined) return runtime.start(spec, signal);
   const limit = performance.now() + spec.timeoutMs;
-  const around: Surroundings = { cwd: spec.cwd, env: spec.env, signal, limit };
+  const around: Surroundings = { cwd: spec.cwd, env: spec.env, sandbox: spec.sandbox, signal, limit };
   let agent: RunningAgent | undefined;
   try {
     await runSteps(preparation.preStart, around);

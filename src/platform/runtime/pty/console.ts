@@ -91,7 +91,8 @@ export class Console {
 
   #hangUp(): void {
     try {
-      if (!this.#hasEnded) this.opened.pty.kill('SIGHUP');
+      // As a terminal does it: all that run in it hear of it.
+      if (!this.#hasEnded) process.kill(-this.pid, 'SIGHUP');
     } catch {
       // It has gone meanwhile.
     }

@@ -2,7 +2,7 @@ import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Terminal } from '@xterm/headless';
 import type { IPty, spawn } from 'node-pty';
-import { StartError, type StartSpec } from '../port.js';
+import { StartError, type Program, type StartSpec } from '../port.js';
 
 export const COLUMNS = 160;
 export const ROWS = 50;
@@ -41,27 +41,30 @@ export interface Opened {
  */
 export async function openTerminal(spec: StartSpec): Promise<Opened> {
   const { spawn, Terminal } = await loadLibraries();
-  const file = await locate(spec);
-  const terminal = new Terminal({ cols: COLUMNS, rows: ROWS, scrollback: SCROLLBACK, allowProposedApi: true });
   const env = { TERM: 'xterm-256color', ...spec.env };
+  const program = await located({ ...spec, env });
+  const terminal = new Terminal({ cols: COLUMNS, rows: ROWS, scrollback: SCROLLBACK, allowProposedApi: true });
   try {
-    return { pty: spawn(file, [...spec.args], { name: env.TERM, cols: COLUMNS, rows: ROWS, cwd: spec.cwd, env }), terminal };
+    const { command, args, cwd } = program;
+    return { pty: spawn(command, [...args], { name: env.TERM, cols: COLUMNS, rows: ROWS, cwd, env }), terminal };
   } catch (cause) {
     throw new StartError('died', `${spec.command} could not be started in a terminal`, '', { cause });
   }
 }
 
 /** The terminal library cannot tell a program that is missing from one that has failed. */
-async function locate({ command, cwd, env }: StartSpec): Promise<string> {
+async function located(spec: StartSpec): Promise<Program> {
+  const { command, args, cwd, env, sandbox } = spec;
   const isDirectory = await stat(cwd).then(
     (found) => found.isDirectory(),
     () => false,
   );
   if (!isDirectory) throw new StartError('not_found', `the working directory ${cwd} does not exist`);
+  if (sandbox !== undefined) return sandbox.enter({ command, args, cwd, env });
   const folders = command.includes('/') ? [cwd] : (env.PATH ?? '').split(path.delimiter).filter((folder) => folder !== '');
   for (const folder of folders) {
     const file = path.resolve(folder, command);
-    if (await isProgram(file)) return file;
+    if (await isProgram(file)) return { command: file, args, cwd, env };
   }
   throw new StartError('not_found', `${command} is not a program that can be started here`);
 }

@@ -1,0 +1,147 @@
+import { mkdir, readdir, realpath, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../platform/config/config.js';
+import { Isolation } from '../../platform/isolation/isolation.js';
+import type { Mount } from '../../platform/isolation/mounts.js';
+import { StartError, type Sandbox } from '../../platform/runtime/port.js';
+import type { CityConfig } from '../composition/city-config.js';
+import { isBelow } from '../composition/trees/paths.js';
+import { AgentHost } from './agent-host.js';
+import type { Template } from './launch.js';
+import { LaunchRepository } from './launch.repository.js';
+import { packDirectories } from './named-file.js';
+import { WORKTREES, type Directories, type Places } from './work-dir.js';
+
+/** In the city's directory: what sessions keep for themselves, a folder for each. No session sees those of others. */
+const SESSIONS = '.gc/sessions';
+/** Below the home of whoever runs the service: where installers put programs. There is nothing secret in them. */
+const PROGRAMS = ['.local/bin', '.local/share/claude', '.npm-global', '.opencode/bin', '.bun/bin', '.cargo/bin', '.nvm/versions'];
+/** Where the programs of presets keep what somebody has signed in with. */
+const SIGN_INS: Readonly<Record<string, readonly string[]>> = {
+  claude: ['.claude', '.claude.json'],
+  codex: ['.codex'],
+  gemini: ['.gemini'],
+  antigravity: ['.gemini'],
+  cursor: ['.cursor', '.config/cursor'],
+  copilot: ['.copilot', '.config/github-copilot'],
+  amp: ['.config/amp', '.local/share/amp'],
+  opencode: ['.config/opencode', '.local/share/opencode'],
+  groq: ['.config/opencode', '.local/share/opencode'],
+  cerebras: ['.config/opencode', '.local/share/opencode'],
+  auggie: ['.augment'],
+  mimocode: ['.local/share/mimocode', '.config/mimocode'],
+  pi: ['.pi'],
+  omp: ['.omp'],
+  grok: ['.grok'],
+  kimi: ['.kimi'],
+  kiro: ['.kiro', '.aws/sso/cache', '.local/share/kiro-cli'],
+};
+
+interface Session {
+  readonly id: string;
+  /** Of its city. */
+  readonly streamId: number;
+  readonly template: Template;
+  readonly config: CityConfig;
+  readonly places: Places;
+  readonly directories: Directories;
+  readonly runtimeDir: string;
+}
+
+/** What the processes of one session see of this host. */
+@Injectable()
+export class SessionSandboxes {
+  constructor(
+    private readonly app: AppConfig,
+    private readonly isolation: Isolation,
+    private readonly host: AgentHost,
+    private readonly repository: LaunchRepository,
+  ) {}
+
+  /** Undefined where nothing isolates. */
+  async of(session: Session): Promise<Sandbox | undefined> {
+    const { kind } = await this.isolation.found();
+    if (kind === 'none') return undefined;
+    const own = await this.#ownDirectory(session);
+    return this.isolation.sandbox([
+      { at: this.host.home, mode: 'write', from: path.join(own, 'home') },
+      { at: '/tmp', mode: 'write', from: path.join(own, 'tmp') },
+      ...(await this.#ofHost(session)),
+      ...(await this.#ofCity(session)),
+    ]);
+  }
+
+  /**
+   * Scripts that run sessions elsewhere need what a sandbox takes away: a server of a terminal multiplexer, containers.
+   *
+   * @throws StartError unsupported for one that the operator of this host has not named
+   */
+  async checkScript(script: string): Promise<void> {
+    const { kind, rules } = await this.isolation.found();
+    if (kind === 'none') return;
+    const real = await realpath(script).catch(() => script);
+    if (rules.scripts.includes(real) && !isBelow(await realpath(this.app.citiesRoot), real)) return;
+    const how = `name it, outside of the cities, under [runner] scripts in ${this.isolation.hostFile}`;
+    throw new StartError('unsupported', `${script} would run outside of the sandbox, which the operator has to allow: ${how}`);
+  }
+
+  async #ofHost({ template, places }: Session): Promise<Mount[]> {
+    const { rules } = await this.isolation.found();
+    const home = homedir();
+    // Without keys whoever reaches the service is who runs it: their sign-ins are their own.
+    const signIns = this.app.auth === 'off' && template.preset !== undefined ? (SIGN_INS[template.preset] ?? []) : [];
+    const named = rules.visible.filter(
+      ({ presets, cities }) =>
+        (presets === undefined || (template.preset !== undefined && presets.includes(template.preset))) &&
+        (cities === undefined || cities.includes(places.cityName)),
+    );
+    const mounts = await Promise.all([
+      ...[...PROGRAMS.map((at) => path.join(home, at)), ...this.host.programs()].map((at) => existing(at, 'read')),
+      ...signIns.map((at) => existing(path.join(home, at), 'write')),
+      ...named.map(({ path: at, write }) => existing(at, write ? 'write' : 'read')),
+    ]);
+    return mounts.flat();
+  }
+
+  async #ofCity({ config, places, directories: { city, rigRoot, workDir }, runtimeDir }: Session): Promise<Mount[]> {
+    const inside = (at: string): string => path.join(city, at);
+    await Promise.all([WORKTREES, '.gc/runtime/overlays'].map((at) => mkdir(inside(at), { recursive: true })));
+    const packs = await packDirectories(Object.keys(config.contents), places);
+    return [
+      ...packs.map((at): Mount => ({ at, mode: 'read' })),
+      { at: city, mode: workDir === city ? 'write' : 'read' },
+      { at: inside('.gc'), mode: 'read' },
+      { at: inside(WORKTREES), mode: 'write' },
+      { at: runtimeDir, mode: 'write' },
+      // What we know of files that we have laid into directories: whoever could change it could have them overwritten.
+      { at: inside('.gc/runtime/overlays'), mode: 'hidden' },
+      { at: inside(SESSIONS), mode: 'hidden' },
+      ...(rigRoot === undefined ? [] : [{ at: rigRoot, mode: 'write' } as const]),
+      ...(workDir === city ? [] : [{ at: workDir, mode: 'write' } as const]),
+    ];
+  }
+
+  /** Its home and its `/tmp`, which last as long as the session. Those of sessions that are over go with the next start. */
+  async #ownDirectory({ id, streamId, directories: { city } }: Session): Promise<string> {
+    const all = path.join(city, SESSIONS);
+    const own = path.join(all, id);
+    await Promise.all(['home', 'tmp'].map((name) => mkdir(path.join(own, name), { recursive: true, mode: 0o700 })));
+    const open = new Set([id, ...(await this.repository.openSessions(streamId))]);
+    for (const name of await readdir(all)) if (!open.has(name)) await rm(path.join(all, name), { recursive: true, force: true });
+    return own;
+  }
+}
+
+/** Where it really lies as well: a link of the home directory may lead anywhere. */
+async function existing(at: string, mode: Mount['mode']): Promise<Mount[]> {
+  const real = await realpath(at).catch(() => undefined);
+  if (real === undefined) return [];
+  return real === at
+    ? [{ at, mode }]
+    : [
+        { at, mode, from: real },
+        { at: real, mode },
+      ];
+}

@@ -1,0 +1,163 @@
+import { execFile } from 'node:child_process';
+import { access, constants, readlink, realpath, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { StartError, type Program, type Sandbox } from '../runtime/port.js';
+import type { HostRules } from './host-file.js';
+import { inOrder, isVisible, type Mount } from './mounts.js';
+
+const PROBE_MS = 10_000;
+/** Programs and libraries. On most hosts all but `/usr` are links into it. */
+const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt', '/nix/store'];
+/** Of `/etc` what programs need to work. The rest of it may hold secrets, and the service's user may be root. */
+const ETC = [
+  ...[
+    'alternatives',
+    'ca-certificates',
+    'ca-certificates.conf',
+    'fonts',
+    'ssl/certs',
+    'ssl/openssl.cnf',
+    'pki',
+    'ld.so.cache',
+    'ld.so.conf',
+  ],
+  ...['ld.so.conf.d', 'localtime', 'timezone', 'locale.alias', 'locale.conf', 'mime.types', 'os-release', 'debian_version', 'terminfo'],
+  ...['hosts', 'host.conf', 'nsswitch.conf', 'resolv.conf', 'gai.conf', 'services', 'protocols', 'profile', 'profile.d', 'bash.bashrc'],
+  ...['inputrc', 'gitconfig', 'manpath.config', 'java', 'python3', 'perl', 'nodejs', 'npmrc', 'vim', 'magic'],
+];
+const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin'];
+const TOOLS = ['bwrap', 'prlimit', 'nice', 'env'] as const;
+type Tools = Readonly<Record<(typeof TOOLS)[number], string>>;
+const SIGNALS = 'HUP,INT,QUIT,TERM';
+/**
+ * Outside. The monitors of bubblewrap outlive what is said to the whole group and end with the program. Nothing that a city
+ * says is in their environment under its own name: a library to load, for instance, would be loaded out here.
+ */
+const OUTSIDE = `trap '' ${SIGNALS.replaceAll(',', ' ')}; exec "$@"`;
+/** Inside. Gives the variables their names back, and the signals their meaning, which only GNU env can do. */
+const INSIDE = `for n in $0; do eval "export $n=\\"\\$SVC_OF_$n\\""; unset "SVC_OF_$n"; done; exec "$@"`;
+const OURS = /^SVC_/;
+const NAME = /^[A-Za-z_]\w*$/;
+
+/** Walls made by bubblewrap: namespaces for mounts, processes, users and IPC; the network is the host's. */
+export class Bubblewrap {
+  private constructor(
+    private readonly tools: Tools,
+    private readonly system: readonly string[],
+    private readonly limits: HostRules['limits'],
+  ) {}
+
+  /** Tries it with everything that a session's program gets. @throws Error that says why this host cannot */
+  static async tryOn(limits: HostRules['limits']): Promise<Bubblewrap> {
+    const found = await Promise.all(TOOLS.map(async (tool) => [tool, await toolAt(tool)] as const));
+    const bubblewrap = new Bubblewrap(Object.fromEntries(found) as Tools, await systemArguments(), limits);
+    const { command, args, env } = bubblewrap.#wrapped(
+      { command: '/bin/sh', args: ['-c', 'test "$A" = 1'], cwd: '/', env: { A: '1' } },
+      [],
+    );
+    try {
+      await promisify(execFile)(command, args, { timeout: PROBE_MS, killSignal: 'SIGKILL', env });
+    } catch (error) {
+      const { stderr = '', code } = error as Error & { stderr?: string; code?: unknown };
+      throw new Error(stderr.trim().split('\n').at(-1) || `bubblewrap ends with ${String(code)}`, { cause: error });
+    }
+    return bubblewrap;
+  }
+
+  /** @param hint tells where an operator makes a program visible */
+  sandbox(mounts: readonly Mount[], hint: string): Sandbox {
+    const ordered = inOrder(mounts);
+    return {
+      enter: async (program) => {
+        const seen: Mount[] = [...SYSTEM.map((at): Mount => ({ at, mode: 'read' })), ...ordered];
+        return this.#wrapped({ ...program, command: await visibleProgram(program, seen, hint) }, ordered);
+      },
+    };
+  }
+
+  /** No value of a variable is an argument: those of a process can be read by everybody on the host. */
+  #wrapped({ command, args, cwd, env }: Program, mounts: readonly Mount[]): Program {
+    const { bwrap, prlimit, nice, env: setSignals } = this.tools;
+    const { memory, processes, files } = this.limits;
+    const named = Object.keys(env).filter((name) => !OURS.test(name) && NAME.test(name));
+    return {
+      command: '/bin/sh',
+      args: [
+        ...['-c', OUTSIDE, 'sh'],
+        ...[prlimit, '--core=0', `--data=${memory}`, `--nproc=${processes}`, `--nofile=${files}`],
+        // What agents run must not keep the service from renewing its leases.
+        ...[nice, '-n', '5', bwrap],
+        ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--cap-drop', 'ALL', '--die-with-parent'],
+        ...this.system,
+        ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/run'],
+        ...mounts.flatMap(mountArguments),
+        ...['--chdir', cwd, '--', '/bin/sh', '-c', INSIDE, named.join(' ')],
+        ...[setSignals, `--default-signal=${SIGNALS}`, command, ...args],
+      ],
+      cwd: '/',
+      env: {
+        ...Object.fromEntries(Object.entries(env).filter(([name]) => OURS.test(name))),
+        ...Object.fromEntries(named.map((name) => [`SVC_OF_${name}`, env[name]!])),
+      },
+    };
+  }
+}
+
+/** Never by a search path that somebody else could have set. @throws Error */
+async function toolAt(tool: string): Promise<string> {
+  for (const folder of FOLDERS) if (await isProgram(`${folder}/${tool}`)) return `${folder}/${tool}`;
+  throw new Error(`${tool === 'bwrap' ? 'bubblewrap' : tool} is not installed`);
+}
+
+function mountArguments({ at, from = at, mode }: Mount): string[] {
+  if (mode === 'hidden') return ['--tmpfs', at];
+  return [mode === 'write' ? '--bind' : '--ro-bind', from, at];
+}
+
+async function systemArguments(): Promise<string[]> {
+  const args: string[] = [];
+  for (const at of SYSTEM) {
+    const target = await readlink(at).catch(() => undefined);
+    if (target !== undefined) args.push('--symlink', target, at);
+    else if (await isThere(at)) args.push('--ro-bind-try', at, at);
+  }
+  for (const name of ETC) {
+    const at = `/etc/${name}`;
+    // A link of /etc may lead to /run, which is not the host's.
+    const real = await realpath(at).catch(() => undefined);
+    if (real !== undefined) args.push('--ro-bind-try', real, at);
+  }
+  return args;
+}
+
+/** The absolute path of a program that is the same inside. @throws StartError not_found */
+async function visibleProgram({ command, cwd, env }: Program, mounts: readonly Mount[], hint: string): Promise<string> {
+  const folders = command.includes('/') ? [cwd] : (env.PATH ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
+  let hidden: string | undefined;
+  for (const folder of folders) {
+    const file = path.resolve(folder, command);
+    if (!(await isProgram(file))) continue;
+    const real = await realpath(file).catch(() => file);
+    if (isVisible(mounts, file) && isVisible(mounts, real)) return file;
+    hidden ??= file;
+  }
+  if (hidden === undefined) throw new StartError('not_found', `${command} is not a program that can be started here`);
+  throw new StartError('not_found', `${hidden} lies where agents of this host see nothing: ${hint}`);
+}
+
+async function isThere(at: string): Promise<boolean> {
+  return stat(at).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function isProgram(file: string): Promise<boolean> {
+  try {
+    await access(file, constants.X_OK);
+    return (await stat(file)).isFile();
+  } catch {
+    return false;
+  }
+}

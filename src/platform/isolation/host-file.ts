@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { parse } from 'smol-toml';
+import { z } from 'zod';
+
+/**
+ * What the operator of a host says about the programs that are run on it: `host.toml` in the data directory. Cities cannot
+ * change it, and their programs do not see it.
+ */
+const absolute = z
+  .string()
+  .min(1)
+  .max(4_096)
+  .transform((written, context) => {
+    const at = written === '~' || written.startsWith('~/') ? path.join(homedir(), written.slice(1)) : written;
+    if (!path.isAbsolute(at) || at.includes('\0')) context.addIssue({ code: 'custom', message: 'has to be absolute or begin with ~/' });
+    return path.normalize(at).replace(/(?<=.)\/+$/, '');
+  });
+const SIZE = /^(\d+)(MiB|GiB)$/;
+const size = z
+  .string()
+  .regex(SIZE, 'has to be a number with MiB or GiB')
+  .transform((text) => {
+    const [, n, unit] = SIZE.exec(text)!;
+    return Number(n) * (unit === 'GiB' ? 1024 ** 3 : 1024 ** 2);
+  });
+
+const Visible = z.strictObject({
+  path: absolute,
+  write: z.boolean().default(false),
+  /** Presets whose own programs see it; absent: every session. */
+  presets: z.array(z.string()).optional(),
+  cities: z.array(z.string()).optional(),
+});
+const HostFile = z.strictObject({
+  runner: z
+    .strictObject({
+      visible: z.array(Visible).max(200).default([]),
+      scripts: z.array(absolute).max(100).default([]),
+      limits: z
+        .strictObject({
+          memory: size.default(8 * 1024 ** 3),
+          processes: z.int().min(16).max(1_000_000).default(4_096),
+          files: z.int().min(64).max(1_000_000).default(4_096),
+        })
+        .prefault({}),
+    })
+    .prefault({}),
+});
+
+/** A file or folder of this host that programs may see where it lies. */
+export type VisiblePath = z.infer<typeof Visible>;
+
+export interface HostRules {
+  readonly visible: readonly VisiblePath[];
+  /** Scripts that run sessions elsewhere: they are started outside of any sandbox. */
+  readonly scripts: readonly string[];
+  /** Of each process: bytes of data, open files; of all processes of the service's user: their number. */
+  readonly limits: { readonly memory: number; readonly processes: number; readonly files: number };
+}
+
+export class HostFileError extends Error {}
+
+/** The rules of a host; those of an empty file when there is none. @throws HostFileError that names what is wrong */
+export async function readHostFile(file: string): Promise<HostRules> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return HostFile.parse({}).runner;
+    throw new HostFileError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+  try {
+    const parsed = HostFile.safeParse(parse(text));
+    if (parsed.success) return parsed.data.runner;
+    const wrong = parsed.error.issues.map(({ path: at, message }) => `${at.join('.')}: ${message}`);
+    throw new HostFileError(`${file}: ${wrong.join('; ')}`);
+  } catch (error) {
+    if (error instanceof HostFileError) throw error;
+    throw new HostFileError(`${file} is not TOML`, { cause: error });
+  }
+}

@@ -1,0 +1,72 @@
+import path from 'node:path';
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { AppConfig } from '../config/config.js';
+import { AppLogger } from '../logging/logger.js';
+import type { Sandbox } from '../runtime/port.js';
+import { Bubblewrap } from './bubblewrap.js';
+import { readHostFile, type HostRules } from './host-file.js';
+import type { Mount } from './mounts.js';
+
+export type IsolationKind = 'bubblewrap' | 'none';
+
+interface Found {
+  readonly kind: IsolationKind;
+  /** Why there is none although it was to be the best there is. */
+  readonly why: string | undefined;
+  readonly rules: HostRules;
+  readonly bubblewrap: Bubblewrap | undefined;
+}
+
+/** What stands between the programs that are run for cities and the rest of this host. */
+@Injectable()
+export class Isolation implements OnApplicationBootstrap {
+  readonly hostFile: string;
+  #found: Promise<Found> | undefined;
+
+  constructor(
+    private readonly config: AppConfig,
+    private readonly log: AppLogger,
+  ) {
+    this.hostFile = path.join(config.dataDir, 'host.toml');
+  }
+
+  /** A host that cannot give what its operator wants does not start. */
+  async onApplicationBootstrap(): Promise<void> {
+    if (this.config.role === 'api' || this.config.runnerCapacity === 0) return;
+    const { kind, why } = await this.found();
+    if (kind !== 'none') this.log.info({ isolation: kind }, 'agents are isolated');
+    else
+      this.log.warn(
+        { isolation: kind, why: why ?? 'SVC_RUNNER_ISOLATION=none' },
+        'agents are NOT isolated: they can do what this service can',
+      );
+  }
+
+  /**
+   * Looked for once a process.
+   *
+   * @throws Error when the isolation that the operator wants cannot be had, or the host's file is wrong
+   */
+  found(): Promise<Found> {
+    return (this.#found ??= this.#find());
+  }
+
+  /** Undefined where there is no isolation. */
+  async sandbox(mounts: readonly Mount[]): Promise<Sandbox | undefined> {
+    const { bubblewrap } = await this.found();
+    return bubblewrap?.sandbox(mounts, `name its folder under [[runner.visible]] in ${this.hostFile}`);
+  }
+
+  async #find(): Promise<Found> {
+    const rules = await readHostFile(this.hostFile);
+    const wanted = this.config.isolation;
+    if (wanted === 'none') return { kind: 'none', why: undefined, rules, bubblewrap: undefined };
+    try {
+      return { kind: 'bubblewrap', why: undefined, rules, bubblewrap: await Bubblewrap.tryOn(rules.limits) };
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      if (wanted !== 'auto') throw new Error(`SVC_RUNNER_ISOLATION=${wanted} cannot be had on this host: ${why}`, { cause: error });
+      return { kind: 'none', why, rules, bubblewrap: undefined };
+    }
+  }
+}

@@ -1,0 +1,27 @@
+import path from 'node:path';
+
+/** What a program sees at a path: something of the host, read-only or not, or nothing. */
+export interface Mount {
+  /** Absolute and, as far as it exists, real. */
+  readonly at: string;
+  readonly mode: 'read' | 'write' | 'hidden';
+  /** What of the host is shown; `at` itself unless given. */
+  readonly from?: string;
+}
+
+/** Outer ones first, so that an inner one is laid over them; of two for one path the later one counts. */
+export function inOrder(mounts: readonly Mount[]): Mount[] {
+  const byPath = new Map(mounts.map((mount) => [mount.at, mount]));
+  return [...byPath.values()].sort((a, b) => (a.at < b.at ? -1 : 1));
+}
+
+/** Whether a path of the host is the same inside. */
+export function isVisible(mounts: readonly Mount[], at: string): boolean {
+  let nearest: Mount | undefined;
+  for (const mount of mounts) if (covers(mount.at, at) && mount.at.length >= (nearest?.at.length ?? 0)) nearest = mount;
+  return nearest !== undefined && nearest.mode !== 'hidden' && (nearest.from ?? nearest.at) === nearest.at;
+}
+
+function covers(outer: string, at: string): boolean {
+  return at === outer || at.startsWith(outer.endsWith(path.sep) ? outer : outer + path.sep);
+}
