@@ -41,12 +41,11 @@ export interface Opened {
  */
 export async function openTerminal(spec: StartSpec): Promise<Opened> {
   const { spawn, Terminal } = await loadLibraries();
-  const env = { TERM: 'xterm-256color', ...spec.env };
-  const program = await located({ ...spec, env });
+  const { TERM = 'xterm-256color' } = spec.env;
+  const { command, args, cwd, env } = await located({ ...spec, env: { ...spec.env, TERM } });
   const terminal = new Terminal({ cols: COLUMNS, rows: ROWS, scrollback: SCROLLBACK, allowProposedApi: true });
   try {
-    const { command, args, cwd } = program;
-    return { pty: spawn(command, [...args], { name: env.TERM, cols: COLUMNS, rows: ROWS, cwd, env }), terminal };
+    return { pty: spawn(command, [...args], { name: TERM, cols: COLUMNS, rows: ROWS, cwd, env }), terminal };
   } catch (cause) {
     throw new StartError('died', `${spec.command} could not be started in a terminal`, '', { cause });
   }

@@ -1,0 +1,136 @@
+import { chmod, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { spawnAgent, type AgentProcess } from '../runtime/spawn.js';
+import { Bubblewrap } from './bubblewrap.js';
+import { readHostFile } from './host-file.js';
+import type { Mount } from './mounts.js';
+
+const LIMITS = { memory: 1024 ** 3, processes: 4_096, files: 1_024 };
+const bubblewrap = await Bubblewrap.tryOn(LIMITS).catch(() => undefined);
+const env = { PATH: '/usr/bin:/bin', SVC_CITY: 'port', LD_PRELOAD: '/city/evil.so', 'not-a-name': 'x', TOKEN: 'a secret' };
+let root: string;
+const running: AgentProcess[] = [];
+
+beforeEach(async () => {
+  root = await realpath(await mkdtemp(path.join(tmpdir(), 'svc-wall-')));
+  await mkdir(path.join(root, 'own'));
+});
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((one) => one.end({ hard: true })));
+  await rm(root, { recursive: true, force: true });
+});
+
+const own = (): Mount => ({ at: path.join(root, 'own'), mode: 'write' });
+
+async function run(line: string, mounts = [own()], more: Readonly<Record<string, string>> = {}) {
+  const sandbox = bubblewrap!.sandbox(mounts, 'name it');
+  const { LD_PRELOAD: _, ...rest } = env;
+  const agent = await spawnAgent({ command: 'sh', args: ['-c', line], cwd: path.join(root, 'own'), env: { ...rest, ...more }, sandbox });
+  running.push(agent);
+  let text = '';
+  agent.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  return { agent, text: () => text };
+}
+
+async function output(line: string, mounts?: Mount[], more?: Readonly<Record<string, string>>): Promise<string> {
+  const { agent, text } = await run(line, mounts, more);
+  await agent.closed;
+  return text();
+}
+
+(bubblewrap === undefined ? describe.skip : describe)('a sandbox of bubblewrap', () => {
+  it('gives nothing that a city says to what runs outside of it, and no value to those who list processes', async () => {
+    const { args, env: outside } = await bubblewrap!
+      .sandbox([own()], '')
+      .enter({ command: '/bin/true', args: [], cwd: path.join(root, 'own'), env });
+    expect(Object.keys(outside).filter((name) => !name.startsWith('SVC_'))).toEqual([]);
+    expect(outside).toEqual({ SVC_CITY: 'port', SVC_OF_PATH: env.PATH, SVC_OF_LD_PRELOAD: env.LD_PRELOAD, SVC_OF_TOKEN: env.TOKEN });
+    expect(args.filter((arg) => arg.includes(env.TOKEN) || arg.includes(env.LD_PRELOAD))).toEqual([]);
+  });
+
+  it('gives variables as they are', async () => {
+    const odd = `it's "$(id)" \`id\` \\ $HOME\n*`;
+    expect(await output('printf "%s" "$ODD"', undefined, { ODD: odd })).toBe(odd);
+    expect(await output('echo ${SVC_OF_TOKEN-none} $TOKEN')).toBe('none a secret\n');
+  });
+
+  it('tells a program that it is to end, waits for it, and knows how it ended', async () => {
+    const { agent, text } = await run(`trap 'echo bye; exit 3' TERM; echo on; while :; do sleep 0.05; done`);
+    while (!text().includes('on')) await new Promise((resolve) => setTimeout(resolve, 5));
+    process.kill(-agent.pid, 'SIGTERM');
+    expect(await agent.exited).toEqual({ code: 3, signal: null });
+    await agent.closed;
+    expect(text()).toBe('on\nbye\n');
+  });
+
+  it('ends with its first program, whatever that has left', async () => {
+    const left = `sleep 86398`;
+    expect(await output(`setsid ${left} >/dev/null 2>&1 & echo begun`)).toBe('begun\n');
+    const { agent, text } = await run('cat /proc/[0-9]*/cmdline | tr "\\0" " "');
+    await agent.closed;
+    expect(text()).not.toContain(left);
+  });
+
+  it('shows an inner mount over an outer one, and nothing where something is hidden', async () => {
+    await Promise.all(['read', 'read/write', 'read/hidden'].map((at) => mkdir(path.join(root, 'own', at))));
+    await writeFile(path.join(root, 'own/read/hidden/secret'), 'x');
+    const at = (name: string): string => path.join(root, 'own', name);
+    const mounts: Mount[] = [
+      { at: at('read/hidden'), mode: 'hidden' },
+      { at: at('read/write'), mode: 'write' },
+      { at: at('read'), mode: 'read' },
+      own(),
+    ];
+    const tried = 'for at in . read read/write; do touch $at/x 2>/dev/null && echo $at; done; ls -A read/hidden';
+    expect(await output(tried, mounts)).toBe('.\nread/write\n');
+  });
+
+  it('starts programs that are the same inside, and says of others where they lie', async () => {
+    const program = path.join(root, 'tool');
+    await writeFile(program, '#!/bin/sh\necho hello\n');
+    await chmod(program, 0o755);
+    await symlink(program, path.join(root, 'own/link'));
+    const enter = (command: string, mounts: Mount[]) =>
+      bubblewrap!
+        .sandbox(mounts, 'name it')
+        .enter({ command, args: [], cwd: path.join(root, 'own'), env })
+        .then(
+          () => 'starts',
+          (error: Error) => error.message,
+        );
+    const nothing = expect.stringContaining('see nothing: name it');
+    expect(await enter(program, [own()])).toEqual(nothing);
+    expect(await enter('./link', [own()])).toEqual(nothing);
+    expect(await enter(program, [own(), { at: program, mode: 'read', from: '/bin/true' }])).toEqual(nothing);
+    expect(await enter('./link', [own(), { at: program, mode: 'read' }])).toBe('starts');
+    expect(await enter('sh', [own()])).toBe('starts');
+    expect(await enter('no-such-program', [own()])).toBe('no-such-program is not a program that can be started here');
+  });
+});
+
+describe('the file of a host', () => {
+  const read = async (text: string): Promise<unknown> => {
+    await writeFile(path.join(root, 'host.toml'), text);
+    return readHostFile(path.join(root, 'host.toml')).catch((error: Error) => error.message.replace(root, ''));
+  };
+
+  it('says what programs see, and is not needed', async () => {
+    expect(await readHostFile(path.join(root, 'none.toml'))).toMatchObject({ visible: [], scripts: [], limits: { files: 4_096 } });
+    expect(await read('[[runner.visible]]\npath = "/srv/tools/"\n[runner.limits]\nmemory = "2GiB"\n')).toMatchObject({
+      visible: [{ path: '/srv/tools', write: false }],
+      limits: { memory: 2 * 1024 ** 3, processes: 4_096 },
+    });
+  });
+
+  it.each([
+    ['[runner', '/host.toml is not TOML'],
+    ['[[runner.visible]]\npath = "tools"', '/host.toml: runner.visible.0.path: has to be absolute or begin with ~/'],
+    ['[runner]\nvisibel = []', expect.stringContaining('Unrecognized key')],
+    ['[runner.limits]\nmemory = "lots"', expect.stringContaining('runner.limits.memory')],
+  ])('is refused when it is wrong: %#', async (text, message) => {
+    expect(await read(text)).toEqual(message);
+  });
+});
