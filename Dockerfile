@@ -15,9 +15,9 @@ RUN node node_modules/@swc/cli/bin/swc.js src db -d dist -q \
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production SVC_HOST=0.0.0.0 SVC_PORT=8372 SVC_DATA_DIR=/data
 WORKDIR /app
-# Packs and rigs come from repositories.
+# Packs and rigs come from repositories; agents run in sandboxes.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends ca-certificates git openssh-client \
+ && apt-get install -y --no-install-recommends bubblewrap ca-certificates git openssh-client \
  && rm -rf /var/lib/apt/lists/*
 RUN mkdir /data && chown node:node /data && ln -s /app/bin/svc.js /usr/local/bin/svc
 COPY --from=build /app/package.json ./

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventLines, irregular } from '../support/event-lines.js';
 import { removeFolders } from '../support/folders.js';
-import { allEvents, city, commits, killAgents, twentyBeads } from '../support/script-agents.js';
+import { allEvents, CITY, city, commits, killAgents, twentyBeads } from '../support/script-agents.js';
 import { eventually } from '../support/sse.js';
 import { User } from '../support/user.js';
 
@@ -24,9 +24,9 @@ describe('a night with crashes', () => {
     const watching = user.begin('svc events --follow --after 0');
     const seen = (): ReturnType<typeof eventLines> => eventLines(watching.output());
     const { beads, convoy } = await twentyBeads(user);
-    await writeFile(join(user.dir, 'hold'), '');
+    await writeFile(join(user.dir, CITY, 'hold'), '');
     await user.run(`svc sling hand --convoy ${convoy}`);
-    await user.sees('ls', /taken-/);
+    await user.sees(`ls ${CITY}`, /taken-/);
 
     // The server, with work in its agents' hands.
     await user.kill();
@@ -34,7 +34,7 @@ describe('a night with crashes', () => {
 
     // The agents, before they have finished what they took, and as they begin again.
     await killAgents(user);
-    await user.run('rm hold');
+    await user.run(`rm ${CITY}/hold`);
 
     // Everything, once some of it is done.
     await eventually(() => seen().some(({ type }) => type === 'bead.closed'));

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { irregular } from '../support/event-lines.js';
 import { removeFolders } from '../support/folders.js';
-import { allEvents, city, commits, twentyBeads } from '../support/script-agents.js';
+import { allEvents, CITY, city, commits, twentyBeads } from '../support/script-agents.js';
 import { User } from '../support/user.js';
 
 /** A repository, a pool of script agents with a wrong command at first, twenty beads in a convoy, a restart in the middle. */
@@ -19,21 +19,21 @@ describe('the working day', () => {
   });
 
   it('ends with every bead done once and the convoy closed', async () => {
-    await city(user, join(user.dir, 'hnad.sh'));
+    await city(user, './hnad.sh');
     const { beads, convoy } = await twentyBeads(user);
     expect(await user.run(`svc sling hand --convoy ${convoy}`)).toMatch(/slung/);
 
     // The command does not exist. Once it is mended, the members of the pool start by themselves.
     await user.sees('svc session list', /failed-create/);
     await user.sees('svc agent list', /rests until .*hnad\.sh/);
-    await user.run(`svc provider update hands --command "${user.dir}/hand.sh"`);
-    await writeFile(join(user.dir, 'hold'), '');
-    await user.sees('ls', /taken-/);
+    await user.run(`svc provider update hands --command ./hand.sh`);
+    await writeFile(join(user.dir, CITY, 'hold'), '');
+    await user.sees(`ls ${CITY}`, /taken-/);
 
     // A new version of the server is put in while they work.
     await user.stop();
     await user.start();
-    await user.run('rm hold');
+    await user.run(`rm ${CITY}/hold`);
 
     await user.sees(`svc convoy show ${convoy}`, /status: +closed/);
     expect((await user.run('svc bead list --all --json')).match(/"status":"closed"/g)?.length).toBeGreaterThanOrEqual(beads.length);

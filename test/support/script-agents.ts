@@ -5,17 +5,16 @@ import type { User } from './user.js';
 
 /**
  * What somebody writes who has no model at hand: takes what is ready, commits it in the repository of the rig `web`, once a
- * bead, and waits for the next word. While there is a file `hold` the work that was taken is not finished.
+ * bead, and waits for the next word. While there is a file `hold` in the city the work that was taken is not finished.
  */
 const script = (dir: string): string => `#!/bin/bash
-echo $$ >>"${dir}/agents"
 while :; do
   while id=$(svc hook claim --lease 1m) && [ -n "$id" ]; do
     echo "working on $id"
     touch "${dir}/taken-$id"
     while [ -e "${dir}/hold" ]; do sleep 0.1; done
     (
-      cd "${dir}/.svc/cities/works/rigs/web" && exec 9>.git/one-at-a-time && flock 9
+      cd "${dir}/rigs/web" && exec 9>.git/one-at-a-time && flock 9
       git log --format=%s | grep -qx "feat: $id" || { echo "$id" >>DONE; git add DONE; git commit -qm "feat: $id"; }
     )
     svc bead close "$id" --reason done
@@ -25,12 +24,17 @@ while :; do
 done
 `;
 
+/** From the user's folder. */
+export const CITY = '.svc/cities/works';
+
 /** A city `works` with a repository as its rig `web` and a pool `hand` of three script agents, whose command is wrong unless told. */
-export async function city(user: User, command = join(user.dir, 'hand.sh')): Promise<void> {
-  await writeFile(join(user.dir, 'hand.sh'), script(user.dir), { mode: 0o755 });
+export async function city(user: User, command = './hand.sh'): Promise<void> {
   await user.run('export PATH="$PWD/bin:$PATH" SVC_CITY=works');
   await user.run('svc city create works --provider loopback');
-  const rig = join(user.dir, '.svc/cities/works/rigs/web');
+  // Its agents see the city, and nothing of what is around it.
+  const dir = join(user.dir, CITY);
+  await writeFile(join(dir, 'hand.sh'), script(dir), { mode: 0o755 });
+  const rig = join(dir, 'rigs/web');
   await mkdir(rig, { recursive: true });
   await user.run(`cd "${rig}" && git init -qb main && git config user.name hand && git config user.email hand@example.com \\
     && touch DONE && git add DONE && git commit -qm 'feat: begin'`);
@@ -67,7 +71,7 @@ export async function commits(user: User): Promise<string[]> {
 
 /** `kill -9` of every script agent that runs. */
 export async function killAgents(user: User): Promise<void> {
-  await user.run('pids=$(cat agents); : >agents; for pid in $pids; do kill -9 "$pid" 2>/dev/null || true; done');
+  await user.run(`pkill -9 -f '${join(user.dir, CITY)}/[h]and.sh' || true`);
 }
 
 /** All events of the city, from the first one. */

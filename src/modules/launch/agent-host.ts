@@ -1,7 +1,9 @@
+import type { AddressInfo, Server } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { existsSync } from 'node:fs';
 import { Injectable } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import { AppConfig } from '../../platform/config/config.js';
 import { LOOPBACK_COMMAND, loopbackCommand } from '../../platform/runtime/loopback-command.js';
 import type { Command } from './command.js';
@@ -14,7 +16,10 @@ export class AgentHost {
   /** Has the client as `svc`. */
   readonly commandsDirectory = path.join(projectDirectory(), 'bin', 'agents');
 
-  constructor(private readonly config: AppConfig) {}
+  constructor(
+    private readonly config: AppConfig,
+    private readonly http: HttpAdapterHost,
+  ) {}
 
   /** Variables of the runner's own environment that agents may have: never ours, never a database's. */
   environment(): Readonly<Record<string, string>> {
@@ -23,9 +28,10 @@ export class AgentHost {
 
   /** Where agents reach the API; undefined when nobody said, and this process does not serve it itself. */
   apiUrl(): string | undefined {
-    const { apiUrl, host, port, loopback, role } = this.config;
+    const { apiUrl, host, loopback, role } = this.config;
     if (apiUrl !== undefined) return apiUrl;
-    if (role === 'worker' || port === 0) return undefined;
+    const port = role === 'worker' ? undefined : this.#port();
+    if (port === undefined) return undefined;
     const reached = loopback ? host : '127.0.0.1';
     return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
   }
@@ -39,6 +45,12 @@ export class AgentHost {
   programs(): string[] {
     const parts = ['bin', 'dist', 'src', 'scripts', 'node_modules', 'packs', 'package.json', 'tsconfig.json'];
     return [...parts.map((name) => path.join(projectDirectory(), name)), this.node];
+  }
+
+  /** With 0 the system has chosen one. */
+  #port(): number | undefined {
+    if (this.config.port !== 0) return this.config.port;
+    return ((this.http.httpAdapter.getHttpServer() as Server).address() as AddressInfo | null)?.port;
   }
 
   /** A program that is shipped with the product, by the name that presets have for it. */

@@ -1,6 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { HttpAdapterHost } from '@nestjs/core';
 import { sql } from 'kysely';
 import { ConfigRealm } from '../../../test/support/config-realm.js';
 import { AppConfig, loadConfig, type Config } from '../../platform/config/config.js';
@@ -47,7 +48,7 @@ function service({ database, root, a }: ConfigRealm, more: Partial<Config> = {})
   const agentEnvironment = { PATH: '/usr/bin', HOME: '/home/agent', OPENAI_API_KEY: 'sk' };
   const config = new AppConfig({ ...(loadConfig(env, root) as Config), agentEnvironment, ...more });
   const repository = new LaunchRepository(a.db);
-  const host = new AgentHost(config);
+  const host = new AgentHost(config, new HttpAdapterHost());
   const isolation = new Isolation(config, new AppLogger(createLogger('silent', {})));
   const sandboxes = new SessionSandboxes(config, isolation, host, repository);
   return new LaunchService(new LaunchPlanner(config, a.reads, repository, new DeploymentService(repository), host, sandboxes));
