@@ -25,6 +25,7 @@ const rooms = {
   outgoing: ['config'],
   git: ['outgoing'],
   runtime: ['config', 'logging', 'time'],
+  isolation: ['config', 'logging', 'runtime'],
 };
 
 const only = (name, from, allowed, comment) => ({
