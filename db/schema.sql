@@ -137,6 +137,7 @@ create table cities (
   constraint cities_failure_class_check CHECK (failure_class = ANY (ARRAY['transient'::text, 'structural'::text]))
 );
 CREATE INDEX cities_stream_id_idx ON public.cities USING btree (stream_id);
+CREATE INDEX cities_tree_idx ON public.cities USING btree (((dir || '/'::text)) COLLATE "C");
 CREATE INDEX cities_waiting_idx ON public.cities USING btree (next_retry_at) WHERE ((NOT running) AND (desired = 'running'::text));
 
 create table city_pools (
@@ -210,6 +211,18 @@ create table deployment (
   constraint deployment_only_one_pkey PRIMARY KEY (only_one),
   constraint deployment_only_one_check CHECK (only_one)
 );
+
+create table directories (
+  path text collate "C" not null,
+  city text collate "C" not null,
+  kind text not null,
+  held boolean not null,
+  updated_at timestamp with time zone default now() not null,
+  constraint directories_path_pkey PRIMARY KEY (path),
+  constraint directories_kind_check CHECK (kind = ANY (ARRAY['city'::text, 'rig'::text])),
+  constraint directories_path_check CHECK (path ~~ '/%/'::text)
+);
+CREATE INDEX directories_city_idx ON public.directories USING btree (city);
 
 create table event_cursors (
   id bigint generated always as identity not null,

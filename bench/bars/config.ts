@@ -2,6 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'smol-toml';
 import { CityComposer } from '../../src/modules/config/city-composer.js';
+import { DirectoriesRepository } from '../../src/modules/directories/directories.repository.js';
+import { DirectoriesService } from '../../src/modules/directories/directories.service.js';
 import { AppConfig, loadConfig, type Config } from '../../src/platform/config/config.js';
 import { bigCity, writeFiles } from '../lib/big-city.js';
 import type { Bar, Context } from '../lib/context.js';
@@ -23,10 +25,11 @@ export const composing: Bar = {
     await writeFiles(city, files);
     const tomls = files.map(([path]) => join(city, path)).filter((path) => path.endsWith('.toml'));
     const config = new AppConfig(loadConfig({ SVC_CITIES_ROOT: join(context.tempDir, 'compose') }, context.tempDir) as Config);
-    const composer = new CityComposer(config);
+    // It has no rigs outside of it: no database is asked.
+    const composer = new CityComposer(config, new DirectoriesService(config, new DirectoriesRepository(), undefined as never));
     const texts = await Promise.all(tomls.map((path) => readFile(path, 'utf8')));
     const parts = {
-      ours: () => timed(() => composer.compose(city)),
+      ours: () => timed(() => composer.compose({ name: 'big', path: city })),
       parsing: () => timed(() => Promise.resolve(texts.map((text) => parse(text)))),
       floor: () =>
         timed(async () => {

@@ -8,6 +8,8 @@ import { ConfigReloadsService } from '../../src/modules/config/config-reloads.se
 import { ConfigRevisionsService } from '../../src/modules/config/config-revisions.service.js';
 import { ConfigRepository } from '../../src/modules/config/config.repository.js';
 import type { Document } from '../../src/modules/config/documents.js';
+import { DirectoriesRepository } from '../../src/modules/directories/directories.repository.js';
+import { DirectoriesService } from '../../src/modules/directories/directories.service.js';
 import { RosterRepository } from '../../src/modules/roster/roster.repository.js';
 import { RosterService } from '../../src/modules/roster/roster.service.js';
 import { AppConfig, loadConfig, type Config } from '../../src/platform/config/config.js';
@@ -24,6 +26,7 @@ import { AppLogger, createLogger } from '../../src/platform/logging/logger.js';
 export class ConfigProcess {
   readonly db: Db;
   readonly transactions: Transactions;
+  readonly directories: DirectoriesService;
   readonly edits: ConfigEditsService;
   readonly reads: ConfigReadsService;
   readonly reloads: ConfigReloadsService;
@@ -40,12 +43,14 @@ export class ConfigProcess {
     const db = createDb(pool);
     const transactions = new Transactions(db, failpoints);
     const eventLog = new EventLog(new MovedStreams());
-    const composer = new CityComposer(config);
+    const directories = new DirectoriesService(config, new DirectoriesRepository(), db);
+    const composer = new CityComposer(config, directories);
     const repository = new ConfigRepository(db, pool);
-    const revisions = new ConfigRevisionsService(repository, new RosterService(new RosterRepository(db)));
+    const revisions = new ConfigRevisionsService(repository, new RosterService(new RosterRepository(db)), directories);
     const idempotency = new Idempotency(new IdempotencyRepository());
     const log = new AppLogger(createLogger(process.env.SVC_LOG_LEVEL ?? 'silent', { process: processId }));
     this.db = db;
+    this.directories = directories;
     this.transactions = transactions;
     this.reads = new ConfigReadsService(config, repository, composer);
     this.reloads = new ConfigReloadsService(composer, revisions, eventLog, transactions);

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { EventLogModule } from '../../platform/event-log/event-log.module.js';
 import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.js';
 import { OperationsModule } from '../../platform/operations/operations.module.js';
+import { DirectoriesModule } from '../directories/directories.module.js';
 import { ProvidersModule } from '../providers/providers.module.js';
 import { CitiesController } from './cities.controller.js';
 import { CitiesRepository } from './cities.repository.js';
@@ -16,7 +17,7 @@ import { ReservationsRepository } from './reservations.repository.js';
 
 /** The registry over HTTP. Other families import this module for `CitiesService` and `@City()`. Needs the streams room beside it in the root. */
 @Module({
-  imports: [EventLogModule, IdempotencyModule, OperationsModule, ProvidersModule],
+  imports: [DirectoriesModule, EventLogModule, IdempotencyModule, OperationsModule, ProvidersModule],
   controllers: [CitiesController, CityLifecycleController],
   providers: [
     CitiesRepository,

@@ -34,7 +34,7 @@ export class CityBringUp {
   /** Runs the initialization and publishes its phases. @throws CityLost, or whatever is not the city's fault */
   async run(held: HeldCity, progress: (phase: Phase) => Promise<void>): Promise<BroughtUp> {
     try {
-      const found = await this.initializer.initialize(held.dir, async (phase) => {
+      const found = await this.initializer.initialize(held, async (phase) => {
         if (!(await this.transactions.run((tx) => this.state.publish(tx, held, phase)))) throw new CityLost(held.name);
         await progress(phase);
       });

@@ -1,12 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { Kysely } from 'kysely';
+import { maySee, type Principal } from '../../contract/principal.js';
 import { ProblemError, problem } from '../../contract/problems.js';
 import type { AsyncAcceptedResponse } from '../../contract/scalars.js';
 import { Db, type Database } from '../../platform/database/database.js';
 import { violatedConstraint } from '../../platform/database/pg-errors.js';
-import { Transactions } from '../../platform/database/transactions.js';
+import { Transactions, type Tx } from '../../platform/database/transactions.js';
 import { Idempotency, inFlight, type IdempotencyRef } from '../../platform/idempotency/idempotency.js';
 import { Operations } from '../../platform/operations/operations.js';
+import { DirectoriesService, type Claimant, type Former } from '../directories/directories.service.js';
+import { notYours } from '../directories/not-yours.js';
 import { CitiesRepository } from './cities.repository.js';
 import { ReservationsRepository } from './reservations.repository.js';
 
@@ -18,16 +21,44 @@ export class CityConflicts {
   constructor(
     private readonly cities: CitiesRepository,
     private readonly reservations: ReservationsRepository,
+    private readonly directories: DirectoriesService,
     private readonly operations: Operations,
     private readonly idempotency: Idempotency,
     private readonly transactions: Transactions,
     private readonly db: Db,
   ) {}
 
-  /** @throws ProblemError wrong_state, operation_in_progress or conflict when name or directory are not free. */
-  async check(db: Kysely<Database>, name: string, dir: string): Promise<void> {
+  /**
+   * Before anything is written.
+   *
+   * @throws ProblemError wrong_state, operation_in_progress or conflict when name or directory are not free, forbidden when they
+   * belong to a city that the caller may not see
+   */
+  async check(name: string, dir: string, caller: Principal): Promise<Former> {
+    if (!maySee(caller, name)) throw notYours();
+    await this.#check(this.db, name, dir, caller);
+    const former = await this.directories.free(dir, claimantOf(name, caller));
+    await this.#checkEnded(this.db, former, dir);
+    return former;
+  }
+
+  /** `check` again, and until the transaction ends the answer holds. */
+  async reserve(tx: Tx, name: string, dir: string, caller: Principal, former: Former): Promise<void> {
+    await this.directories.reserve(tx, dir, claimantOf(name, caller), former);
+    await this.#check(tx, name, dir, caller);
+    await this.#checkEnded(tx, former, dir);
+  }
+
+  /** That nobody is scaffolding there. */
+  async checkReservations(name: string, dir: string): Promise<void> {
+    if (await this.reservations.exists(this.db, dir)) throw inProgress('city.create', dir);
+    if (await this.reservations.nameTaken(this.db, name)) throw problem('conflict', `city name already taken: ${name}`);
+  }
+
+  async #check(db: Kysely<Database>, name: string, dir: string, caller: Principal): Promise<void> {
     const there = await this.cities.findByDir(db, dir);
     if (there !== undefined) {
+      if (!maySee(caller, there.name)) throw notYours();
       const pending = await this.operations.unfinished(db, there.name);
       throw pending === undefined ? problem('wrong_state', `city already initialized at ${dir}`) : inProgress(pending.kind, dir);
     }
@@ -36,10 +67,12 @@ export class CityConflicts {
     if (pending !== undefined) throw inProgress(pending.kind, dir);
   }
 
-  /** `check`, and that nobody is scaffolding there. */
-  async checkReservations(db: Kysely<Database>, name: string, dir: string): Promise<void> {
-    if (await this.reservations.exists(db, dir)) throw inProgress('city.create', dir);
-    if (await this.reservations.nameTaken(db, name)) throw problem('conflict', `city name already taken: ${name}`);
+  /** What is unregistered may still have processes in its directory. */
+  async #checkEnded(db: Kysely<Database>, { cities }: Former, dir: string): Promise<void> {
+    for (const city of cities) {
+      const pending = await this.operations.unfinished(db, city);
+      if (pending !== undefined) throw inProgress(pending.kind, dir);
+    }
   }
 
   /**
@@ -58,16 +91,20 @@ export class CityConflicts {
   }
 
   /** Runs `work`; when it loses a race for the name or the directory, says so as a request would have heard it a moment later. */
-  async explain<T>(name: string, dir: string, work: () => Promise<T>): Promise<T> {
+  async explain<T>(name: string, dir: string, caller: Principal, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
       const constraint = violatedConstraint(error);
       if (constraint === undefined || !CONSTRAINTS.has(constraint)) throw error;
-      await this.check(this.db, name, dir);
+      await this.check(name, dir, caller);
       throw constraint.endsWith('_name_key') ? problem('conflict', `city name already taken: ${name}`) : inProgress('city.create', dir);
     }
   }
+}
+
+function claimantOf(city: string, { cities }: Principal): Claimant {
+  return { city, sees: cities };
 }
 
 function inProgress(kind: string, dir: string): Error {

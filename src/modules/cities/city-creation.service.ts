@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { CityCreated } from '../../contract/events/cities.events.js';
-import { maySee, type Principal } from '../../contract/principal.js';
+import type { Principal } from '../../contract/principal.js';
 import { problem, ProblemError } from '../../contract/problems.js';
 import type { AsyncAcceptedResponse } from '../../contract/scalars.js';
 import { AppConfig } from '../../platform/config/config.js';
@@ -18,6 +18,7 @@ import { CitiesRepository } from './cities.repository.js';
 import type { CityCreateRequest } from './cities.schemas.js';
 import { CityConflicts } from './city-conflicts.js';
 import { errnoOf } from '../composition/trees/paths.js';
+import { DirectoriesService, type Former } from '../directories/directories.service.js';
 import { CityDirectories, cityName } from './city-directory.js';
 import { factsOf } from './city-facts.js';
 import { idempotencyRef } from './idempotency-ref.js';
@@ -36,6 +37,7 @@ interface Creation {
   readonly dir: string;
   readonly facts: CityFacts;
   readonly scaffold: Scaffold;
+  readonly former: Former;
   readonly written: Written;
   readonly eventCursor: string;
   readonly key: IdempotencyRef | undefined;
@@ -51,6 +53,7 @@ export class CityCreationService {
   constructor(
     private readonly config: AppConfig,
     private readonly directories: CityDirectories,
+    private readonly owners: DirectoriesService,
     private readonly cities: CitiesRepository,
     private readonly reservations: ReservationsRepository,
     private readonly conflicts: CityConflicts,
@@ -73,44 +76,42 @@ export class CityCreationService {
 
   async #create(body: CityCreateRequest, caller: Principal, ref: IdempotencyRef | undefined): Promise<AsyncAcceptedResponse> {
     const given = factsOf(body);
-    const dir = await this.directories.resolve(body.dir);
+    const dir = await this.directories.resolve(body.dir, caller);
     const facts = { ...given, name: cityName(body.name, dir) };
-    if (!maySee(caller, facts.name)) throw problem('forbidden', 'this key may not create other cities');
-    await this.conflicts.check(this.db, facts.name, dir);
-    await this.conflicts.checkReservations(this.db, facts.name, dir);
+    const former = await this.conflicts.check(facts.name, dir, caller);
+    await this.conflicts.checkReservations(facts.name, dir);
     if (await isScaffolded(dir)) throw problem('wrong_state', `city already initialized at ${dir}`);
     if (facts.provider !== undefined) await this.providers.requireReady(facts.provider);
     const eventCursor = await this.eventLog.captureCursor(this.db, caller.cities);
     const requestId = this.operations.newRequestId();
     const scaffold = await onDisk(() => planScaffold(dir, facts, requestId));
-    const creation = { requestId, dir, facts, scaffold, written: nothingWritten(), eventCursor, key: ref, caller };
+    const creation = { requestId, dir, facts, scaffold, former, written: nothingWritten(), eventCursor, key: ref, caller };
     const replay = await this.#reserve(creation);
     return replay ?? (await this.#carryOut(creation));
   }
 
   /** From here on nobody else touches the directory. Answers what is stored when the same request was faster elsewhere. */
-  async #reserve({ requestId, dir, facts, scaffold, key }: Creation): Promise<AsyncAcceptedResponse | undefined> {
-    return this.conflicts.explain(facts.name, dir, () =>
+  async #reserve({ requestId, dir, facts, scaffold, former, key, caller }: Creation): Promise<AsyncAcceptedResponse | undefined> {
+    return this.conflicts.explain(facts.name, dir, caller, () =>
       this.transactions.run(async (tx) => {
         const stored = key && (await this.idempotency.hold(tx, key, requestId, RESERVED_S * 1000));
         if (stored !== undefined) return stored.body as AsyncAcceptedResponse;
+        await this.conflicts.reserve(tx, facts.name, dir, caller, former);
         const reservation = { dir, name: facts.name, requestId, scaffold: scaffold.plan };
         await this.reservations.insert(tx, reservation, this.config.processId, RESERVED_S);
-        // After the insert: a create that ended while it waited is visible now.
-        await this.conflicts.check(tx, facts.name, dir);
         return undefined;
       }),
     );
   }
 
   async #carryOut(creation: Creation): Promise<AsyncAcceptedResponse> {
-    const { scaffold, written, dir, facts } = creation;
+    const { scaffold, written, dir, facts, caller } = creation;
     try {
       // The plan was made before the reservation: somebody may have finished a city here in between.
       if (await isScaffolded(dir)) throw problem('wrong_state', `city already initialized at ${dir}`);
       await onDisk(() => applyScaffold(scaffold, written, this.failpoints));
       await this.failpoints.hit('city.before_commit');
-      const body = await this.conflicts.explain(facts.name, dir, () =>
+      const body = await this.conflicts.explain(facts.name, dir, caller, () =>
         this.transactions.run((tx) => this.#commit(tx, creation), { key: facts.name }),
       );
       await this.failpoints.hit('city.after_commit');
@@ -135,6 +136,7 @@ export class CityCreationService {
     // Joining holds the supervisor's stream until the commit: nothing that may wait for others comes after it.
     const streamId = await this.eventLog.joinStream(tx, facts.name);
     await this.cities.insert(tx, { ...facts, dir, streamId });
+    await this.owners.settle(tx, dir, facts.name);
     const payload = { name: facts.name, path: dir };
     await this.eventLog.append(tx, [event(CityCreated, { stream: facts.name, actor: caller.actor, subject: facts.name, payload })]);
     return body;
@@ -167,13 +169,13 @@ export class CityCreationService {
    * After a sweeper has taken the reservation over the directory may be somebody else's, whose files are equal to those
    * of this scaffold. They are touched only once nobody else has it.
    */
-  async #regain({ requestId, dir, facts, scaffold }: Creation): Promise<boolean> {
+  async #regain({ requestId, dir, facts, scaffold, former, caller }: Creation): Promise<boolean> {
     try {
-      await this.conflicts.explain(facts.name, dir, () =>
+      await this.conflicts.explain(facts.name, dir, caller, () =>
         this.transactions.run(async (tx) => {
+          await this.conflicts.reserve(tx, facts.name, dir, caller, former);
           const reservation = { dir, name: facts.name, requestId, scaffold: scaffold.plan };
           await this.reservations.insert(tx, reservation, this.config.processId, RESERVED_S);
-          await this.conflicts.check(tx, facts.name, dir);
         }),
       );
       return true;

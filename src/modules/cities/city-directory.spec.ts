@@ -2,16 +2,26 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ANYBODY } from '../../contract/principal.js';
 import { AppConfig, loadConfig } from '../../platform/config/config.js';
 import { isBelow } from '../composition/trees/paths.js';
+import { DirectoriesRepository } from '../directories/directories.repository.js';
+import { DirectoriesService } from '../directories/directories.service.js';
 import { CityDirectories, cityName } from './city-directory.js';
 
 let base: string;
 let root: string;
-let directories: CityDirectories;
+interface Rooted {
+  readonly resolve: (dir: string) => Promise<string>;
+  readonly root: () => Promise<string>;
+}
+let directories: Rooted;
 
-function rootedAt(citiesRoot: string): CityDirectories {
-  return new CityDirectories(new AppConfig({ ...loadConfig({}, base), citiesRoot }));
+function rootedAt(citiesRoot: string): Rooted {
+  const config = new AppConfig({ ...loadConfig({}, base), citiesRoot });
+  // With a key for all cities no database is asked.
+  const found = new CityDirectories(config, new DirectoriesService(config, new DirectoriesRepository(), undefined as never));
+  return { resolve: (dir) => found.resolve(dir, ANYBODY), root: () => found.root() };
 }
 
 beforeEach(async () => {
@@ -40,6 +50,8 @@ describe('CityDirectories', () => {
     'x\0y',
     'a\ud800',
     'a/.gc/b',
+    'a/.GC/b',
+    '.Packs/b',
     'x'.repeat(256),
     'd/'.repeat(17),
   ])('refuses %j', async (dir) => {

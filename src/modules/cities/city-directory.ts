@@ -2,10 +2,13 @@ import { constants } from 'node:fs';
 import { access, lstat, mkdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
+import type { Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
 import { CITY_NAME_MAX, CITY_NAME_PATTERN, SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { AppConfig } from '../../platform/config/config.js';
 import { errnoOf, isBelow } from '../composition/trees/paths.js';
+import { DirectoriesService } from '../directories/directories.service.js';
+import { notYours } from '../directories/not-yours.js';
 
 const MAX_DEPTH = 16;
 const MAX_COMPONENT_BYTES = 255;
@@ -13,15 +16,19 @@ const MAX_COMPONENT_BYTES = 255;
 /** Where cities may lie: below the cities root, whatever `..` and symbolic links say. */
 @Injectable()
 export class CityDirectories {
-  constructor(private readonly config: AppConfig) {}
+  constructor(
+    private readonly config: AppConfig,
+    private readonly directories: DirectoriesService,
+  ) {}
 
   /**
    * The canonical absolute path that `dir` means; it may not exist yet.
    *
    * @throws ProblemError validation_failed when it leaves the cities root or cannot hold a city,
-   * dependency_missing when the root itself cannot be used.
+   * dependency_missing when the root itself cannot be used, forbidden when it is none of those that the key may name:
+   * before the disk is looked at, so that the answer is the same for what is there and what is not.
    */
-  async resolve(dir: string): Promise<string> {
+  async resolve(dir: string, { cities }: Principal): Promise<string> {
     if (dir.includes('\0') || !dir.isWellFormed()) throw invalid('it contains characters that no path can have');
     if (dir.trim() === '') throw invalid('it is empty');
     const root = await this.root();
@@ -30,14 +37,19 @@ export class CityDirectories {
     const spelled = path.resolve(this.config.citiesRoot);
     const inside = isBelow(root, wanted) ? wanted : isBelow(spelled, wanted) ? path.join(root, path.relative(spelled, wanted)) : undefined;
     if (inside === undefined) throw invalid(`it must lie inside ${root}`);
+    const mayName = async (at: string): Promise<boolean> => cities === undefined || (await this.directories.isOf(cities, at, root));
+    if (!(await mayName(inside))) throw notYours();
     const real = await canonical(inside);
     if (!isBelow(root, real)) throw invalid(`it must lie inside ${root}`);
+    if (real !== inside && !(await mayName(real))) throw notYours();
+    if (await this.directories.isOfService(real)) throw invalid('it belongs to the service');
     const parts = path.relative(root, real).split(path.sep);
     if (parts.length > MAX_DEPTH) throw invalid(`it lies more than ${MAX_DEPTH} directories deep`);
     for (const part of parts) {
       if (Buffer.byteLength(part) > MAX_COMPONENT_BYTES) throw invalid('a part of it is longer than 255 bytes');
-      if (part === '.gc') throw invalid('it lies in the runtime directory of a city');
-      if (part === '.packs') throw invalid('it lies in the directory of fetched packs');
+      // Where the file system knows no cases, `.GC` is the same directory.
+      if (part.toLowerCase() === '.gc') throw invalid('it lies in the runtime directory of a city');
+      if (part.toLowerCase() === '.packs') throw invalid('it lies in the directory of fetched packs');
     }
     for (let parent = path.dirname(real); isBelow(root, parent); parent = path.dirname(parent)) {
       if (await isFile(path.join(parent, 'city.toml'))) throw invalid(`it lies inside the city at ${parent}`);

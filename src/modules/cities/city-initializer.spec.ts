@@ -6,6 +6,8 @@ import { Failpoints } from '../../platform/failpoints/failpoints.js';
 import { AppConfig, loadConfig, type Config } from '../../platform/config/config.js';
 import { Git } from '../../platform/git/git.js';
 import { OutgoingGuard } from '../../platform/outgoing/outgoing-guard.js';
+import { DirectoriesRepository } from '../directories/directories.repository.js';
+import { DirectoriesService } from '../directories/directories.service.js';
 import { CityComposer } from '../config/city-composer.js';
 import { PackInstallerService } from '../packs/pack-installer.service.js';
 import { CityInitializer } from './city-initializer.js';
@@ -20,13 +22,15 @@ const write = async (file: string, content: string): Promise<void> => {
   await mkdir(path.dirname(path.join(dir, file)), { recursive: true });
   await writeFile(path.join(dir, file), content);
 };
-const initialize = (): ReturnType<CityInitializer['initialize']> => initializer.initialize(dir, () => Promise.resolve());
+const initialize = (): ReturnType<CityInitializer['initialize']> => initializer.initialize({ name: 'alpha', dir }, () => Promise.resolve());
 
 beforeEach(async () => {
   dir = path.join(await realpath(await mkdtemp(path.join(tmpdir(), 'svc-init-'))), 'alpha');
   const config = new AppConfig(loadConfig({ SVC_CITIES_ROOT: path.dirname(dir) }, dir) as Config);
-  const packs = new PackInstallerService(config, new Git(new OutgoingGuard(config)));
-  initializer = new CityInitializer(new CityComposer(config), packs);
+  // Nothing here lies outside of the city: no database is asked.
+  const directories = new DirectoriesService(config, new DirectoriesRepository(), undefined as never);
+  const packs = new PackInstallerService(config, new Git(new OutgoingGuard(config)), directories);
+  initializer = new CityInitializer(new CityComposer(config, directories), packs);
   const facts = { name: 'alpha', provider: 'loopback', startCommand: undefined, profile: undefined };
   await applyScaffold(await planScaffold(dir, facts, 'req-1'), nothingWritten(), new Failpoints());
 });
@@ -41,7 +45,7 @@ describe('CityInitializer', () => {
       'city.toml',
       '[workspace]\nprovider = "loopback"\nsuspended_on_start = true\nsession_template = "{{.Agent}}"\n[providers.loopback]\n[[rigs]]\nname = "web"',
     );
-    const found = await initializer.initialize(dir, (phase) => Promise.resolve(void phases.push(phase)));
+    const found = await initializer.initialize({ name: 'alpha', dir }, (phase) => Promise.resolve(void phases.push(phase)));
     expect(phases).toEqual([
       'loading_config',
       'starting_bead_store',

@@ -17,6 +17,11 @@ export interface Initialized {
   readonly configHash: string;
 }
 
+export interface InitializedCity {
+  readonly name: string;
+  readonly dir: string;
+}
+
 /** Brings a city up from its files, phase by phase. Can be repeated: it checks, then acts. */
 @Injectable()
 export class CityInitializer {
@@ -26,12 +31,12 @@ export class CityInitializer {
   ) {}
 
   /** @throws InitFailure when the city cannot come up; whatever `publish` throws goes through. */
-  async initialize(dir: string, publish: (phase: Phase) => Promise<void>): Promise<Initialized> {
+  async initialize({ name, dir }: InitializedCity, publish: (phase: Phase) => Promise<void>): Promise<Initialized> {
     await publish('loading_config');
     await requireDirectory(dir);
     const hash = await configHash(dir);
     const unfetched = await this.#fetchPacks(dir);
-    const result = await this.composer.compose(dir);
+    const result = await this.composer.compose({ name, path: dir });
     if ('errors' in result) throw unfetched ?? new InitFailure(codeOf(result.errors[0]!), summaryOf(result.errors));
     await publish('starting_bead_store');
     await materialize(dir);

@@ -10,6 +10,8 @@ import { event } from '../../platform/event-log/event.js';
 import { Idempotency, type IdempotencyRef } from '../../platform/idempotency/idempotency.js';
 import type { OperationDefinition } from '../../platform/operations/operation.js';
 import { Operations } from '../../platform/operations/operations.js';
+import { DirectoriesService } from '../directories/directories.service.js';
+import { notYours } from '../directories/not-yours.js';
 import { CityStart, CityStop, CityUnregister, type CityOperationInput } from './cities.operations.js';
 import { CitiesRepository, type CityRow } from './cities.repository.js';
 import { notRunning } from './cities.service.js';
@@ -20,6 +22,7 @@ import { idempotencyRef } from './idempotency-ref.js';
 export class CityLifecycleService {
   constructor(
     private readonly repository: CitiesRepository,
+    private readonly directories: DirectoriesService,
     private readonly db: Db,
     private readonly transactions: Transactions,
     private readonly operations: Operations,
@@ -48,7 +51,7 @@ export class CityLifecycleService {
   async unregister(given: string, caller: Principal, key: string | undefined): Promise<AsyncAcceptedResponse> {
     const name = given.trim();
     if (name === '') throw problem('bad_request', 'city_name is required', { at: 'path.cityName' });
-    if (!maySee(caller, name)) throw problem('forbidden', 'this key may not unregister other cities');
+    if (!maySee(caller, name)) throw notYours();
     return this.#accept(
       name,
       caller,
@@ -58,6 +61,7 @@ export class CityLifecycleService {
         if (city === undefined) throw problem('city_not_found', `city not registered with supervisor: ${name}`);
         const accepted = await this.#operation(tx, CityUnregister, city, cursor);
         await this.repository.delete(tx, city.id);
+        await this.directories.remember(tx, name, city.dir);
         await this.eventLog.leaveStream(tx, name);
         const payload = { name, path: city.dir };
         await this.eventLog.append(tx, [event(CityUnregisterRequested, { stream: name, actor: caller.actor, subject: name, payload })]);

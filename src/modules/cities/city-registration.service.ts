@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
-import { maySee, type Principal } from '../../contract/principal.js';
+import type { Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
 import type { AsyncAcceptedResponse } from '../../contract/scalars.js';
 import { Db } from '../../platform/database/database.js';
@@ -12,6 +12,7 @@ import { Operations } from '../../platform/operations/operations.js';
 import { CityRegister } from './cities.operations.js';
 import { CitiesRepository } from './cities.repository.js';
 import type { CityRegisterRequest } from './cities.schemas.js';
+import { DirectoriesService } from '../directories/directories.service.js';
 import { CityDirectories, cityName } from './city-directory.js';
 import { CityConflicts } from './city-conflicts.js';
 import { idempotencyRef } from './idempotency-ref.js';
@@ -23,6 +24,7 @@ import { parse } from 'smol-toml';
 export class CityRegistrationService {
   constructor(
     private readonly directories: CityDirectories,
+    private readonly owners: DirectoriesService,
     private readonly repository: CitiesRepository,
     private readonly conflicts: CityConflicts,
     private readonly db: Db,
@@ -40,24 +42,24 @@ export class CityRegistrationService {
   }
 
   async #register(body: CityRegisterRequest, caller: Principal, ref: IdempotencyRef | undefined): Promise<AsyncAcceptedResponse> {
-    const dir = await this.directories.resolve(body.dir);
+    const dir = await this.directories.resolve(body.dir, caller);
     const name = cityName(body.name ?? (await siteName(dir)), dir);
-    if (!maySee(caller, name)) throw problem('forbidden', 'this key may not register other cities');
-    await this.conflicts.check(this.db, name, dir);
+    const former = await this.conflicts.check(name, dir, caller);
     const config = await stat(path.join(dir, 'city.toml')).catch(() => undefined);
     if (config?.isFile() !== true)
       throw problem('validation_failed', `invalid city directory: there is no city at ${dir}`, { at: 'body.dir' });
     const eventCursor = await this.eventLog.captureCursor(this.db, caller.cities);
-    const answer = await this.conflicts.explain(name, dir, () =>
+    const answer = await this.conflicts.explain(name, dir, caller, () =>
       this.transactions.run(
         (tx) =>
           this.idempotency.run(tx, ref, async () => {
-            await this.conflicts.check(tx, name, dir);
+            await this.conflicts.reserve(tx, name, dir, caller, former);
             const input = { name, path: dir, running: false };
             const conflict = `city operation already in progress at ${dir}`;
             const { requestId } = await this.operations.accept(tx, CityRegister, { target: name, input, eventCursor, conflict });
             const streamId = await this.eventLog.joinStream(tx, name);
             await this.repository.insert(tx, { name, dir, streamId });
+            await this.owners.settle(tx, dir, name);
             return { status: 202, body: { request_id: requestId, event_cursor: eventCursor } };
           }),
         { key: name },

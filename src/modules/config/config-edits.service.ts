@@ -34,6 +34,8 @@ export interface EditRequest {
   readonly expected?: Expected;
   /** The status of the answer that is stored under the key; 200 unless given. */
   readonly status?: number;
+  /** A directory outside of the city that the caller names as a rig's. */
+  readonly rig?: string | undefined;
 }
 
 export interface Edited<T> {
@@ -105,7 +107,7 @@ export class ConfigEditsService {
       const draft = new Draft(current.config, new DiskTree(city.path));
       const edited = await work(draft);
       const made = await withFolders(city.path, draft.plan(id));
-      const composed = await this.#compose(city, draft);
+      const composed = await this.#compose(request, draft);
       await this.#announce(city, id, made, deadline);
       plan = made;
       await this.#write(city, made, deadline);
@@ -143,10 +145,11 @@ export class ConfigEditsService {
     }
   }
 
-  async #compose(city: CityScope, draft: Draft): Promise<Composed> {
-    const after = await this.composer.compose(city.path, draft.overlay());
+  async #compose({ city, caller, rig }: EditRequest, draft: Draft): Promise<Composed> {
+    const asking = { caller, rig };
+    const after = await this.composer.compose(city, { overlay: draft.overlay(), asking });
     if ('composed' in after) return after.composed;
-    const before = await this.composer.compose(city.path);
+    const before = await this.composer.compose(city, { asking });
     throw refusalOf(after.errors, 'errors' in before ? before.errors : []);
   }
 

@@ -129,9 +129,9 @@ export class ConfigReadsService {
   }
 
   /** Composes the files as they are now, or with some of them as they might be. Changes nothing. */
-  async validate(city: CityScope, candidate?: ConfigCandidateBody): Promise<ConfigValidateOutputBody> {
+  async validate(city: CityScope, caller: Principal, candidate?: ConfigCandidateBody): Promise<ConfigValidateOutputBody> {
     const { overlay, unusable } = candidate === undefined ? { overlay: undefined, unusable: [] } : overlayOf(candidate);
-    const { issues } = await this.composer.compose(city.path, overlay);
+    const { issues } = await this.composer.compose(city, { overlay, asking: { caller } });
     const lines = (severity: string): string[] => issues.filter((issue) => issue.severity === severity).map(describeIssue);
     const errors = [...unusable, ...lines('error')];
     const warnings = lines('warning');
@@ -164,7 +164,7 @@ export class ConfigReadsService {
       const after = JSON.parse(await this.#text(city, query.to, 'config')) as CityConfig;
       return { from, to: String(query.to), ...differencesBetween(before, after) };
     }
-    const now = await this.composer.compose(city.path);
+    const now = await this.composer.compose(city);
     if ('errors' in now) return { from, to: 'files', differences: [], total: 0, errors: now.errors.map(describeIssue) };
     return { from, to: 'files', ...differencesBetween(before, now.composed.config) };
   }

@@ -48,7 +48,7 @@ export class ConfigReloadsService {
   async tryReload(city: ReloadableCity, cause: ConfigCause, actor: string): Promise<Reloaded | undefined> {
     const before = await this.revisions.state(city);
     if (before.editing) return undefined;
-    const result = await this.composer.compose(city.path);
+    const result = await this.composer.compose(city);
     return this.transactions.run(
       async (tx) => {
         const state = await this.revisions.lock(tx, city);

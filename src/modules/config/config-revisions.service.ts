@@ -5,6 +5,7 @@ import type { Tx } from '../../platform/database/transactions.js';
 import { event, type NewEvent } from '../../platform/event-log/event.js';
 import type { CityConfig } from '../composition/city-config.js';
 import { describeIssue, type Issue } from '../composition/issue.js';
+import { DirectoriesService } from '../directories/directories.service.js';
 import { RosterService } from '../roster/roster.service.js';
 import { answerOf } from './config.mapper.js';
 import { ConfigRepository, type ConfigStateRow } from './config.repository.js';
@@ -46,6 +47,7 @@ export class ConfigRevisionsService {
   constructor(
     private readonly repository: ConfigRepository,
     private readonly roster: RosterService,
+    private readonly directories: DirectoriesService,
   ) {}
 
   lock(tx: Tx, city: ConfiguredCity): Promise<ConfigStateRow> {
@@ -64,6 +66,8 @@ export class ConfigRevisionsService {
     { cause, actor, edit }: Commit,
   ): Promise<Committed> {
     const before = state.revision === 0 ? undefined : await this.repository.current(city.streamId, 'config', tx);
+    // Also for a result that is no other: a link may lead elsewhere since, and a city that was made anew has nothing yet.
+    await this.directories.holdRigs(tx, city.name, composed.rigClaims);
     const saved = { rejected: null, ...(edit === undefined ? {} : { edit }) };
     if (before?.hash === composed.hash) {
       await this.repository.saveState(tx, city.streamId, { revision: state.revision, ...saved });

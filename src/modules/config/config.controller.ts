@@ -113,8 +113,8 @@ export class ConfigController {
     response: ConfigValidateOutputBody,
   })
   @Get('validate')
-  validate(@City() city: CityScope): Promise<ConfigValidateOutputBody> {
-    return this.reads.validate(city);
+  validate(@City() city: CityScope, @Caller() caller: Principal): Promise<ConfigValidateOutputBody> {
+    return this.reads.validate(city, caller);
   }
 
   @Operation({
@@ -127,9 +127,10 @@ export class ConfigController {
   @Post('validate')
   validateCandidate(
     @City() city: CityScope,
+    @Caller() caller: Principal,
     @Body({ schema: ConfigCandidateBody }) body: ConfigCandidateBody,
   ): Promise<ConfigValidateOutputBody> {
-    return this.reads.validate(city, body);
+    return this.reads.validate(city, caller, body);
   }
 
   @Operation({

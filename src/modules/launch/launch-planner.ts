@@ -6,6 +6,7 @@ import { AppConfig } from '../../platform/config/config.js';
 import { StartError } from '../../platform/runtime/port.js';
 import type { CityConfig, RigConfig } from '../composition/city-config.js';
 import { ConfigReadsService } from '../config/config-reads.service.js';
+import { DirectoriesService } from '../directories/directories.service.js';
 import type { SessionRow } from '../sessions/session-row.js';
 import { actingName } from './acting-name.js';
 import { AgentHost } from './agent-host.js';
@@ -43,6 +44,7 @@ export class LaunchPlanner {
     private readonly deployment: DeploymentService,
     private readonly host: AgentHost,
     private readonly sandboxes: SessionSandboxes,
+    private readonly directories: DirectoriesService,
   ) {}
 
   /** @throws StartError: `timeout` when something that may pass kept the plan from being made */
@@ -67,7 +69,7 @@ export class LaunchPlanner {
     const { config } = current;
     const template = templateNow(config, row);
     const places = { cityName: city.name, cityPath, citiesRoot: this.app.citiesRoot, rig: rigOf(config, template) };
-    const directories = await workDirectory(template, actingName(row), places);
+    const directories = await workDirectory(template, actingName(row), places, (at) => this.directories.isOthers(at, city.name));
     const runtimeDir = await makeRuntimeDirectory(directories.city);
     const options = chosenOptions(template, row.options);
     const identity = identityOf({ city: city.name, row, template, directories, runtimeDir, deployment, token, apiUrl: this.host.apiUrl() });

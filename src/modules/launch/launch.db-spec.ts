@@ -51,7 +51,9 @@ function service({ database, root, a }: ConfigRealm, more: Partial<Config> = {})
   const host = new AgentHost(config, new HttpAdapterHost());
   const isolation = new Isolation(config, new AppLogger(createLogger('silent', {})));
   const sandboxes = new SessionSandboxes(config, isolation, host, repository);
-  return new LaunchService(new LaunchPlanner(config, a.reads, repository, new DeploymentService(repository), host, sandboxes));
+  return new LaunchService(
+    new LaunchPlanner(config, a.reads, repository, new DeploymentService(repository), host, sandboxes, a.directories),
+  );
 }
 
 async function reload(): Promise<void> {
@@ -188,6 +190,7 @@ describe('a launch plan', () => {
       new DeploymentService(new LaunchRepository(realm.a.db)),
       {} as AgentHost,
       {} as SessionSandboxes,
+      realm.a.directories,
     );
     expect(await refused(away.plan(realm.city, row(), undefined))).toMatch(/^timeout: the start could not be prepared/);
   });

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { IsolationModule } from '../../platform/isolation/isolation.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
+import { DirectoriesModule } from '../directories/directories.module.js';
 import { AgentHost } from './agent-host.js';
 import { DeploymentService } from './deployment.service.js';
 import { LaunchPlanner } from './launch-planner.js';
@@ -10,7 +11,7 @@ import { SessionSandboxes } from './session-sandbox.js';
 
 /** What sessions are made from and how their processes are started. */
 @Module({
-  imports: [ConfigCoreModule, IsolationModule],
+  imports: [ConfigCoreModule, DirectoriesModule, IsolationModule],
   providers: [AgentHost, DeploymentService, LaunchPlanner, LaunchRepository, LaunchService, SessionSandboxes],
   exports: [DeploymentService, LaunchService],
 })

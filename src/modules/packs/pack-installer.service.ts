@@ -8,8 +8,10 @@ import { LOCK_FILE, readLock, writeLock, type Lock } from '../composition/packs/
 import type { PackSource } from '../composition/packs/sources.js';
 import { DiskTree } from '../composition/trees/disk-tree.js';
 import { OverlayTree } from '../composition/trees/overlay-tree.js';
+import type { ComposedCity } from '../config/city-composer.js';
 import type { Draft } from '../config/draft.js';
 import { summaryOf } from '../config/refusals.js';
+import { DirectoriesService } from '../directories/directories.service.js';
 
 /** Requests wait for it: shorter than proxies are patient. */
 const REQUEST_MS = 50_000;
@@ -22,7 +24,11 @@ export class PackInstallerService {
   readonly #installer: PackInstaller;
   #running = 0;
 
-  constructor(config: AppConfig, git: Git) {
+  constructor(
+    config: AppConfig,
+    git: Git,
+    private readonly directories: DirectoriesService,
+  ) {
     this.#installer = new PackInstaller(config.citiesRoot, git);
   }
 
@@ -46,13 +52,14 @@ export class PackInstallerService {
    *
    * @throws PackFailure, ProblemError wrong_state when the lock cannot be used
    */
-  async resolve(dir: string, draft: Draft): Promise<{ lock: Lock; changed: boolean }> {
+  async resolve({ name, path: dir }: ComposedCity, draft: Draft): Promise<{ lock: Lock; changed: boolean }> {
     const city = new OverlayTree(new DiskTree(dir), draft.overlay());
     const issues: Issue[] = [];
     const before = await readLock(city, issues);
     const errors = errorsOf(issues);
     if (errors.length > 0) throw problem('wrong_state', `the pins of packs cannot be used; mend them first: ${summaryOf(errors)}`);
-    const { lock } = await this.#limited((signal) => this.#installer.resolve({ city, cityDir: dir, lock: before, signal }));
+    const isOthers = (directory: string): Promise<boolean> => this.directories.isOthers(directory, name);
+    const { lock } = await this.#limited((signal) => this.#installer.resolve({ city, cityDir: dir, lock: before, isOthers, signal }));
     const changed = writeLock(lock) !== writeLock(before);
     // A lock that says the same stays as somebody has written it.
     if (changed) await draft.write(LOCK_FILE, writeLock(lock));

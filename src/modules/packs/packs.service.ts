@@ -66,7 +66,7 @@ export class PacksService {
       const wanted = version ?? (await this.installer.defaultVersion(source));
       const written = wanted === undefined ? {} : { version: wanted };
       await putImport(draft, name, { source: body.source.trim(), ...written });
-      await this.installer.resolve(city.path, draft);
+      await this.installer.resolve(city, draft);
       return { name, source: body.source.trim(), ...written, git_backed: source.kind === 'repository' };
     });
   }
@@ -78,7 +78,7 @@ export class PacksService {
       const [file] = await filesThatImport(draft, imports);
       if (file === undefined) throw problem('pack_not_found', `import not found: import "${name}" not found`);
       await dropImport(draft, file, imports);
-      await this.installer.resolve(city.path, draft).catch((error: unknown) => {
+      await this.installer.resolve(city, draft).catch((error: unknown) => {
         // Nothing has to be fetched to take something away; a pin too many does no harm.
         if (!(error instanceof PackFailure)) throw error;
       });
@@ -94,7 +94,7 @@ export class PacksService {
       pins: [...(found.lock ?? [])].sort(([a], [b]) => (a < b ? -1 : 1)).map(([source, pin]) => ({ source, ...pin })),
     });
     const answer = await this.#prepared({ city, caller }, async (draft) => {
-      const { lock, changed } = await this.installer.resolve(city.path, draft);
+      const { lock, changed } = await this.installer.resolve(city, draft);
       found.lock = lock;
       return changed ? body(true) : undefined;
     });

@@ -3,7 +3,6 @@ import { RigResumed, RigSuspended } from '../../contract/events/config.events.js
 import type { Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
 import type { OKResponseBody } from '../../contract/scalars.js';
-import { AppConfig } from '../../platform/config/config.js';
 import { Transactions } from '../../platform/database/transactions.js';
 import { EventLog } from '../../platform/event-log/event-log.js';
 import { event, type NewEvent } from '../../platform/event-log/event.js';
@@ -15,7 +14,8 @@ import { CITY_FILE as CITY, ROOT_PACK as PACK, SITE_FILE as SITE, type Document 
 import type { Draft } from '../config/draft.js';
 import { RosterService } from '../roster/roster.service.js';
 import { changeRig, mentionsOf, moveRig, removeMentions, removeRig, unbindRig } from './rig-documents.js';
-import { makeDirectory, removeEmpty, rigPlace, type RigPlace } from './rig-place.js';
+import { makeDirectory, removeEmpty, type RigPlace } from './rig-place.js';
+import { RigPlaces } from './rig-places.js';
 import { RigRestarts } from './rig-restarts.service.js';
 import { branchIn, filled, findRig, noRig, prefixIn, requireFreePrefix, requireRig } from './rig-rules.js';
 import type { RigAction, RigActionBody, RigUpdateInputBody } from './rigs.schemas.js';
@@ -26,7 +26,7 @@ const MENTIONS_SHOWN = 50;
 @Injectable()
 export class RigChangesService {
   constructor(
-    private readonly config: AppConfig,
+    private readonly places: RigPlaces,
     private readonly edits: ConfigEditsService,
     private readonly reads: ConfigReadsService,
     private readonly roster: RosterService,
@@ -49,10 +49,10 @@ export class RigChangesService {
     requireRig((await this.reads.current(city)).config, name);
     const isEmpty = Object.values(change).every((value) => value === undefined);
     if (given === undefined && isEmpty) throw problem('invalid_request', 'no fields to update', { at: 'body' });
-    const place = given === undefined ? undefined : await this.#place(city, given);
+    const place = given === undefined ? undefined : await this.places.find(given, city, caller);
     let made: string[] = [];
     try {
-      return await this.edits.run({ city, caller, expected }, async (draft) => {
+      return await this.edits.run({ city, caller, expected, rig: place?.directory }, async (draft) => {
         requireRig(draft.current, name);
         requireFreePrefix(prefix, name, await this.roster.rigs(city.streamId));
         if (place !== undefined) made = await makeDirectory(place.directory);
@@ -105,10 +105,6 @@ export class RigChangesService {
       },
       { key: city.name },
     );
-  }
-
-  #place(city: CityScope, given: string): Promise<RigPlace> {
-    return rigPlace(given, { city: city.path, citiesRoot: this.config.citiesRoot });
   }
 }
 

@@ -1,15 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
-import { AppConfig } from '../../platform/config/config.js';
 import { Db } from '../../platform/database/database.js';
 import { Idempotency, type IdempotencyRef } from '../../platform/idempotency/idempotency.js';
 import type { CityScope } from '../cities/city-scope.js';
+import { isBelow } from '../composition/trees/paths.js';
 import { ConfigReadsService } from '../config/config-reads.service.js';
 import { RigAdmissionService } from './rig-admission.service.js';
 import { RigEditsService } from './rig-edits.service.js';
 import { RigGit } from './rig-git.js';
-import { makeDirectory, removeEmpty, rigPlace, type RigPlace } from './rig-place.js';
+import { makeDirectory, removeEmpty, type RigPlace } from './rig-place.js';
+import { RigPlaces } from './rig-places.js';
 import { RigProvisionsRepository } from './rig-provisions.repository.js';
 import { digestOf, findRig, nameTaken, rigRequest, type RigRequest } from './rig-rules.js';
 import type { RigCreateBody, RigCreateResponseBody } from './rigs.schemas.js';
@@ -34,7 +35,7 @@ interface Making {
 @Injectable()
 export class RigCreationService {
   constructor(
-    private readonly config: AppConfig,
+    private readonly places: RigPlaces,
     private readonly edits: RigEditsService,
     private readonly admission: RigAdmissionService,
     private readonly reads: ConfigReadsService,
@@ -50,12 +51,9 @@ export class RigCreationService {
     const ref = key === undefined ? undefined : { scope: city.name, operation: 'create-rig', key, body };
     const stored = ref && (await this.idempotency.lookup(this.db, ref));
     if (stored !== undefined) return this.#repeated(city, { status: stored.status, body: stored.body as RigCreateResponseBody });
-    if (rig.source !== undefined && rig.path?.startsWith('/') === true)
-      throw problem('invalid_request', 'invalid rig path: a repository is cloned to a path relative to the city', {
-        at: 'body.path',
-        value: rig.path,
-      });
-    const place = await rigPlace(rig.path ?? `rigs/${rig.name}`, { city: city.path, citiesRoot: this.config.citiesRoot });
+    if (rig.source !== undefined && rig.path?.startsWith('/') === true) throw clonedInside(rig.path);
+    const place = await this.places.find(rig.path ?? `rigs/${rig.name}`, city, caller);
+    if (rig.source !== undefined && !isBelow(city.path, place.directory)) throw clonedInside(rig.path);
     if (rig.source === undefined) return this.#make({ city, caller, rig, place, key: ref });
     return this.admission.accept({ city, caller, rig, path: place.path, digest: digestOf(body), key: ref });
   }
@@ -68,7 +66,7 @@ export class RigCreationService {
     let made: string[] = [];
     try {
       const answer = await this.edits.place<RigCreateResponseBody>({
-        request: { city, caller, key, status: 201 },
+        request: { city, caller, key, status: 201, rig: place.directory },
         rig: { name, path: place.path, prefix, defaultBranch },
         prepare: async () => void (made = await makeDirectory(place.directory)),
         body: (done) => ({
@@ -98,4 +96,11 @@ export class RigCreationService {
     const { revision, index } = await this.reads.current(city);
     return { status, body, revision, index };
   }
+}
+
+function clonedInside(given: string | undefined): Error {
+  return problem('invalid_request', 'invalid rig path: a repository is cloned to a path relative to the city and inside of it', {
+    at: 'body.path',
+    value: given,
+  });
 }

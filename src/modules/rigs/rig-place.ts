@@ -2,6 +2,7 @@ import { lstat, mkdir, realpath, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { problem } from '../../contract/problems.js';
 import { errnoOf, isBelow } from '../composition/trees/paths.js';
+import { notYours } from '../directories/not-yours.js';
 
 /** Where a rig lies. */
 export interface RigPlace {
@@ -15,6 +16,8 @@ export interface Roots {
   /** The city's directory, links resolved. */
   readonly city: string;
   readonly citiesRoot: string;
+  /** For who may not see what lies outside of the city: whether a directory there may be named all the same. */
+  readonly mayName?: ((directory: string) => Promise<boolean>) | undefined;
 }
 
 const MAX_DEPTH = 32;
@@ -27,7 +30,8 @@ const DISK_ERRORS = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EI
  * The directory that `given` means: below the city, or elsewhere below the cities root but in no other city, whatever
  * `..` and symbolic links say.
  *
- * @throws ProblemError invalid_request when it leads elsewhere or is no path
+ * @throws ProblemError invalid_request when it leads elsewhere or is no path, forbidden when it may not be named: then nothing
+ * outside of the city has been looked at
  */
 export async function rigPlace(given: string, roots: Roots): Promise<RigPlace> {
   if (given.includes('\0') || !given.isWellFormed()) throw invalid('it has characters that no path can have');
@@ -35,13 +39,15 @@ export async function rigPlace(given: string, roots: Roots): Promise<RigPlace> {
   const spelled = path.resolve(roots.citiesRoot);
   const written = path.resolve(roots.city, given);
   const wanted = !isBelow(root, written) && isBelow(spelled, written) ? path.join(root, path.relative(spelled, written)) : written;
-  const directory = await canonical(wanted, roots.city, root);
+  await requireNamed(wanted, roots);
+  const directory = await canonical(wanted, roots, root);
+  await requireNamed(directory, roots);
   for (const at of [wanted, directory]) {
     if (at === roots.city || !isBelow(root, at)) throw escapes(roots.city);
     const from = isBelow(roots.city, at) ? roots.city : root;
     const parts = path.relative(from, at).split(path.sep);
     if (parts.length > MAX_DEPTH) throw invalid(`it lies more than ${MAX_DEPTH} directories deep`);
-    if (parts.some((part) => RESERVED.has(part))) throw invalid('it lies in a directory that belongs to something else');
+    if (parts.some((part) => RESERVED.has(part.toLowerCase()))) throw invalid('it lies in a directory that belongs to something else');
     if (parts.some((part) => Buffer.byteLength(part) > MAX_COMPONENT_BYTES)) throw invalid('a part of it is longer than 255 bytes');
   }
   await requireNoOtherCity(directory, root, roots.city);
@@ -90,22 +96,32 @@ export function diskProblem(error: unknown): unknown {
 }
 
 /** Resolves every link on the way; the part that does not exist yet is kept as it is. What lies outside is not looked at. */
-async function canonical(wanted: string, city: string, root: string): Promise<string> {
+async function canonical(wanted: string, roots: Roots, root: string): Promise<string> {
   const missing: string[] = [];
   for (let at = wanted; ; at = path.dirname(at)) {
     try {
       const real = await realpath(at);
-      if (real !== root && !isBelow(root, real)) throw escapes(city);
+      if (roots.mayName !== undefined && real !== roots.city && !isBelow(roots.city, real)) {
+        const directory = path.join(real, ...missing);
+        await requireNamed(directory, roots);
+        return directory;
+      }
+      if (real !== root && !isBelow(root, real)) throw escapes(roots.city);
       if (!(await stat(real)).isDirectory()) throw invalid('a part of it is not a directory');
       return path.join(real, ...missing);
     } catch (error) {
       const code = errnoOf(error);
       if (code !== 'ENOENT') throw code === undefined ? error : invalid(reasonOf(code));
-      if (await exists(at)) throw invalid('it goes through a symbolic link to nowhere');
+      if (await exists(at)) throw roots.mayName === undefined ? invalid('it goes through a symbolic link to nowhere') : notYours();
       if (at === path.dirname(at)) throw error;
       missing.unshift(path.basename(at));
     }
   }
+}
+
+async function requireNamed(directory: string, { city, mayName }: Roots): Promise<void> {
+  if (mayName === undefined || directory === city || isBelow(city, directory)) return;
+  if (!(await mayName(directory))) throw notYours();
 }
 
 async function requireNoOtherCity(directory: string, root: string, own: string): Promise<void> {

@@ -1,6 +1,4 @@
-import path from 'node:path';
 import { Injectable } from '@nestjs/common';
-import { AppConfig } from '../../platform/config/config.js';
 import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { placesOf, type Bearer } from '../agents/agent-lines.js';
@@ -8,7 +6,7 @@ import type { CityConfig, RigConfig } from '../composition/city-config.js';
 import { ConfigReadsService, type CurrentConfig } from '../config/config-reads.service.js';
 import { RosterService } from '../roster/roster.service.js';
 import { RigGit } from './rig-git.js';
-import { rigPlace } from './rig-place.js';
+import { RigPlaces } from './rig-places.js';
 import { requireRig } from './rig-rules.js';
 import { toRig } from './rigs.mapper.js';
 import { RigsRepository, type RigActivity } from './rigs.repository.js';
@@ -31,7 +29,7 @@ export class RigReadsService {
   readonly #activity = new Map<number, RigActivity>();
 
   constructor(
-    private readonly config: AppConfig,
+    private readonly places: RigPlaces,
     private readonly reads: ConfigReadsService,
     private readonly roster: RosterService,
     private readonly repository: RigsRepository,
@@ -104,8 +102,8 @@ export class RigReadsService {
   /** Only where rigs may lie: a file may name any directory. */
   async #statusOf(city: CityScope, rig: RigConfig, signal: AbortSignal): Promise<GitStatus | undefined> {
     if (rig.path === undefined) return undefined;
-    const { directory } = await rigPlace(path.resolve(city.path, rig.path), { city: city.path, citiesRoot: this.config.citiesRoot });
-    return this.git.status(directory, signal);
+    const directory = await this.places.ofRig(rig.path, city);
+    return directory === undefined ? undefined : this.git.status(directory, signal);
   }
 }
 

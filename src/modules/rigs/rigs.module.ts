@@ -4,11 +4,13 @@ import { IdempotencyModule } from '../../platform/idempotency/idempotency.module
 import { OperationsModule } from '../../platform/operations/operations.module.js';
 import { CitiesModule } from '../cities/cities.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
+import { DirectoriesModule } from '../directories/directories.module.js';
 import { RosterModule } from '../roster/roster.module.js';
 import { SessionsCoreModule } from '../sessions/sessions-core.module.js';
 import { RigAdmissionService } from './rig-admission.service.js';
 import { RigChangesService } from './rig-changes.service.js';
 import { RigCreationService } from './rig-creation.service.js';
+import { RigPlaces } from './rig-places.js';
 import { RigReadsService } from './rig-reads.service.js';
 import { RigRestarts } from './rig-restarts.service.js';
 import { RigsController } from './rigs.controller.js';
@@ -19,6 +21,7 @@ import { RigsCoreModule } from './rigs-core.module.js';
   imports: [
     CitiesModule,
     ConfigCoreModule,
+    DirectoriesModule,
     EventLogModule,
     IdempotencyModule,
     OperationsModule,
@@ -27,6 +30,6 @@ import { RigsCoreModule } from './rigs-core.module.js';
     SessionsCoreModule,
   ],
   controllers: [RigsController],
-  providers: [RigAdmissionService, RigChangesService, RigCreationService, RigReadsService, RigRestarts],
+  providers: [RigAdmissionService, RigChangesService, RigCreationService, RigPlaces, RigReadsService, RigRestarts],
 })
 export class RigsModule {}

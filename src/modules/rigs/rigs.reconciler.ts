@@ -10,6 +10,7 @@ import { AppLogger } from '../../platform/logging/logger.js';
 import type { ClaimedOperation, OperationContext, OperationOutcome } from '../../platform/operations/operation.js';
 import { Operations } from '../../platform/operations/operations.js';
 import type { CityScope } from '../cities/city-scope.js';
+import { isBelow } from '../composition/trees/paths.js';
 import { isFree, isInPlace, manifestFor, takeBack, takePlace, unmark, workshopFor } from './rig-cloning.js';
 import { RigEditsService } from './rig-edits.service.js';
 import { failureOf, RigFailure } from './rig-failure.js';
@@ -80,6 +81,7 @@ export class RigsReconciler implements OnModuleInit {
     if (city === undefined || city.path !== provision.dir) throw new RigFailure('provision_failed', 'the city does not run any more');
     const roots = { city: city.path, citiesRoot: this.config.citiesRoot };
     const { directory } = await rigPlace(path, roots);
+    if (!isBelow(city.path, directory)) throw new RigFailure('invalid_request', 'the path of the rig leads out of the city by now');
     const manifest = await this.provisions.plan(operation.id, await manifestFor(directory));
     if (manifest === undefined) throw new Error('the request of a clone is over');
     const cloning = { operation, context, city, roots, manifest };

@@ -189,6 +189,14 @@ export interface Deployment {
   only_one: Generated<boolean>;
 }
 
+export interface Directories {
+  city: string;
+  held: boolean;
+  kind: string;
+  path: string;
+  updated_at: Generated<Timestamp>;
+}
+
 export interface EventCursors {
   created_at: Generated<Timestamp>;
   id: Generated<number>;
@@ -556,6 +564,7 @@ export interface DB {
   config_revisions: ConfigRevisions;
   config_states: ConfigStates;
   deployment: Deployment;
+  directories: Directories;
   event_cursors: EventCursors;
   event_segments: EventSegments;
   event_streams: EventStreams;

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DiskTree } from '../trees/disk-tree.js';
 import type { FileTree } from '../trees/file-tree.js';
 import { MemoryTree } from '../trees/memory-tree.js';
+const NOT_HERE = 'there is no such directory, or it belongs to another city';
 import { DiskPackStore } from './disk-pack-store.js';
 import type { FoundPack } from './pack-store.js';
 
@@ -76,15 +77,15 @@ describe('DiskPackStore', () => {
     await writeFile(path.join(citiesRoot, 'south/city.toml'), '');
     await symlink(path.join(citiesRoot, 'south/packs/secret'), path.join(citiesRoot, 'north/packs/taken'));
     for (const source of ['../south', '../south/packs/secret', path.join(citiesRoot, 'south/packs/secret'), 'packs/taken'])
-      expect(await missing(source)).toBe('it lies in another city');
+      expect(await missing(source)).toBe(NOT_HERE);
     const desk = await found('packs/desk');
-    expect(await missing('../../../south/packs/secret', desk.tree)).toBe('it lies in another city');
+    expect(await missing('../../../south/packs/secret', desk.tree)).toBe(NOT_HERE);
 
     await found('../shared/tools');
     expect(await city.ledger.changed()).toBe(false);
     await writeFile(path.join(citiesRoot, 'shared/city.toml'), '');
     expect(await city.ledger.changed()).toBe(true);
-    expect(await storeOf(new DiskTree(path.join(citiesRoot, 'north')), citiesRoot).find({ source: '../shared/tools', version: undefined, from: city, folder: '' })).toEqual({ missing: 'it lies in another city' }); // prettier-ignore
+    expect(await storeOf(new DiskTree(path.join(citiesRoot, 'north')), citiesRoot).find({ source: '../shared/tools', version: undefined, from: city, folder: '' })).toEqual({ missing: NOT_HERE }); // prettier-ignore
   });
 
   it('finds nothing outside, through links neither', async () => {
@@ -100,8 +101,8 @@ describe('DiskPackStore', () => {
   });
 
   it('says what is missing, and its appearance shows in the ledger', async () => {
-    expect(await missing('packs/none')).toBe('there is no such directory');
-    expect(await missing('packs/desk/pack.toml')).toBe('there is no such directory');
+    expect(await missing('packs/none')).toBe(NOT_HERE);
+    expect(await missing('packs/desk/pack.toml')).toBe(NOT_HERE);
     expect(await missing('builtin:none')).toBe('no pack is shipped under the name none');
     expect(await missing('https://user:secret@example.org/x')).toMatch(/^the source cannot be used: it names a user/);
     expect(await missing('https://example.org/x')).toMatch(/not in packs.lock/);

@@ -16,6 +16,8 @@ import { allows, InvalidConstraint, parseConstraint } from './versions.js';
 /** Directories that hold state of ours or of others, never packs. */
 const NOT_PACKS = new Set(['.git', '.gc', '.beads', '.packs']);
 const REMEDY = 'install the packs of this city';
+/** One text for both: who may not see a city does not learn here that it is there. */
+const NOT_HERE = 'there is no such directory, or it belongs to another city';
 
 export interface DiskPackStoreOptions {
   /** The city's own files, as they are or as an edit would leave them. */
@@ -30,6 +32,8 @@ export interface DiskPackStoreOptions {
   readonly lock?: Lock;
   /** Where the packs lie that are shipped; the project's own directory when absent. */
   readonly builtin?: string;
+  /** Whether a directory outside of the city is somebody else's, beyond what its files tell. */
+  readonly isOthers?: ((directory: string) => Promise<boolean>) | undefined;
 }
 
 type Answer = FoundPack | { readonly missing: string };
@@ -109,11 +113,11 @@ export class DiskPackStore implements PackStore {
 
   async #directory(wanted: string, home: Home): Promise<Answer> {
     const real = await this.#realDirectory(wanted);
-    if (real === undefined) return { missing: 'there is no such directory' };
+    if (real === undefined) return { missing: NOT_HERE };
     if (!isBelow(home.boundary, real) && !(real === home.boundary && home.kind === 'repository')) return { missing: outside(home) };
     const inside = path.relative(home.boundary, real).split(path.sep);
     if (inside.some((part) => NOT_PACKS.has(part))) return { missing: 'it lies in a directory that holds no packs' };
-    if (home.kind === 'local' && (await this.#inOtherCity(real))) return { missing: 'it lies in another city' };
+    if (home.kind === 'local' && (await this.#inOtherCity(real))) return { missing: NOT_HERE };
     const id = home.id(real);
     const known = this.#found.get(id);
     if (known !== undefined) return known;
@@ -126,7 +130,8 @@ export class DiskPackStore implements PackStore {
 
   async #inOtherCity(real: string): Promise<boolean> {
     const { directory: own, boundary } = await this.#cityHome();
-    return isOfAnotherCity(real, own, boundary, (file) => this.options.ledger.noteAbsent(file));
+    if (await isOfAnotherCity(real, own, boundary, (file) => this.options.ledger.noteAbsent(file))) return true;
+    return real !== own && !isBelow(own, real) && (await this.options.isOthers?.(real)) === true;
   }
 
   #cityHome(): Promise<Home> {

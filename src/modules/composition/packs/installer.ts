@@ -3,7 +3,7 @@ import { errorsOf, type Issue } from '../issue.js';
 import { TreeFailure, type FileTree } from '../trees/file-tree.js';
 import { Ledger } from '../trees/ledger.js';
 import { CheckoutStore, type CHECKOUT_LIMITS } from './checkout-store.js';
-import { DiskPackStore } from './disk-pack-store.js';
+import { DiskPackStore, type DiskPackStoreOptions } from './disk-pack-store.js';
 import { importsOfCity, importsOfPack, type Wish } from './imports-of.js';
 import type { Lock, LockedPack } from './lock.js';
 import { PackFailure } from './pack-failure.js';
@@ -22,6 +22,8 @@ export interface InstallRequest {
   readonly cityDir: string;
   /** What is pinned so far; a pin stays while every import allows it. */
   readonly lock: Lock;
+  /** As the store asks it. */
+  readonly isOthers?: DiskPackStoreOptions['isOthers'];
   readonly signal?: AbortSignal;
 }
 
@@ -88,7 +90,7 @@ export class PackInstaller {
 
   /** Goes through the imports once; begins again with other pins as soon as one turns out to be wrong. */
   async #walk(
-    { city, cityDir, lock }: InstallRequest,
+    { city, cityDir, lock, isOthers }: InstallRequest,
     pins: ReadonlyMap<string, LockedPack>,
     versions: Map<string, Set<string>>,
     lookup: VersionLookup,
@@ -97,7 +99,8 @@ export class PackInstaller {
     const issues: Issue[] = [];
     const found = new Map(pins);
     const used = new Map<string, LockedPack>();
-    const store = new DiskPackStore({ city, cityDir, citiesRoot: this.citiesRoot, ledger: new Ledger(), lock: found, ...this.#builtin() });
+    const { citiesRoot } = this;
+    const store = new DiskPackStore({ city, cityDir, citiesRoot, ledger: new Ledger(), lock: found, isOthers, ...this.#builtin() });
     const visited = new Set<string>();
     const waiting = await readable(() => importsOfCity(city, issues));
     for (let wish = waiting.shift(); wish !== undefined; wish = waiting.shift()) {

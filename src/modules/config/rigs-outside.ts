@@ -1,0 +1,78 @@
+import { realpath } from 'node:fs/promises';
+import path from 'node:path';
+import type { Principal } from '../../contract/principal.js';
+import type { Issue } from '../composition/issue.js';
+import type { Node, Table } from '../composition/tree.js';
+import type { Ledger } from '../composition/trees/ledger.js';
+import { errnoOf, isBelow } from '../composition/trees/paths.js';
+import type { RigClaims } from '../directories/directories.service.js';
+
+/** Who asks for what the files of a city say. */
+export interface Asking {
+  readonly caller: Principal;
+  /** A directory that the request names as a rig's: what files say beside it nobody asks for. */
+  readonly rig?: string | undefined;
+}
+
+/** A rig outside of its city. */
+export interface RigOutside {
+  /** What is wrong when its directory is one of those. */
+  readonly refusal: (directories: ReadonlySet<string>) => Issue[];
+}
+
+/** More than a city can need, and few enough to be looked at one by one. */
+const MOST = 100;
+
+/** The rigs of a composed configuration whose real directories lie outside of the city, below the cities root. */
+export async function rigsOutside(
+  config: Table | undefined,
+  roots: { readonly city: string; readonly citiesRoot: string },
+  ledger: Ledger,
+  asking: Asking | undefined,
+): Promise<{ readonly places: readonly RigOutside[]; readonly claims: RigClaims }> {
+  const confined = asking?.caller.cities !== undefined;
+  const given = asking?.rig === undefined || confined ? [] : [asking.rig];
+  const root = await realpath(roots.citiesRoot).catch(() => path.resolve(roots.citiesRoot));
+  const places: RigOutside[] = [];
+  const paths = new Set<string>();
+  for (const table of config?.tables('rigs') ?? []) {
+    const written = table.text('path');
+    const directory = written === undefined ? undefined : await directoryOf(path.resolve(roots.city, written), ledger);
+    if (directory === undefined || !isBelow(root, directory) || directory === roots.city || isBelow(roots.city, directory)) continue;
+    const node = table.get('path')!;
+    if (!paths.has(directory) && paths.size === MOST) {
+      const message = `more than ${MOST} rigs lie outside of the city`;
+      places.push({ refusal: () => [issueAt(node, message)] });
+      break;
+    }
+    paths.add(directory);
+    places.push({ refusal: (refused) => (refused.has(directory) ? [issueAt(node, wordsFor(confined))] : []) });
+  }
+  return { places, claims: { paths: [...paths], given, confined } };
+}
+
+/** The same for what belongs to another city and for what belongs to nobody, when the key may not know which. */
+function wordsFor(confined: boolean): string {
+  return confined
+    ? 'lies outside of the city, where only a key for all cities may put a rig'
+    : 'names a directory of another city, or one that has a city in it or was one';
+}
+
+function issueAt(node: Node, message: string): Issue {
+  return { severity: 'error', file: node.origin.file, key: node.at, message };
+}
+
+/** Links on the way resolved, what is not there yet as it is written; undefined for what cannot be a directory. */
+async function directoryOf(wanted: string, ledger: Ledger): Promise<string | undefined> {
+  const missing: string[] = [];
+  for (let at = wanted; ; at = path.dirname(at)) {
+    try {
+      const real = await realpath(at);
+      if (real !== at) ledger.noteLink(at, real);
+      return path.join(real, ...missing);
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT' || at === path.dirname(at)) return undefined;
+      missing.unshift(path.basename(at));
+    }
+  }
+}
