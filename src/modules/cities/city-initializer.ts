@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { Injectable } from '@nestjs/common';
 import type { Issue } from '../composition/issue.js';
 import { PackFailure } from '../composition/packs/pack-failure.js';
-import { CityComposer } from '../config/city-composer.js';
+import { CityComposer, type ComposedCity } from '../config/city-composer.js';
 import type { Composed } from '../config/composed.js';
 import { summaryOf } from '../config/refusals.js';
 import { PackInstallerService } from '../packs/pack-installer.service.js';
@@ -35,7 +35,7 @@ export class CityInitializer {
     await publish('loading_config');
     await requireDirectory(dir);
     const hash = await configHash(dir);
-    const unfetched = await this.#fetchPacks(dir);
+    const unfetched = await this.#fetchPacks({ name, path: dir });
     const result = await this.composer.compose({ name, path: dir });
     if ('errors' in result) throw unfetched ?? new InitFailure(codeOf(result.errors[0]!), summaryOf(result.errors));
     await publish('starting_bead_store');
@@ -45,9 +45,9 @@ export class CityInitializer {
   }
 
   /** Brings what the lock pins; a pin that nothing needs may fail, so whether it matters is for composing to say. */
-  async #fetchPacks(dir: string): Promise<InitFailure | undefined> {
+  async #fetchPacks(city: ComposedCity): Promise<InitFailure | undefined> {
     try {
-      await this.packs.ensureInstalled(dir);
+      await this.packs.ensureInstalled(city);
       return undefined;
     } catch (error) {
       if (!(error instanceof PackFailure)) throw error;

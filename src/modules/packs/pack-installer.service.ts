@@ -1,8 +1,11 @@
+import { realpath } from 'node:fs/promises';
 import { Injectable } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
 import { AppConfig } from '../../platform/config/config.js';
 import { Git } from '../../platform/git/git.js';
 import { errorsOf, type Issue } from '../composition/issue.js';
+import type { IsOthers } from '../composition/packs/checkout-store.js';
+import { isOfAnotherCity } from '../composition/packs/homes.js';
 import { PackInstaller } from '../composition/packs/installer.js';
 import { LOCK_FILE, readLock, writeLock, type Lock } from '../composition/packs/lock.js';
 import type { PackSource } from '../composition/packs/sources.js';
@@ -25,7 +28,7 @@ export class PackInstallerService {
   #running = 0;
 
   constructor(
-    config: AppConfig,
+    private readonly config: AppConfig,
     git: Git,
     private readonly directories: DirectoriesService,
   ) {
@@ -38,8 +41,8 @@ export class PackInstallerService {
    *
    * @throws PackFailure
    */
-  async ensureInstalled(dir: string): Promise<void> {
-    await this.#installer.ensureInstalled(await readLock(new DiskTree(dir), []));
+  async ensureInstalled(city: ComposedCity): Promise<void> {
+    await this.#installer.ensureInstalled(await readLock(new DiskTree(city.path), []), this.#isOthers(city));
   }
 
   /** The version that an import without one is written with. @throws PackFailure */
@@ -52,18 +55,25 @@ export class PackInstallerService {
    *
    * @throws PackFailure, ProblemError wrong_state when the lock cannot be used
    */
-  async resolve({ name, path: dir }: ComposedCity, draft: Draft): Promise<{ lock: Lock; changed: boolean }> {
+  async resolve(of: ComposedCity, draft: Draft): Promise<{ lock: Lock; changed: boolean }> {
+    const dir = of.path;
     const city = new OverlayTree(new DiskTree(dir), draft.overlay());
     const issues: Issue[] = [];
     const before = await readLock(city, issues);
     const errors = errorsOf(issues);
     if (errors.length > 0) throw problem('wrong_state', `the pins of packs cannot be used; mend them first: ${summaryOf(errors)}`);
-    const isOthers = (directory: string): Promise<boolean> => this.directories.isOthers(directory, name);
+    const isOthers = this.#isOthers(of);
     const { lock } = await this.#limited((signal) => this.#installer.resolve({ city, cityDir: dir, lock: before, isOthers, signal }));
     const changed = writeLock(lock) !== writeLock(before);
     // A lock that says the same stays as somebody has written it.
     if (changed) await draft.write(LOCK_FILE, writeLock(lock));
     return { lock, changed };
+  }
+
+  /** Whatever city the directory is of: files tell it where no row does. */
+  #isOthers({ name, path: dir }: ComposedCity): IsOthers {
+    return async (directory) =>
+      (await isOfAnotherCity(directory, dir, await realpath(this.config.citiesRoot))) || this.directories.isOthers(directory, name);
   }
 
   async #limited<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {

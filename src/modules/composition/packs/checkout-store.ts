@@ -22,6 +22,9 @@ const WORK = '.work-';
 /** Longer than any fetch takes: what is older was left by a process that died. */
 const ABANDONED_MS = 60 * 60 * 1000;
 
+/** Whether a directory below the cities root is somebody else's. */
+export type IsOthers = (directory: string) => Promise<boolean>;
+
 /** Brings checkouts into the store that all replicas share. Two who bring the same one are harmless to each other. */
 export class CheckoutStore {
   constructor(
@@ -35,7 +38,7 @@ export class CheckoutStore {
    *
    * @throws PackFailure; nothing is left behind then
    */
-  async ensure(source: RepositorySource, commit: string, signal: AbortSignal): Promise<string> {
+  async ensure(source: RepositorySource, commit: string, signal: AbortSignal, isOthers?: IsOthers): Promise<string> {
     const root = await realpath(this.citiesRoot);
     const directory = checkoutDirectory(root, source.url, commit);
     if ((await faultOf(directory, source.url, commit)) === undefined) return directory;
@@ -50,7 +53,7 @@ export class CheckoutStore {
       const tree = treeOfCheckout(fresh);
       const git = path.join(work, 'fetch');
       await mkdir(git);
-      await this.git.checkout(await this.#remote(source, root), commit, tree, git, this.limits, limit);
+      await this.git.checkout(await this.#remote(source, root, isOthers), commit, tree, git, this.limits, limit);
       await checkLinks(tree);
       const manifest: Manifest = { url: source.url, commit, digest: await contentDigest(new DiskTree(tree)) };
       await writeFile(manifestOfCheckout(fresh), JSON.stringify(manifest));
@@ -64,17 +67,18 @@ export class CheckoutStore {
   }
 
   /** A repository on disk has to lie where packs on disk lie. */
-  async #remote(source: RepositorySource, root: string): Promise<RepositorySource> {
+  async #remote(source: RepositorySource, root: string, isOthers: IsOthers | undefined): Promise<RepositorySource> {
     if (source.transport !== 'file') return source;
-    return { ...source, url: `file://${await fileRepository(source, root)}` };
+    return { ...source, url: `file://${await fileRepository(source, root, isOthers)}` };
   }
 }
 
 /** The real path of a repository on disk. @throws PackFailure invalid_source */
-export async function fileRepository(source: RepositorySource, citiesRoot: string): Promise<string> {
+export async function fileRepository(source: RepositorySource, citiesRoot: string, isOthers?: IsOthers): Promise<string> {
   const real = await realpath(source.url.slice('file://'.length)).catch(() => undefined);
-  if (real !== undefined && isBelow(await realpath(citiesRoot), real)) return real;
-  throw new PackFailure('invalid_source', `${source.id}: a repository on disk has to lie inside the cities root`, { source });
+  if (real !== undefined && isBelow(await realpath(citiesRoot), real) && (await isOthers?.(real)) !== true) return real;
+  const why = 'a repository on disk has to lie inside the cities root, and in no other city';
+  throw new PackFailure('invalid_source', `${source.id}: ${why}`, { source });
 }
 
 /** A link that leads nowhere now may lead somewhere once the checkout is in its place. @throws TreeFailure */

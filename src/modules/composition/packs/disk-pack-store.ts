@@ -6,6 +6,7 @@ import type { FileTree } from '../trees/file-tree.js';
 import type { Ledger } from '../trees/ledger.js';
 import { errnoOf, isBelow, relativePath } from '../trees/paths.js';
 import { builtinPacksDirectory } from './builtin.js';
+import type { IsOthers } from './checkout-store.js';
 import { ABSENT, checkoutDirectory, faultOf, treeOfCheckout } from './checkouts.js';
 import { builtinHome, cityHome, isOfAnotherCity, outside, repositoryHome, type Home } from './homes.js';
 import { readLock, type Lock } from './lock.js';
@@ -33,7 +34,7 @@ export interface DiskPackStoreOptions {
   /** Where the packs lie that are shipped; the project's own directory when absent. */
   readonly builtin?: string;
   /** Whether a directory outside of the city is somebody else's, beyond what its files tell. */
-  readonly isOthers?: ((directory: string) => Promise<boolean>) | undefined;
+  readonly isOthers?: IsOthers | undefined;
 }
 
 type Answer = FoundPack | { readonly missing: string };
@@ -93,6 +94,8 @@ export class DiskPackStore implements PackStore {
       throw error;
     }
     const { boundary } = await this.#cityHome();
+    // What is in the store was fetched for whoever may read the repository, which may be another city's.
+    if (source.transport === 'file' && (await this.#isOthersRepository(source))) return { missing: NOT_HERE };
     const checkout = checkoutDirectory(boundary, source.url, pin.commit);
     let fault = this.#checkouts.get(checkout);
     if (fault === undefined) this.#checkouts.set(checkout, (fault = faultOf(checkout, source.url, pin.commit, this.options.ledger)));
@@ -132,6 +135,11 @@ export class DiskPackStore implements PackStore {
     const { directory: own, boundary } = await this.#cityHome();
     if (await isOfAnotherCity(real, own, boundary, (file) => this.options.ledger.noteAbsent(file))) return true;
     return real !== own && !isBelow(own, real) && (await this.options.isOthers?.(real)) === true;
+  }
+
+  async #isOthersRepository({ url }: RepositorySource): Promise<boolean> {
+    const real = await realpath(url.slice('file://'.length)).catch(() => undefined);
+    return real !== undefined && this.#inOtherCity(real);
   }
 
   #cityHome(): Promise<Home> {

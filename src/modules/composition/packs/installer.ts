@@ -2,8 +2,8 @@ import type { Git } from '../../../platform/git/git.js';
 import { errorsOf, type Issue } from '../issue.js';
 import { TreeFailure, type FileTree } from '../trees/file-tree.js';
 import { Ledger } from '../trees/ledger.js';
-import { CheckoutStore, type CHECKOUT_LIMITS } from './checkout-store.js';
-import { DiskPackStore, type DiskPackStoreOptions } from './disk-pack-store.js';
+import { CheckoutStore, type CHECKOUT_LIMITS, type IsOthers } from './checkout-store.js';
+import { DiskPackStore } from './disk-pack-store.js';
 import { importsOfCity, importsOfPack, type Wish } from './imports-of.js';
 import type { Lock, LockedPack } from './lock.js';
 import { PackFailure } from './pack-failure.js';
@@ -23,7 +23,7 @@ export interface InstallRequest {
   /** What is pinned so far; a pin stays while every import allows it. */
   readonly lock: Lock;
   /** As the store asks it. */
-  readonly isOthers?: DiskPackStoreOptions['isOthers'];
+  readonly isOthers?: IsOthers | undefined;
   readonly signal?: AbortSignal;
 }
 
@@ -57,7 +57,7 @@ export class PackInstaller {
    */
   async resolve(request: InstallRequest): Promise<Installed> {
     const signal = this.#signal(request.signal);
-    const lookup = new VersionLookup(this.git, this.citiesRoot, signal);
+    const lookup = new VersionLookup(this.git, this.citiesRoot, signal, request.isOthers);
     const versions = new Map<string, Set<string>>();
     let pins: ReadonlyMap<string, LockedPack> = new Map();
     // Imports of a pack are known only when it is there; what they demand may change pins that were made before.
@@ -70,13 +70,13 @@ export class PackInstaller {
   }
 
   /** Fetches what the lock pins and the store lacks. @throws PackFailure */
-  async ensureInstalled(lock: Lock, outer?: AbortSignal): Promise<void> {
+  async ensureInstalled(lock: Lock, isOthers?: IsOthers, outer?: AbortSignal): Promise<void> {
     const signal = this.#signal(outer);
     const rest = [...lock].values();
     const fetch = async (): Promise<void> => {
       for (const [id, { commit }] of rest) {
         const source = sourceOf(id);
-        if (source.kind === 'repository') await this.#checkouts.ensure(source, commit, signal);
+        if (source.kind === 'repository') await this.#checkouts.ensure(source, commit, signal, isOthers);
       }
     };
     await Promise.all(Array.from({ length: PARALLEL }, fetch));
@@ -110,7 +110,7 @@ export class PackInstaller {
         const { changed, pin } = await this.#pin(source, wish, found, versions, lock, lookup);
         if (changed) return { pins: found };
         used.set(source.id, pin);
-        await this.#checkouts.ensure(source, pin.commit, signal);
+        await this.#checkouts.ensure(source, pin.commit, signal, isOthers);
       }
       const pack = await store.find(wish);
       if ('missing' in pack) {

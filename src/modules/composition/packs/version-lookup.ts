@@ -1,5 +1,5 @@
 import type { Git } from '../../../platform/git/git.js';
-import { fileRepository } from './checkout-store.js';
+import { fileRepository, type IsOthers } from './checkout-store.js';
 import type { LockedPack } from './lock.js';
 import { PackFailure, packFailure } from './pack-failure.js';
 import type { RepositorySource } from './sources.js';
@@ -32,6 +32,7 @@ export class VersionLookup {
     private readonly git: Git,
     private readonly citiesRoot: string,
     private readonly signal: AbortSignal,
+    private readonly isOthers?: IsOthers,
   ) {}
 
   /**
@@ -113,8 +114,7 @@ export class VersionLookup {
       ...(ref === undefined ? ['refs/heads/*'] : [`refs/heads/${ref}`, `refs/tags/${ref}`, `refs/tags/${ref}^{}`]),
     ];
     try {
-      const remote = source.transport === 'file' ? { ...source, url: `file://${await fileRepository(source, this.citiesRoot)}` } : source;
-      const refs = await this.git.list(remote, patterns, this.signal);
+      const refs = await this.git.list(await this.#remote(source), patterns, this.signal);
       const tags = [...refs].flatMap(([name, commit]) => {
         const version = name.startsWith('refs/tags/') ? versionOfTag(name.slice('refs/tags/'.length)) : undefined;
         return version === undefined ? [] : [{ version, commit }];
@@ -123,5 +123,10 @@ export class VersionLookup {
     } catch (error) {
       throw packFailure(error, source, 'lookup_failed');
     }
+  }
+
+  async #remote(source: RepositorySource): Promise<RepositorySource> {
+    if (source.transport !== 'file') return source;
+    return { ...source, url: `file://${await fileRepository(source, this.citiesRoot, this.isOthers)}` };
   }
 }
