@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
+import { symlink } from 'node:fs/promises';
 import { Agent } from 'node:http';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
 import { makeAgents } from '../support/config-examples-agents.js';
 import { contract, type DocumentedOperation } from '../support/contract.js';
 import { adminAt } from '../support/database.js';
-import { api, type Api } from '../support/http.js';
+import { api, type Api, type Reply } from '../support/http.js';
 import { expectRefusal } from '../support/refusal.js';
 import { quiet } from '../support/session-examples.js';
 import { eventually, openStream } from '../support/sse.js';
@@ -28,6 +30,9 @@ const BODIES: Readonly<Record<string, object>> = {
   'create-key': { name: 'made' },
 };
 const SECRET = 'secret';
+/** Is not registered any more; its files are there. As long as the other names, so that answers that repeat it are. */
+const FORMER = 'former';
+const ABSENT = 'absent';
 
 let stack: Stack;
 /** In the city that only some may see. */
@@ -61,13 +66,17 @@ beforeAll(async () => {
   await key('mine', 'write', ['mine']);
   await key('mine-reader', 'read', ['mine']);
   await key('nothing', 'write', ['nowhere']);
+  await key('spare', 'write', ['mine', 'spare']);
   await key('revoked', 'write', undefined, true);
-  for (const dir of ['mine', SECRET]) await done(await as('root').post('/v0/city', { dir, provider: 'loopback' }));
+  const cities = [{ dir: 'mine' }, { dir: SECRET }, { dir: FORMER }, { dir: 'spare', name: 'hidden' }];
+  for (const city of cities) await done(await as('root').post('/v0/city', { ...city, provider: 'loopback' }));
+  await done(await as('root').post(`/v0/city/${FORMER}/unregister`));
+  expect((await as('root').post('/v0/city/mine/rigs', { name: 'web' })).status).toBe(201);
   for (const step of ['stop', 'start']) await done(await as('root').post(`/v0/city/${SECRET}/${step}`));
   await as('root').post(`/v0/city/${SECRET}/events`, { type: 'note.taken', actor: 'x', payload: { text: 'classified' } });
   examples = await makeWork(as('root'), SECRET, stack.databaseUrl);
   await makeAgents(as('root'), SECRET, stack.citiesRoot);
-  for (const city of ['mine', SECRET]) await quiet(as('root'), city);
+  await Promise.all(['mine', SECRET, 'hidden'].map((city) => quiet(as('root'), city)));
   witness = await watchState(stack);
 });
 afterAll(async () => {
@@ -129,6 +138,123 @@ describe('a key of scope read', () => {
     for (const operation of GUARDED.filter((o) => o.method === 'GET' && !o.path.endsWith('/stream'))) {
       const reply = await as('reader', 1).get(target(operation, SECRET));
       expect({ id: operation.id, status: reply.status }).toEqual({ id: operation.id, status: operation.id === 'list-keys' ? 403 : 200 });
+    }
+  });
+});
+
+/** What a limited key is told must not depend on whether the thing it names is there: one answer, to the byte. */
+describe('what a key may not see', () => {
+  /** The length is that of the text, which is compared without the names. */
+  const VOLATILE = ['date', 'x-svc-request-id', 'content-length'];
+  interface Answer {
+    readonly status: number;
+    readonly headers: object;
+    readonly text: string;
+  }
+  const shown = (reply: Reply, given: readonly string[]): Answer => {
+    const blank = (text: string): string =>
+      given.reduce((left, one) => left.replaceAll(one, '<given>'), text).replace(/(?<=urn:supervisor:request:)[0-9a-f]+/, '<id>');
+    const headers = Object.fromEntries(
+      [...reply.headers].filter(([name]) => !VOLATILE.includes(name)).map(([name, value]) => [name, blank(value)]),
+    );
+    return { status: reply.status, headers, text: blank(reply.text) };
+  };
+  type Ask = (x: string) => readonly [method: string, path: string, body?: object];
+  const provider = 'loopback';
+  const site = (path: string): string => `[[rig]]\nname = "web"\npath = "${path}"\n`;
+  const candidate = (file: string, content: string): object => ({ files: { [file]: content } });
+  const pack = (source: string): string => `[pack]\nname = "mine"\nschema = 2\n[imports.p]\nsource = "${source}"\n`;
+  const VALIDATE = '/v0/city/mine/config/validate';
+  const patch = (path: string): object => ({ name: 'web', path });
+
+  const NAMED: readonly (readonly [what: string, status: number, ask: Ask])[] = [
+    ['a directory to make a city in', 403, (x) => ['POST', '/v0/city', { dir: x, provider }]],
+    ['a directory to make a city in, under an own name', 403, (x) => ['POST', '/v0/city', { dir: x, name: 'spare', provider }]],
+    ['a directory below', 403, (x) => ['POST', '/v0/city', { dir: `${x}/agents/mayor`, name: 'spare', provider }]],
+    ['a file below', 403, (x) => ['POST', '/v0/city', { dir: `${x}/city.toml/y`, name: 'spare', provider }]],
+    ['a directory in another spelling', 403, (x) => ['POST', '/v0/city', { dir: `./mine/../${x}/.`, name: 'spare', provider }]],
+    ['an absolute directory', 403, (x) => ['POST', '/v0/city', { dir: join(stack.citiesRoot, x), name: 'spare', provider }]],
+    ['a link to a directory', 403, (x) => ['POST', '/v0/city', { dir: `mine/to-${x}`, name: 'spare', provider }]],
+    ['a name for a city', 403, (x) => ['POST', '/v0/city', { dir: 'mine', name: x, provider }]],
+    ['a directory to register', 403, (x) => ['POST', '/v0/cities/register', { dir: x }]],
+    ['a directory to register under an own name', 403, (x) => ['POST', '/v0/cities/register', { dir: x, name: 'spare' }]],
+    ['a directory below to register', 403, (x) => ['POST', '/v0/cities/register', { dir: `${x}/agents`, name: 'spare' }]],
+    ['a link to a directory to register', 403, (x) => ['POST', '/v0/cities/register', { dir: `mine/to-${x}`, name: 'spare' }]],
+    ['a name to register under', 403, (x) => ['POST', '/v0/cities/register', { dir: 'mine', name: x }]],
+    ['a city to unregister', 403, (x) => ['POST', `/v0/city/${x}/unregister`]],
+    ['a city to stop', 404, (x) => ['POST', `/v0/city/${x}/stop`]],
+    ['a directory for a rig', 403, (x) => ['POST', '/v0/city/mine/rigs', { name: 'r', path: `../${x}` }]],
+    ['a directory below for a rig', 403, (x) => ['POST', '/v0/city/mine/rigs', { name: 'r', path: `../${x}/agents/mayor` }]],
+    ['an absolute directory for a rig', 403, (x) => ['POST', '/v0/city/mine/rigs', { name: 'r', path: join(stack.citiesRoot, x) }]],
+    ['a link to a directory for a rig', 403, (x) => ['POST', '/v0/city/mine/rigs', { name: 'r', path: `to-${x}` }]],
+    ['a file through a link for a rig', 403, (x) => ['POST', '/v0/city/mine/rigs', { name: 'r', path: `to-${x}/city.toml/y` }]],
+    ['a directory to clone to', 403, (x) => ['POST', '/v0/city/mine/rigs', { name: 'r', path: `../${x}`, git_url: 'https://h.example/r' }]],
+    ['a directory to move a rig to', 403, (x) => ['PATCH', '/v0/city/mine/rig/web', { path: `../${x}/rigs/web` }]],
+    ['a directory in a patch of a rig', 422, (x) => ['PUT', '/v0/city/mine/patches/rigs', patch(`../${x}`)]],
+    ['a link in a patch of a rig', 422, (x) => ['PUT', '/v0/city/mine/patches/rigs', patch(`to-${x}/x`)]],
+    ['an imported directory', 200, (x) => ['POST', VALIDATE, candidate('pack.toml', pack(`../${x}`))]],
+    ['an imported directory below', 200, (x) => ['POST', VALIDATE, candidate('pack.toml', pack(`../${x}/packs/p`))]],
+    ['an imported directory behind a link', 200, (x) => ['POST', VALIDATE, candidate('pack.toml', pack(`to-${x}`))]],
+    ['an imported repository', 200, (x) => ['POST', VALIDATE, candidate('pack.toml', pack(`file://${join(stack.citiesRoot, x)}`))]],
+    ['a binding of a rig that is only tried', 200, (x) => ['POST', VALIDATE, candidate('.gc/site.toml', site(`../${x}`))]],
+    ['an event filter', 200, (x) => ['GET', `/v0/events?cities=${x}`]],
+    ['the end of an operation', 200, (x) => ['GET', `/v0/events?payload_match=name%3D${x}`]],
+    ['a position', 200, (x) => ['GET', `/v0/events?after_cursor=__supervisor__:0,${x}:1`]],
+    ['a city of a new key', 403, (x) => ['POST', '/v0/keys', { name: 'more', cities: [x] }]],
+  ];
+
+  beforeAll(async () => {
+    for (const x of [SECRET, FORMER, ABSENT]) await symlink(join(stack.citiesRoot, x), join(stack.citiesRoot, 'mine', `to-${x}`));
+  });
+
+  it.each(NAMED)('%s: %i, whether it is there, was there, or never was', async (_what, status, ask) => {
+    const answers: Answer[] = [];
+    await witness.unchangedBy(async () => {
+      for (const x of [SECRET, FORMER, ABSENT]) answers.push(shown(await as('spare').send(...ask(x)), [x]));
+    });
+    const [there, was, never] = answers;
+    expect({ there, was }).toEqual({ there: never, was: never });
+    expect(never!.status).toBe(status);
+    if (status === 403) expect(never!.text).toMatch(/only use names and directories of its own cities|keys are managed/);
+  });
+
+  it('an own name whose directory is another city: as any other directory', async () => {
+    const bodies = [
+      { dir: 'spare', provider },
+      { dir: ABSENT, name: 'spare', provider },
+      { dir: 'spare', name: SECRET, provider },
+    ];
+    const answers = [];
+    for (const body of bodies) answers.push(shown(await witness.unchangedBy(() => as('spare').post('/v0/city', body)), []));
+    for (const body of [{ dir: 'spare' }, { dir: ABSENT, name: 'spare' }])
+      answers.push(shown(await witness.unchangedBy(() => as('spare').post('/v0/cities/register', body)), []));
+    for (const answer of answers) expect(answer).toEqual(answers[1]);
+  });
+
+  it('ids of another city are as unknown as ids of nothing, in paths and in bodies', async () => {
+    const unknown = Object.fromEntries(
+      Object.entries(examples).map(([kind, id], n) => [kind, (id as string).replace(/\d+$/, `80000${n}`)]),
+    ) as unknown as WorkExamples;
+    const given = [...Object.values(examples), ...Object.values(unknown)] as string[];
+    const requests = (o: DocumentedOperation, ids: WorkExamples): readonly [string, string, object | undefined] => [
+      o.method,
+      workPath(o.path, 'mine', ids),
+      (workBodies(ids) as Record<string, object>)[o.id] ?? ('requestBody' in o.definition ? {} : undefined),
+    ];
+    const naming = GUARDED.filter((o) => {
+      const [, path, body] = requests(o, examples);
+      return (
+        o.path.includes('{cityName}') &&
+        (workPath(o.path, 'mine', unknown) !== path || given.some((id) => JSON.stringify(body)?.includes(`"${id}"`)))
+      );
+    });
+    expect(naming.length).toBeGreaterThan(50);
+    for (const operation of naming) {
+      const answers = await witness.unchangedBy(async () => {
+        const foreign = shown(await as('mine').send(...requests(operation, examples)), given);
+        return [foreign, shown(await as('mine').send(...requests(operation, unknown)), given)] as const;
+      });
+      expect({ id: operation.id, answer: answers[0] }).toEqual({ id: operation.id, answer: answers[1] });
     }
   });
 });
@@ -261,4 +387,12 @@ it('public pages tell no city and no secret', async () => {
     if (operation.id !== 'get-events-line-schema')
       expect({ id: operation.id, leaks: /\bmine\b|secret/.test(reply.text) }).toEqual({ id: operation.id, leaks: false });
   }
+});
+
+it('a directory is registered again by whoever may see the city that it was, and by nobody else', async () => {
+  await done(await as('mine').post('/v0/city/mine/unregister'));
+  const refused = await witness.unchangedBy(() => as('nothing').post('/v0/cities/register', { dir: 'mine', name: 'nowhere' }));
+  expect(refused.body.code).toBe('forbidden');
+  await done(await as('spare').post('/v0/cities/register', { dir: 'mine', name: 'spare' }));
+  expect((await as('mine').get('/v0/city/spare')).status).toBe(404);
 });

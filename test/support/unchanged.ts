@@ -10,6 +10,7 @@ const STATE = `select json_build_object(
   'streams', (select json_agg(s order by s.id) from (select id, name, head, floor, active from event_streams) s),
   'operations', (select json_agg(o order by o.id) from (select id, kind, state from operations) o),
   'reservations', (select count(*) from city_reservations),
+  'directories', (select json_agg(d order by d.path) from (select path, city, kind, held from directories) d),
   'answers', (select count(*) from idempotency_keys),
   'keys', (select json_agg(k order by k.id) from (select id, name, scope, cities, revoked_at from api_keys) k)) as state`;
 

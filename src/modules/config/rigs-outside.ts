@@ -1,4 +1,4 @@
-import { realpath } from 'node:fs/promises';
+import { readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import type { Principal } from '../../contract/principal.js';
 import type { Issue } from '../composition/issue.js';
@@ -22,6 +22,10 @@ export interface RigOutside {
 
 /** More than a city can need, and few enough to be looked at one by one. */
 const MOST = 100;
+/** As many as a path may go through. */
+const MOST_LINKS = 40;
+/** What lies beyond a directory that is not there, is none, or may not be entered: it is judged by where it would be. */
+const BEYOND = new Set(['ENOENT', 'ENOTDIR', 'EACCES']);
 
 /** The rigs of a composed configuration whose real directories lie outside of the city, below the cities root. */
 export async function rigsOutside(
@@ -62,8 +66,8 @@ function issueAt(node: Node, message: string): Issue {
   return { severity: 'error', file: node.origin.file, key: node.at, message };
 }
 
-/** Links on the way resolved, what is not there yet as it is written; undefined for what cannot be a directory. */
-async function directoryOf(wanted: string, ledger: Ledger): Promise<string | undefined> {
+/** Links on the way resolved, those to nowhere too; what is not there yet as it is written. Undefined for what cannot be a directory. */
+async function directoryOf(wanted: string, ledger: Ledger, links = 0): Promise<string | undefined> {
   const missing: string[] = [];
   for (let at = wanted; ; at = path.dirname(at)) {
     try {
@@ -71,7 +75,12 @@ async function directoryOf(wanted: string, ledger: Ledger): Promise<string | und
       if (real !== at) ledger.noteLink(at, real);
       return path.join(real, ...missing);
     } catch (error) {
-      if (errnoOf(error) !== 'ENOENT' || at === path.dirname(at)) return undefined;
+      if (!BEYOND.has(errnoOf(error) ?? '') || at === path.dirname(at)) return undefined;
+      const target = await readlink(at).catch(() => undefined);
+      if (target !== undefined) {
+        ledger.noteAbsent(at);
+        return links === MOST_LINKS ? undefined : directoryOf(path.resolve(path.dirname(at), target, ...missing), ledger, links + 1);
+      }
       missing.unshift(path.basename(at));
     }
   }

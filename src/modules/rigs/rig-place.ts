@@ -111,8 +111,11 @@ async function canonical(wanted: string, roots: Roots, root: string): Promise<st
       return path.join(real, ...missing);
     } catch (error) {
       const code = errnoOf(error);
-      if (code !== 'ENOENT') throw code === undefined ? error : invalid(reasonOf(code));
-      if (await exists(at)) throw roots.mayName === undefined ? invalid('it goes through a symbolic link to nowhere') : notYours();
+      // Whether something outside of the city is a file is not for everybody: what counts is where the path leads.
+      const isBeyond = roots.mayName !== undefined && (code === 'ENOTDIR' || code === 'EACCES');
+      if (code !== 'ENOENT' && !isBeyond) throw code === undefined ? error : invalid(reasonOf(code));
+      if (code === 'ENOENT' && (await exists(at)))
+        throw roots.mayName === undefined ? invalid('it goes through a symbolic link to nowhere') : notYours();
       if (at === path.dirname(at)) throw error;
       missing.unshift(path.basename(at));
     }
