@@ -92,6 +92,31 @@ describe('races of creates', () => {
     expect(await readFile(join(path('one-dir'), 'pack.toml'), 'utf8')).toContain(`name = "${names[winner]}"`);
   });
 
+  // Guard: the lock under which directories change hands.
+  it('for directories around each other, and rigs among them, have one winner a tree', async () => {
+    await ledger.succeeded(await a.post('/v0/city', body('rigged')), created);
+    await ledger.succeeded(await b.post('/v0/city', body('rigged-too')), created);
+    const one = async (tree: string): Promise<void> => {
+      const places = [tree, `${tree}/in`, `${tree}/in/deep`, `${tree}/in/deep/er`];
+      const replies = await Promise.all([
+        ...places.map((dir, i) => (i % 2 === 0 ? a : b).post('/v0/city', body(dir, `${tree}-${i}`))),
+        a.post('/v0/city/rigged/rigs', { name: tree, path: `../${tree}/in` }),
+        b.post('/v0/city/rigged-too/rigs', { name: tree, path: `../${tree}` }),
+      ]);
+      const won = replies.filter(({ status }) => status < 300);
+      expect({ tree, statuses: replies.map(({ status }) => status), winners: won.length }).toMatchObject({ winners: 1 });
+      for (const reply of replies) if (reply.status >= 300) expect([400, 409, 422, 503]).toContain(reply.status);
+      if (won[0]!.status === 202) await ledger.succeeded(won[0]!, created);
+    };
+    for (const tree of ['tree-1', 'tree-2', 'tree-3']) await one(tree);
+    const owners = await sql<{ path: string }>(
+      "select dir || '/' as path from cities union all select path from directories where held order by 1",
+    );
+    const paths = owners.map((owner) => owner.path);
+    for (const [i, at] of paths.entries())
+      expect(paths.filter((other, n) => n !== i && (other.startsWith(at) || at.startsWith(other)))).toEqual([]);
+  });
+
   // Guard: one unfinished operation a city.
   it('with unregisters of the same city leave every accepted request with its end', async () => {
     const one = async (i: number): Promise<void> => {

@@ -174,8 +174,8 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'A repository on disk lies inside the cities directory.',
     file: 'src/modules/composition/packs/checkout-store.ts',
-    find: 'if (real !== undefined && isBelow(await realpath(citiesRoot), real)) return real;',
-    replace: "if (real !== undefined && citiesRoot !== '') return real;",
+    find: 'if (real !== undefined && isBelow(await realpath(citiesRoot), real) && (',
+    replace: "if (real !== undefined && citiesRoot !== '' && (",
     test: INSTALLER,
   },
   {

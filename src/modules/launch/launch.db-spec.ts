@@ -1,13 +1,15 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, rmdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { HttpAdapterHost } from '@nestjs/core';
 import { sql } from 'kysely';
 import { ConfigRealm } from '../../../test/support/config-realm.js';
+import { registerCity } from '../../../test/support/registry.js';
 import { AppConfig, loadConfig, type Config } from '../../platform/config/config.js';
 import { Isolation } from '../../platform/isolation/isolation.js';
 import { AppLogger, createLogger } from '../../platform/logging/logger.js';
 import { StartError } from '../../platform/runtime/port.js';
+import { describeIssue } from '../composition/issue.js';
 import type { ConfigReadsService } from '../config/config-reads.service.js';
 import type { SessionRow } from '../sessions/session-row.js';
 import { AgentHost } from './agent-host.js';
@@ -175,6 +177,39 @@ describe('a launch plan', () => {
     await realm.write('agents/mayor/agent.toml', 'dir = ""\nprovider = "box"\n');
     await reload();
     expect((await launch.plan(realm.city, row())).transport).toBe('exec');
+  });
+
+  it('goes into no rig that has become another city, nor into one that leads there since', async () => {
+    const beta = path.join(realm.root, 'beta');
+    const rig = path.join(realm.root, 'shared/yard');
+    await mkdir(rig, { recursive: true });
+    await registerCity(realm.a.db, 'beta', beta);
+    await mkdir(path.join(beta, 'desk'), { recursive: true });
+    await realm.write(
+      'city.toml',
+      `${CITY}[[rigs]]\nname = "yard"\n[[agent]]\nname = "hand"\ndir = "yard"\nprompt_template = "agents/mayor/prompt.md"\n`,
+    );
+    const bind = (to: string): Promise<void> => realm.write('.gc/site.toml', `[[rig]]\nname = "yard"\npath = "${to}"\n`);
+    const hand = row({ template: 'yard/hand', agent: 'yard/hand', agent_name: 'yard/hand' });
+    for (const other of ['../beta', '../beta/desk', 'to-beta', 'to-beta/none/yet']) {
+      await symlink(beta, realm.at('to-beta')).catch(() => undefined);
+      await bind(other);
+      const result = await realm.a.reloads.reload(realm.city, 'reload', 'test');
+      expect({ other, errors: 'errors' in result ? result.errors.map(describeIssue) : [] }).toEqual({
+        other,
+        errors: ['.gc/site.toml: rig[0].path: names a directory of another city, or one that has a city in it or was one'],
+      });
+    }
+    await bind('../shared/yard');
+    await reload();
+    expect((await launch.plan(realm.city, hand)).workDir).toBe(rig);
+    // The database has given the directory to the city: nobody makes a city there, or around it.
+    expect(await realm.b.directories.isOthers(path.join(realm.root, 'shared'), 'beta')).toBe(true);
+    await rmdir(rig);
+    await symlink(path.join(beta, 'desk'), rig);
+    expect(await refused(launch.plan(realm.city, hand))).toMatch(
+      /^unsupported: the working directory .*beta\/desk cannot be used: it belongs to another city/,
+    );
   });
 
   it('says what is missing', async () => {

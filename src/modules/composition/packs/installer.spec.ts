@@ -290,6 +290,30 @@ describe('hostile sources', () => {
     expect((await resolve()).lock.size).toBe(1);
   });
 
+  it("takes no repository on disk that is another city's, what was fetched of it neither", async () => {
+    const theirs = await TestRepository.make(path.join(citiesRoot, 'theirs'));
+    await theirs.commit({ 'pack.toml': pack('theirs') }, 'v1.0.0');
+    const source = `file://${theirs.directory}`;
+    await city({ x: source });
+    const isOthers = (directory: string): Promise<boolean> => Promise.resolve(directory === theirs.directory);
+    const tree = new DiskTree(cityDir);
+    const refused = await failure(installer.resolve({ city: tree, cityDir, lock: new Map(), isOthers }));
+    expect([refused.code, refused.message]).toEqual(['invalid_source', expect.stringContaining('and in no other city')]);
+    const { lock } = await resolve();
+    await rm(path.join(citiesRoot, '.packs'), { recursive: true });
+    expect((await failure(installer.ensureInstalled(lock, isOthers))).code).toBe('invalid_source');
+    await installer.ensureInstalled(lock);
+    const found = (more: object): Promise<object> =>
+      new DiskPackStore({ city: tree, cityDir, citiesRoot, ledger: tree.ledger, lock, ...more }).find({
+        source,
+        version: undefined,
+        from: tree,
+        folder: '',
+      });
+    expect(await found({})).not.toHaveProperty('missing');
+    expect(await found({ isOthers })).toEqual({ missing: 'there is no such directory, or it belongs to another city' });
+  });
+
   it('checks where imports of imports lead', async () => {
     const remote = await repository('transitive');
     await remote.commit({ 'pack.toml': pack('t', { x: 'http://10.0.0.1/x' }) }, 'v1.0.0');

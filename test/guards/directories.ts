@@ -1,0 +1,127 @@
+import type { Guard } from './guard.js';
+
+const TREES = 'src/modules/directories/directories.db-spec.ts';
+const SERVICE = 'src/modules/directories/directories.service.ts';
+const REPOSITORY = 'src/modules/directories/directories.repository.ts';
+const SEEN = 'test/e2e/authorization.e2e-spec.ts';
+const INSTALLER = 'src/modules/composition/packs/installer.spec.ts';
+const LAUNCH = 'src/modules/launch/launch.db-spec.ts';
+
+/** Whose a directory is, and what a key learns of those that it may not see. */
+export const DIRECTORIES: readonly Guard[] = [
+  {
+    guard: 'One city at a time gets a directory.',
+    file: REPOSITORY,
+    find: 'await sql`select pg_advisory_xact_lock(${LOCK_CLASS}, 0)`.execute(tx);',
+    replace: 'await sql`select ${LOCK_CLASS}::integer`.execute(tx);',
+    test: TREES,
+    name: 'two replicas',
+  },
+  {
+    guard: 'Who waited for the lock looks again.',
+    file: SERVICE,
+    find: 'this.#former(directory, await this.repository.overlaps(tx, treeOf(directory), claimant.city), claimant, gone);',
+    replace: 'void [directory, claimant, gone];',
+    test: TREES,
+    name: 'two replicas',
+  },
+  {
+    guard: 'No city lies in another one.',
+    file: REPOSITORY,
+    find: 'ways.push(path.slice(0, at + 1));',
+    replace: 'if (at === path.length - 1) ways.push(path);',
+    test: TREES,
+  },
+  {
+    guard: 'No city lies around another one.',
+    file: REPOSITORY,
+    find: 'const end = `${path.slice(0, -1)}0`;',
+    replace: 'const end = path;',
+    test: TREES,
+  },
+  {
+    guard: 'A rig takes no directory of another city.',
+    file: SERVICE,
+    find: 'return found.find((tree) => tree.held || !mayTakeOver);',
+    replace: 'return found.find((tree) => tree.held && mayTakeOver);',
+    test: TREES,
+  },
+  {
+    guard: 'What a city had last is taken over by those only who may see it.',
+    file: SERVICE,
+    find: 'if (left.some((tree) => !sees(claimant, tree))) throw notYours();',
+    replace: '',
+    test: TREES,
+  },
+  {
+    guard: 'A city that ends leaves the memory of its directory.',
+    file: 'src/modules/cities/city-lifecycle.service.ts',
+    find: 'await this.directories.remember(tx, name, city.dir);',
+    replace: '',
+    test: SEEN,
+    name: 'may not see',
+  },
+  {
+    guard: 'A key of some cities names no directory that is not theirs, whatever is there.',
+    file: 'src/modules/cities/city-directory.ts',
+    find: 'if (!(await mayName(inside))) throw notYours();',
+    replace: '',
+    test: SEEN,
+    name: 'may not see',
+  },
+  {
+    guard: 'A key of some cities names no rig outside of its city, whatever is there.',
+    file: 'src/modules/rigs/rig-place.ts',
+    find: 'if (!(await mayName(directory))) throw notYours();',
+    replace: '',
+    test: SEEN,
+    name: 'may not see',
+  },
+  {
+    guard: 'Files that a key of some cities sends get no directory outside, whatever is there.',
+    file: SERVICE,
+    find: '!own.has(treeOf(directory)) && (claims.confined || ',
+    replace: '!own.has(treeOf(directory)) && (',
+    test: SEEN,
+    name: 'may not see',
+  },
+  {
+    guard: 'The service keeps its own files.',
+    file: SERVICE,
+    find: '(directory === data || isBelow(data!, directory) || isBelow(directory, data!));',
+    replace: 'directory === root;',
+    test: TREES,
+  },
+  {
+    guard: 'A revision gets the directories of its rigs, or is none.',
+    file: 'src/modules/config/config-revisions.service.ts',
+    find: 'await this.directories.holdRigs(tx, city.name, composed.rigClaims);',
+    replace: '',
+    test: LAUNCH,
+    name: 'no rig that has become',
+  },
+  {
+    guard: 'A session starts in no rig that leads into another city by now.',
+    file: 'src/modules/launch/work-dir.ts',
+    find: '(await isOthers?.(at)) === true)',
+    replace: 'isOthers === undefined)',
+    test: LAUNCH,
+    name: 'no rig that has become',
+  },
+  {
+    guard: "No repository of another city's is imported.",
+    file: 'src/modules/composition/packs/checkout-store.ts',
+    find: ' && (await isOthers?.(real)) !== true) return real;',
+    replace: ') return real;',
+    test: INSTALLER,
+    name: 'repository on disk',
+  },
+  {
+    guard: 'What was fetched of a repository is for those who may read it.',
+    file: 'src/modules/composition/packs/disk-pack-store.ts',
+    find: "if (source.transport === 'file' && (await this.#isOthersRepository(source))) return { missing: NOT_HERE };",
+    replace: '',
+    test: INSTALLER,
+    name: 'repository on disk',
+  },
+];
