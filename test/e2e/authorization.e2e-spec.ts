@@ -393,6 +393,10 @@ it('a directory is registered again by whoever may see the city that it was, and
   await done(await as('mine').post('/v0/city/mine/unregister'));
   const refused = await witness.unchangedBy(() => as('nothing').post('/v0/cities/register', { dir: 'mine', name: 'nowhere' }));
   expect(refused.body.code).toBe('forbidden');
+  // Named as a city of the key, and with the files of a city that it may not see.
+  await done(await as('root').post('/v0/city/hidden/unregister'));
+  for (const body of [{ dir: 'spare' }, { dir: 'spare', name: 'mine' }])
+    expect((await witness.unchangedBy(() => as('spare').post('/v0/cities/register', body))).body.code).toBe('forbidden');
   await done(await as('spare').post('/v0/cities/register', { dir: 'mine', name: 'spare' }));
   expect((await as('mine').get('/v0/city/spare')).status).toBe(404);
 });

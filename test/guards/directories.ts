@@ -59,7 +59,7 @@ export const DIRECTORIES: readonly Guard[] = [
     find: 'await this.directories.remember(tx, name, city.dir);',
     replace: '',
     test: SEEN,
-    name: 'may not see',
+    name: 'is registered again',
   },
   {
     guard: 'A key of some cities names no directory that is not theirs, whatever is there.',

@@ -124,6 +124,7 @@ async function removeAbandoned(store: string): Promise<void> {
 }
 
 function failureFor(error: unknown, source: RepositorySource): unknown {
+  if (error instanceof PackFailure) return error;
   const found = packFailure(error, source, 'install_failed');
   if (found !== error) return found;
   if (error instanceof TreeFailure)
