@@ -80,8 +80,8 @@ export const DIRECTORIES: readonly Guard[] = [
   {
     guard: 'Files that a key of some cities sends get no directory outside, whatever is there.',
     file: SERVICE,
-    find: '!own.has(treeOf(directory)) && (claims.confined || ',
-    replace: '!own.has(treeOf(directory)) && (',
+    find: '(claims.confined || (await this.#rigConflict(',
+    replace: '((await this.#rigConflict(',
     test: SEEN,
     name: 'may not see',
   },
@@ -103,10 +103,17 @@ export const DIRECTORIES: readonly Guard[] = [
   {
     guard: 'A session starts in no rig that leads into another city by now.',
     file: 'src/modules/launch/work-dir.ts',
-    find: '(await isOthers?.(at)) === true)',
-    replace: 'isOthers === undefined)',
+    find: '(await places.isOthers?.(at)) === true)',
+    replace: 'places.isOthers === undefined)',
     test: LAUNCH,
     name: 'no rig that has become',
+  },
+  {
+    guard: 'A session reads no file of a pack whose directory somebody else has by now.',
+    file: 'src/modules/launch/named-file.ts',
+    find: 'isOutside && (await isOthers?.(directory)) === true',
+    replace: 'isOutside && isOthers === undefined && directory === city',
+    test: 'src/modules/launch/named-file.spec.ts',
   },
   {
     guard: "No repository of another city's is imported.",

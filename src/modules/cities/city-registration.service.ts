@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
-import type { Principal } from '../../contract/principal.js';
+import { maySee, type Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
 import type { AsyncAcceptedResponse } from '../../contract/scalars.js';
 import { Db } from '../../platform/database/database.js';
@@ -9,6 +9,7 @@ import { Transactions } from '../../platform/database/transactions.js';
 import { EventLog } from '../../platform/event-log/event-log.js';
 import { Idempotency, type IdempotencyRef } from '../../platform/idempotency/idempotency.js';
 import { Operations } from '../../platform/operations/operations.js';
+import { notYours } from '../directories/not-yours.js';
 import { CityRegister } from './cities.operations.js';
 import { CitiesRepository } from './cities.repository.js';
 import type { CityRegisterRequest } from './cities.schemas.js';
@@ -43,7 +44,10 @@ export class CityRegistrationService {
 
   async #register(body: CityRegisterRequest, caller: Principal, ref: IdempotencyRef | undefined): Promise<AsyncAcceptedResponse> {
     const dir = await this.directories.resolve(body.dir, caller);
-    const name = cityName(body.name ?? (await siteName(dir)), dir);
+    const before = body.name === undefined ? await siteName(dir) : undefined;
+    // Not a word of what another city's files say.
+    if (before !== undefined && !maySee(caller, before.trim())) throw notYours();
+    const name = cityName(body.name ?? before, dir);
     const former = await this.conflicts.check(name, dir, caller);
     const config = await stat(path.join(dir, 'city.toml')).catch(() => undefined);
     if (config?.isFile() !== true)

@@ -68,8 +68,9 @@ export class LaunchPlanner {
       throw new StartError('not_found', `the city ${city.name} is not registered, or was never composed`);
     const { config } = current;
     const template = templateNow(config, row);
-    const places = { cityName: city.name, cityPath, citiesRoot: this.app.citiesRoot, rig: rigOf(config, template) };
-    const directories = await workDirectory(template, actingName(row), places, (at) => this.directories.isOthers(at, city.name));
+    const isOthers = (directory: string): Promise<boolean> => this.directories.isOthers(directory, city.name);
+    const places = { cityName: city.name, cityPath, citiesRoot: this.app.citiesRoot, rig: rigOf(config, template), isOthers };
+    const directories = await workDirectory(template, actingName(row), places);
     const runtimeDir = await makeRuntimeDirectory(directories.city);
     const options = chosenOptions(template, row.options);
     const identity = identityOf({ city: city.name, row, template, directories, runtimeDir, deployment, token, apiUrl: this.host.apiUrl() });

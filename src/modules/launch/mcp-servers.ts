@@ -12,9 +12,8 @@ import { locateNamed, readNamedFile } from './named-file.js';
 import { ownFiles } from './own-files.js';
 import { ofPlace } from './overlays.js';
 import { fill, type Values } from './variables.js';
-import type { Places } from './work-dir.js';
+import type { Roots } from './work-dir.js';
 
-type Roots = Pick<Places, 'cityPath' | 'citiesRoot'>;
 type Server = Readonly<Record<string, unknown>>;
 
 interface Definition {

@@ -42,6 +42,14 @@ describe('a named file', () => {
     }
   });
 
+  it('is never one of a directory that somebody else has by now, whatever its files say', async () => {
+    await put('shared/yard/prompt.md', 'of a rig');
+    const isOthers = (directory: string): Promise<boolean> => Promise.resolve(directory === path.join(root, 'shared/yard'));
+    expect(await readNamedFile('../shared/yard:prompt.md', {}, roots())).toBe('of a rig');
+    expect(await readNamedFile('../shared/yard:prompt.md', {}, { ...roots(), isOthers })).toBeUndefined();
+    expect(await locateNamed('../shared/yard:prompt.md', { ...roots(), isOthers })).toBeUndefined();
+  });
+
   it('never lies outside', async () => {
     await put('one/prompt.md', 'own');
     for (const name of ['../prompt.md', '..:one/prompt.md', '../..:etc/passwd', 'gone.md', '../gone:prompt.md'])

@@ -10,9 +10,7 @@ import { bareAddress, parseSource } from '../composition/packs/sources.js';
 import { DiskTree } from '../composition/trees/disk-tree.js';
 import { TreeFailure } from '../composition/trees/file-tree.js';
 import { isBelow } from '../composition/trees/paths.js';
-import type { Places } from './work-dir.js';
-
-type Roots = Pick<Places, 'cityPath' | 'citiesRoot'>;
+import type { Roots } from './work-dir.js';
 
 /**
  * The text of a file of the city or of one of its packs, by the name that the composed configuration has for it; undefined
@@ -115,7 +113,10 @@ async function read(tree: DiskTree, file: string): Promise<string | undefined> {
 }
 
 /** Where a pack lies, by its id. */
-async function directoryOf(id: string, { cityPath, citiesRoot }: Roots): Promise<{ directory: string; within: string } | undefined> {
+async function directoryOf(
+  id: string,
+  { cityPath, citiesRoot, isOthers }: Roots,
+): Promise<{ directory: string; within: string } | undefined> {
   if (id.startsWith('builtin:')) {
     const directory = path.resolve(builtinPacksDirectory(), id.slice('builtin:'.length));
     return isBelow(builtinPacksDirectory(), directory) ? { directory, within: directory } : undefined;
@@ -137,5 +138,6 @@ async function directoryOf(id: string, { cityPath, citiesRoot }: Roots): Promise
   if (city === undefined || root === undefined || directory === undefined) return undefined;
   // A city may have been made there since the configuration was composed.
   if (!isBelow(root, directory) || (await isOfAnotherCity(directory, city, root))) return undefined;
-  return { directory, within: directory };
+  const isOutside = directory !== city && !isBelow(city, directory);
+  return isOutside && (await isOthers?.(directory)) === true ? undefined : { directory, within: directory };
 }

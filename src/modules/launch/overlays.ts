@@ -6,7 +6,7 @@ import { TreeFailure } from '../composition/trees/file-tree.js';
 import type { Template } from './launch.js';
 import { filesOfNamed } from './named-file.js';
 import { ownFiles } from './own-files.js';
-import type { Places } from './work-dir.js';
+import type { Roots } from './work-dir.js';
 
 /** A folder, by its name in the composed configuration. */
 export interface Overlay {
@@ -34,11 +34,7 @@ export function ofPlace(files: readonly FileConfig[] | undefined, rig: string): 
 }
 
 /** One file a path: a later folder wins, and in one folder what is for the provider. */
-export async function overlayFiles(
-  overlays: readonly Overlay[],
-  template: Template,
-  roots: Pick<Places, 'cityPath' | 'citiesRoot'>,
-): Promise<OverlayFile[]> {
+export async function overlayFiles(overlays: readonly Overlay[], template: Template, roots: Roots): Promise<OverlayFile[]> {
   const byPath = new Map<string, OverlayFile>();
   for (const { file, sha256 } of overlays) {
     const files = await filesOfNamed(file, sha256, roots).catch((error: unknown) => refuse(file, error));

@@ -8,7 +8,7 @@ import type { Template } from './launch.js';
 import { locateNamed } from './named-file.js';
 import { overlayFiles, overlaysOf, type Overlay } from './overlays.js';
 import { fillLine, type Values } from './variables.js';
-import type { Places } from './work-dir.js';
+import type { Roots } from './work-dir.js';
 
 /** What a session's place is prepared with, for whoever does it: this host, or the script that runs the session. */
 export interface Prepared {
@@ -21,7 +21,6 @@ export interface Prepared {
   readonly overlays: readonly Overlay[];
 }
 
-type Roots = Pick<Places, 'cityPath' | 'citiesRoot'>;
 type Live = Readonly<{ rig?: string; source_dir?: string; session_live?: readonly string[] }>;
 
 /**

@@ -1,6 +1,6 @@
 import type { AgentConfig, CityConfig } from '../composition/city-config.js';
 import { readNamedFile } from './named-file.js';
-import type { Places } from './work-dir.js';
+import type { Roots } from './work-dir.js';
 
 const COMMENT = { open: /\{\{-?\s*\/\*/g, close: /\*\/\s*-?\}\}/g };
 const DEFINED = { open: /\{\{-?\s*define\s+"([^"]+)"\s*-?\}\}/g, close: /\{\{-?\s*end\s*-?\}\}/g };
@@ -87,7 +87,7 @@ function cut(
 export async function fragmentsOf(
   { contents, workspace }: CityConfig,
   agent: AgentConfig,
-  places: Pick<Places, 'cityPath' | 'citiesRoot'>,
+  places: Roots,
 ): Promise<{ all: Fragments; chosen: readonly string[] }> {
   const all = new Map<string, string>();
   for (const file of Object.keys(contents).filter((name) => FRAGMENT.test(name)))

@@ -3,7 +3,7 @@ import { commandLine, type Command } from './command.js';
 import type { Template } from './launch.js';
 import { locateNamed } from './named-file.js';
 import type { Prepared } from './preparation.js';
-import type { Places } from './work-dir.js';
+import type { Roots } from './work-dir.js';
 
 /** What a script is told of an agent beside its command, under the names of the files. */
 const SCRIPT_KEYS = ['lifecycle', 'process_names', 'nudge'];
@@ -19,7 +19,7 @@ export async function scriptDocument(
   command: Command,
   { cwd, env, readyPrefix, readyDelayMs }: Common,
   prepared: Prepared | undefined,
-  places: Pick<Places, 'cityPath' | 'citiesRoot'>,
+  places: Roots,
 ): Promise<Record<string, unknown>> {
   const document: Record<string, unknown> = { work_dir: cwd, command: commandLine(command), env };
   const put = (key: string, value: unknown): void => {

@@ -10,10 +10,12 @@ export interface Places {
   readonly citiesRoot: string;
   /** As bound: relative to the city, or absolute inside the cities root. */
   readonly rig: { readonly name: string; readonly path: string } | undefined;
+  /** Whether a directory outside of the city is somebody else's, beyond what its files tell. */
+  readonly isOthers?: ((directory: string) => Promise<boolean>) | undefined;
 }
 
-/** Whether a directory outside of the city is somebody else's. */
-export type IsOthers = (directory: string) => Promise<boolean>;
+/** What it takes to find files of a city and of its packs. */
+export type Roots = Pick<Places, 'cityPath' | 'citiesRoot' | 'isOthers'>;
 
 /** Real paths. */
 export interface Directories {
@@ -34,7 +36,7 @@ const MAX_DEPTH = 32;
  *
  * @throws StartError `unsupported` when it cannot be used, `not_found` when the city or the rig is gone
  */
-export async function workDirectory(template: Template, name: string, places: Places, isOthers?: IsOthers): Promise<Directories> {
+export async function workDirectory(template: Template, name: string, places: Places): Promise<Directories> {
   const root = await existing(places.citiesRoot, 'the cities directory');
   const city = await existing(places.cityPath, `the directory of the city ${places.cityName}`);
   const rigRoot = places.rig && (await existing(path.resolve(city, places.rig.path), `the directory of the rig ${places.rig.name}`));
@@ -42,7 +44,7 @@ export async function workDirectory(template: Template, name: string, places: Pl
     if (!isBelow(root, at)) throw unusable(at, 'it lies outside the cities directory');
   // A link may lead elsewhere than it did when the configuration was composed.
   for (const at of [city, rigRoot])
-    if (at !== undefined && at !== places.cityPath && !isBelow(places.cityPath, at) && (await isOthers?.(at)) === true)
+    if (at !== undefined && at !== places.cityPath && !isBelow(places.cityPath, at) && (await places.isOthers?.(at)) === true)
       throw unusable(at, 'it belongs to another city');
   const written = template.agent?.work_dir;
   if (typeof written !== 'string' || written === '') {
