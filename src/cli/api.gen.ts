@@ -104,7 +104,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Attach a directory that already holds a city, and bring it up */
+        /**
+         * Attach a directory that already holds a city, and bring it up
+         * @description As for a new city. What a directory belonged to last is remembered: it takes a key that may see that city, also to attach it under another name.
+         */
         post: operations["post-v0-cities-register"];
         delete?: never;
         options?: never;
@@ -121,7 +124,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Create a city: scaffold its directory, register it and bring it up */
+        /**
+         * Create a city: scaffold its directory, register it and bring it up
+         * @description The directory must belong to no other city, lie in none and have none in it. A key of some cities makes these only, in the directory named as the city; whatever else it names is 403, whether it is there or not.
+         */
         post: operations["post-v0-city"];
         delete?: never;
         options?: never;
@@ -1692,7 +1698,7 @@ export interface paths {
         head?: never;
         /**
          * Change a rig in the files
-         * @description Empty texts count as not given. `suspended` is what counts when nobody has switched the rig; while somebody has, nothing is seen of it. Another prefix is for new ids only. A stored patch for the rig still comes after it.
+         * @description Empty texts count as not given. `suspended` is what counts when nobody has switched the rig; while somebody has, nothing is seen of it. Another prefix is for new ids only. A stored patch for the rig still comes after it. For `path` holds what holds for a new rig.
          */
         patch: operations["patch-v0-city-by-city-name-rig-by-name"];
         trace?: never;
@@ -1732,7 +1738,7 @@ export interface paths {
         put?: never;
         /**
          * Add a rig
-         * @description Without `git_url` the rig is a directory, which is made when it is not there: 201. With `git_url` the repository is cloned: 202, then `rig.provision.progress` events and one `request.result.rig.create` or `request.failed` above `event_cursor` in the log of the city. The same `request_id` with the same body answers 202 again while it runs, and 200 once the rig is there. A new rig gets the imports of `defaults.rig.imports`.
+         * @description Without `git_url` the rig is a directory, which is made when it is not there: 201. With `git_url` the repository is cloned: 202, then `rig.provision.progress` events and one `request.result.rig.create` or `request.failed` above `event_cursor` in the log of the city. The same `request_id` with the same body answers 202 again while it runs, and 200 once the rig is there. A new rig gets the imports of `defaults.rig.imports`. A directory outside of the city must belong to no other one, and takes a key for all cities.
          */
         post: operations["create-rig"];
         delete?: never;

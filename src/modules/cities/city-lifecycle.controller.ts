@@ -26,6 +26,9 @@ export class CityLifecycleController {
     id: 'post-v0-city',
     example: { dir: 'my-city', provider: 'loopback' },
     summary: 'Create a city: scaffold its directory, register it and bring it up',
+    description:
+      'The directory must belong to no other city, lie in none and have none in it. A key of some cities makes these only, in the directory named ' +
+      'as the city; whatever else it names is 403, whether it is there or not.',
     problems: ['wrong_state', 'validation_failed', 'provider_not_ready', 'not_implemented'],
   })
   @Post('city')
@@ -42,6 +45,8 @@ export class CityLifecycleController {
     id: 'post-v0-cities-register',
     example: { dir: 'my-city' },
     summary: 'Attach a directory that already holds a city, and bring it up',
+    description:
+      'As for a new city. What a directory belonged to last is remembered: it takes a key that may see that city, also to attach it under another name.',
     problems: ['wrong_state', 'validation_failed', 'dependency_missing'],
   })
   @Post('cities/register')

@@ -72,7 +72,7 @@ export class RigsController {
       'Without `git_url` the rig is a directory, which is made when it is not there: 201. With `git_url` the repository is cloned: 202, then ' +
       '`rig.provision.progress` events and one `request.result.rig.create` or `request.failed` above `event_cursor` in the log of the city. The same ' +
       '`request_id` with the same body answers 202 again while it runs, and 200 once the rig is there. A new rig gets the imports of ' +
-      '`defaults.rig.imports`.',
+      '`defaults.rig.imports`. A directory outside of the city must belong to no other one, and takes a key for all cities.',
     tag,
     status: 201,
     also: [{ status: 200 }, { status: 202 }],
@@ -115,7 +115,7 @@ export class RigsController {
     summary: 'Change a rig in the files',
     description:
       'Empty texts count as not given. `suspended` is what counts when nobody has switched the rig; while somebody has, nothing is seen of it. ' +
-      'Another prefix is for new ids only. A stored patch for the rig still comes after it.',
+      'Another prefix is for new ids only. A stored patch for the rig still comes after it. For `path` holds what holds for a new rig.',
     tag,
     response: OKResponseBody,
     headers: EDITED,
