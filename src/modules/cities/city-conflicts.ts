@@ -15,6 +15,9 @@ import { ReservationsRepository } from './reservations.repository.js';
 
 const CONSTRAINTS = new Set(['cities_name_key', 'cities_dir_key', 'city_reservations_dir_pkey', 'city_reservations_name_key']);
 
+/** What goes on for a name that no city has: one is about to be there, or has just ended. */
+const OF_NO_CITY = new Set(['city.create', 'city.register', 'city.unregister']);
+
 /** Who else has a name or a directory, or is about to have it. The unique constraints decide races; this finds the words. */
 @Injectable()
 export class CityConflicts {
@@ -64,7 +67,10 @@ export class CityConflicts {
     }
     if ((await this.cities.findByName(db, name)) !== undefined) throw problem('conflict', `city name already taken: ${name}`);
     const pending = await this.operations.unfinished(db, name);
-    if (pending !== undefined) throw inProgress(pending.kind, dir);
+    if (pending === undefined) return;
+    // Anything else is done for a city that is there: it was made between the two looks.
+    if (!OF_NO_CITY.has(pending.kind)) throw problem('conflict', `city name already taken: ${name}`);
+    throw inProgress(pending.kind, dir);
   }
 
   /** What is unregistered may still have processes in its directory. */

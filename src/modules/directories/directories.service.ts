@@ -121,7 +121,7 @@ export class DirectoriesService {
     for (const [tree, directory] of added) {
       const conflict = await this.#rigConflict(tx, city, directory, claims);
       if (conflict !== undefined)
-        throw claims.confined ? notYours() : problem('conflict', `the directory of a rig belongs to another city: ${directory}`);
+        throw claims.confined ? notYours() : problem('conflict', 'the directory of a rig belongs to another city by now');
       await this.repository.forget(
         tx,
         (await this.repository.overlaps(tx, tree, city)).map(({ path: at }) => at),
