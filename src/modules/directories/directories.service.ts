@@ -120,8 +120,10 @@ export class DirectoriesService {
     if (added.length > 0) await this.repository.lock(tx);
     for (const [tree, directory] of added) {
       const conflict = await this.#rigConflict(tx, city, directory, claims);
-      if (conflict !== undefined)
-        throw claims.confined ? notYours() : problem('conflict', 'the directory of a rig belongs to another city by now');
+      if (conflict !== undefined) {
+        const shown = path.relative(await realpath(this.config.citiesRoot), directory);
+        throw claims.confined ? notYours() : problem('conflict', `the directory of a rig belongs to another city: ${shown}`);
+      }
       await this.repository.forget(
         tx,
         (await this.repository.overlaps(tx, tree, city)).map(({ path: at }) => at),
