@@ -275,6 +275,7 @@ create table events (
   session_id text,
   step_id text,
   depends_on_step_ids text[],
+  size integer,
   constraint events_stream_id_seq_pkey PRIMARY KEY (stream_id, seq)
 );
 CREATE INDEX events_ts_stream_id_seq_idx ON public.events USING btree (ts, stream_id, seq);
@@ -759,12 +760,12 @@ AS $function$
                  row_number() over (partition by e.value ->> 'stream' order by e.ordinality) as rn
           from jsonb_array_elements(p_events) with ordinality e
         ), added as (
-          insert into events (stream_id, seq, ts, type, version, actor, subject, message, payload, run_id, session_id, step_id, depends_on_step_ids)
+          insert into events (stream_id, seq, ts, type, version, actor, subject, message, payload, run_id, session_id, step_id, depends_on_step_ids, size)
           select ids[g.at], bases[g.at] + g.rn, times[g.at], g.v ->> 'type', coalesce((g.v ->> 'version')::smallint, 1), g.v ->> 'actor',
                  g.v ->> 'subject', g.v ->> 'message', coalesce(g.v -> 'payload', '{}'::jsonb), g.v ->> 'run_id', g.v ->> 'session_id',
                  g.v ->> 'step_id',
                  case when jsonb_typeof(g.v -> 'depends_on_step_ids') = 'array'
-                      then array(select jsonb_array_elements_text(g.v -> 'depends_on_step_ids')) end
+                      then array(select jsonb_array_elements_text(g.v -> 'depends_on_step_ids')) end, octet_length(g.v::text)
           from given g
           returning 1
         )
@@ -1226,11 +1227,11 @@ AS $function$
       perform pg_advisory_xact_lock(1, v_stream);
       update event_streams s set head = s.head + 1, last_ts = greatest(clock_timestamp(), s.last_ts)
       where s.id = v_stream returning s.head, s.last_ts into seq, v_ts;
-      insert into events (stream_id, seq, ts, type, version, actor, subject, payload, run_id, session_id, step_id)
+      insert into events (stream_id, seq, ts, type, version, actor, subject, payload, run_id, session_id, step_id, size)
       values (v_stream, seq, v_ts, p_item #>> '{event,type}', (p_item #>> '{event,version}')::smallint, p_item #>> '{event,actor}', v_id,
               jsonb_build_object('bead', v_json),
               coalesce(nullif(v_meta ->> 'workflow_id', ''), nullif(v_meta ->> 'molecule_id', ''), nullif(v_meta ->> 'gc.root_bead_id', ''), v_id),
-              nullif(v_meta ->> 'gc.session_id', ''), nullif(v_meta ->> 'gc.step_id', ''));
+              nullif(v_meta ->> 'gc.session_id', ''), nullif(v_meta ->> 'gc.step_id', ''), 200 + octet_length(v_json::text));
       if v_key is not null then
         insert into idempotency_keys (scope, operation, key, body_hash, status, body)
         values (p_city, 'create-bead', v_key, decode(p_item ->> 'hash', 'hex'), 201, v_json);
@@ -1373,9 +1374,9 @@ AS $function$
         return query select 0, 'not_running', null::bigint;
         return;
       end if;
-      insert into events (stream_id, seq, ts, type, version, actor, subject, message, payload)
+      insert into events (stream_id, seq, ts, type, version, actor, subject, message, payload, size)
       values (v_stream, v_seq, v_ts, p_event ->> 'type', coalesce((p_event ->> 'version')::smallint, 1), p_event ->> 'actor',
-              p_event ->> 'subject', p_event ->> 'message', coalesce(p_event -> 'payload', '{}'::jsonb));
+              p_event ->> 'subject', p_event ->> 'message', coalesce(p_event -> 'payload', '{}'::jsonb), octet_length(p_event::text));
       if v_key is not null then
         insert into idempotency_keys (scope, operation, key, body_hash, status, body)
         values (p_city, 'emit-event', v_key, decode(p_event ->> 'hash', 'hex'), 201, json_build_object('status', 'recorded', 'seq', v_seq));

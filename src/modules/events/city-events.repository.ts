@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../platform/database/database.js';
-import { cityEnvelope, wireText } from '../../platform/event-log/wire.js';
+import { fitted, fitting, type Fitted, type Room } from '../../platform/database/page-bytes.js';
+import { cityEnvelope, wireBytes, wireText } from '../../platform/event-log/wire.js';
 import { ago, matches, type EventFilter } from './event-filter.js';
 
 export interface CityStream {
@@ -12,6 +13,7 @@ export interface CityStream {
 
 export interface CityEvent {
   readonly seq: number;
+  readonly bytes: number;
   /** The envelope's JSON. */
   readonly json: string;
 }
@@ -41,12 +43,24 @@ export class CityEventsRepository {
     return rows[0]!.seq;
   }
 
-  async page(streamId: number, range: SeqRange, filter: EventFilter, order: 'asc' | 'desc', limit: number): Promise<CityEvent[]> {
-    const { rows } = await sql<{ seq: number; text: string }>`
-      select e.seq, ${wireText()} as text from events e
+  /** What of a range matches and fits into the room, and whether there is more. */
+  async page(
+    streamId: number,
+    range: SeqRange,
+    filter: EventFilter,
+    order: 'asc' | 'desc',
+    room: Room,
+  ): Promise<{ items: CityEvent[]; more: boolean }> {
+    const by = sql`order by e.seq ${sql.raw(order)}`;
+    const found = sql`
+      select e.*, ${wireBytes()} as bytes from events e
       where e.stream_id = ${streamId} and e.seq > ${range.after} and e.seq <= ${range.upto} and ${matches(filter)}
-      order by e.seq ${sql.raw(order)} limit ${limit}`.execute(this.db);
-    return rows.map((row) => ({ seq: row.seq, json: cityEnvelope(row.text) }));
+      ${by} limit ${room.rows + 1}`;
+    const { rows } = await sql<Fitted & { seq: number; bytes: number; text: string }>`
+      select e.seq, e.bytes, e.found, e.fits, case when e.fits then ${wireText()} end as text
+      from (${fitting(found, sql`seq ${sql.raw(order)}`, room)}) e ${by}`.execute(this.db);
+    const held = fitted(rows);
+    return { items: held.rows.map(({ seq, bytes, text }) => ({ seq, bytes, json: cityEnvelope(text) })), more: held.more };
   }
 
   /** How many events of the range match, counting at most `limit`. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { maySee, type Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
+import { roomAfter, wholePage } from '../../platform/database/page-bytes.js';
 import { parseSeq, placeOf } from '../../platform/streams/cursor.js';
 import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import { CityEventsRepository, type CityEvent, type CityStream, type SeqRange } from './city-events.repository.js';
@@ -77,17 +78,17 @@ export class CityEventsService {
     limit: number,
   ): Promise<{ items: CityEvent[]; more: number | undefined }> {
     const items: CityEvent[] = [];
+    let room = wholePage(limit, this.limits.pageBytes);
     const started = performance.now();
     const order = ascending ? 'asc' : 'desc';
     let { after, upto } = range;
     while (after < upto) {
       const stretch = isUnindexed(filter) ? this.limits.stretch : upto - after;
       const part = ascending ? { after, upto: Math.min(upto, after + stretch) } : { after: Math.max(after, upto - stretch), upto };
-      items.push(...(await this.repository.page(streamId, part, filter, order, limit + 1 - items.length)));
-      if (items.length > limit) {
-        items.pop();
-        return { items, more: items[limit - 1]!.seq };
-      }
+      const found = await this.repository.page(streamId, part, filter, order, room);
+      items.push(...found.items);
+      if (found.more) return { items, more: items.at(-1)!.seq };
+      room = roomAfter(room, found.items);
       if (ascending) after = part.upto;
       else upto = part.after;
       if (after < upto && performance.now() - started > this.limits.pageBudgetMs) return { items, more: ascending ? after : upto + 1 };

@@ -24,6 +24,7 @@ import { SupervisorEventsService } from './supervisor-events.service.js';
 /** Small enough that every way of reading the log is taken by a few hundred events. */
 class SmallLimits extends ListLimits {
   override readonly stretch: number = 7;
+  override readonly pageBytes: number = 2_000;
   override readonly fewStreams: number = 3;
 }
 
@@ -219,6 +220,18 @@ describe.each([
       ),
       { numRuns: 60 },
     );
+  });
+
+  it('ends a page by its bytes, with at least one event', async () => {
+    const pages = [...(await walkCity('alpha', { limit: '50' })), ...(await walkCity('alpha', { limit: '50', after_seq: '0' }))];
+    const all = ['__supervisor__', ...CITIES].map((name) => `${name}:0`).join(',');
+    pages.push(...(await walkAll({ limit: '50' })), ...(await walkAll({ limit: '50', after_cursor: all })));
+    for (const { items } of pages) {
+      const payloads = items.reduce((sum, { payload }) => sum + JSON.stringify(payload).length, 0);
+      expect(items.length === 1 || payloads < limits.pageBytes).toBe(true);
+      expect(items.length).toBeGreaterThan(0);
+    }
+    expect(pages.some(({ items, next_cursor: next }) => next !== undefined && items.length < 50)).toBe(limits instanceof SmallLimits);
   });
 
   it('walks all streams downwards in one total order', async () => {

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../platform/database/database.js';
-import { taggedEnvelope, wireCity, wireText } from '../../platform/event-log/wire.js';
+import { marked, type Room } from '../../platform/database/page-bytes.js';
+import { taggedEnvelope, wireBytes, wireCity, wireText } from '../../platform/event-log/wire.js';
 import { ago, matches, type EventFilter } from './event-filter.js';
 import { ofCities, tagged } from './supervisor-events.repository.js';
 
@@ -22,10 +23,18 @@ export interface Lag {
   readonly upto: number;
 }
 
+export interface FeedKey {
+  readonly id: number;
+  readonly seq: number;
+  readonly bytes: number;
+}
+
 /** The next stretch of the feed: matching events in the feed's order, and where each stream that was read now stands. */
 export interface FeedPart {
-  readonly keys: readonly { readonly id: number; readonly seq: number }[];
+  readonly keys: readonly FeedKey[];
   readonly reached: ReadonlyMap<number, number>;
+  /** The room has no place for the next one. */
+  readonly full: boolean;
 }
 
 /** Reads the events of all streams upwards from a position of the feed. */
@@ -50,7 +59,7 @@ export class FeedEventsRepository {
     lags: readonly Lag[],
     cities: readonly string[] | undefined,
     filter: EventFilter,
-    limit: number,
+    room: Room,
     stretch: number,
     most: number,
   ): Promise<FeedPart> {
@@ -64,30 +73,33 @@ export class FeedEventsRepository {
     // The first events that this part does not look at: of a stream left out, and of streams read up to a window.
     const unread = read.filter((r) => r.upto < r.end).map((r) => ({ id: r.id, seq: r.upto + 1 }));
     if (chosen.length > most) unread.push({ id: chosen[most]!.id, seq: chosen[most]!.after + 1 });
-    const { rows } = await sql<{ id: number; seq: number; taken: boolean }>`
+    const next = sql`
+      select e.*
+      from unnest(${read.map((r) => r.id)}::int[], ${read.map((r) => r.after)}::bigint[], ${read.map((r) => r.upto)}::bigint[]) as w(id, after, upto)
+      join event_streams s on s.id = w.id
+      join lateral (
+        select e.stream_id, e.seq, e.ts, ${wireBytes()} as bytes from events e
+        where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto and ${matches(filter)} and ${tagged(cities)}
+        order by e.seq limit ${room.rows + 1}
+      ) e on true`;
+    const { rows } = await sql<FeedKey & { fits: boolean; taken: boolean }>`
       with unread as (
         select e.ts, e.stream_id, e.seq
         from unnest(${unread.map((u) => u.id)}::int[], ${unread.map((u) => u.seq)}::bigint[]) as u(id, seq)
         join lateral (select ts, stream_id, seq from events where stream_id = u.id and seq >= u.seq order by seq limit 1) e on true
         order by e.ts, e.stream_id, e.seq limit 1
       )
-      select e.stream_id as id, e.seq, row_number() over w <= ${limit} and coalesce((select (e.ts, e.stream_id, e.seq) < (u.ts, u.stream_id, u.seq) from unread u), true) as taken
-      from unnest(${read.map((r) => r.id)}::int[], ${read.map((r) => r.after)}::bigint[], ${read.map((r) => r.upto)}::bigint[]) as w(id, after, upto)
-      join event_streams s on s.id = w.id
-      join lateral (
-        select e.stream_id, e.seq, e.ts from events e
-        where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto and ${matches(filter)} and ${tagged(cities)}
-        order by e.seq limit ${limit + 1}
-      ) e on true
-      window w as (order by e.ts, e.stream_id, e.seq)
-      order by e.ts, e.stream_id, e.seq`.execute(this.db);
+      select f.stream_id as id, f.seq, f.bytes, f.fits,
+        f.fits and coalesce((select (f.ts, f.stream_id, f.seq) < (u.ts, u.stream_id, u.seq) from unread u), true) as taken
+      from (${marked(next, sql`ts, stream_id, seq`, room)}) f
+      order by f.ts, f.stream_id, f.seq`.execute(this.db);
     const reached = new Map(read.map((r) => [r.id, r.upto]));
     for (const row of rows) if (!row.taken) reached.set(row.id, Math.min(reached.get(row.id)!, row.seq - 1));
-    return { keys: rows.filter((r) => r.taken), reached };
+    return { keys: rows.filter((r) => r.taken), reached, full: rows.some((r) => !r.fits) };
   }
 
   /** Envelopes of single events, in the order given. */
-  async envelopes(keys: FeedPart['keys']): Promise<string[]> {
+  async envelopes(keys: readonly FeedKey[]): Promise<string[]> {
     if (keys.length === 0) return [];
     const { rows } = await sql<{ text: string; city: string; stream: string }>`
       select ${wireCity()} as city, s.name as stream, ${wireText()} as text

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
+import { roomAfter, wholePage } from '../../platform/database/page-bytes.js';
 import { formatComposite, isOpaque, parseComposite, placeOf } from '../../platform/streams/cursor.js';
 import { StreamHub } from '../../platform/streams/hub.js';
 import { COMPOSITE_LIMIT } from '../../platform/streams/positions.js';
 import { isUnindexed } from './event-filter.js';
-import { FeedEventsRepository, type FeedStream, type Lag } from './feed-events.repository.js';
+import { FeedEventsRepository, type FeedKey, type FeedStream, type Lag } from './feed-events.repository.js';
 import type { Listed } from './listed.js';
 import { ListLimits } from './list-limits.js';
 import { formatToken } from './page-token.js';
@@ -34,18 +35,21 @@ export class FeedEventsService {
     await this.#narrow(positions, scope);
     const lags = lagging(positions);
     const total = await this.#total(lags, scope);
-    const keys: { id: number; seq: number }[] = [];
+    const keys: FeedKey[] = [];
+    let room = wholePage(limit, this.limits.pageBytes);
     const started = performance.now();
     const stretch = isUnindexed(scope.filter) ? this.limits.stretch : 2 ** 40;
     for (
       let left = lags;
-      left.length > 0 && keys.length < limit && performance.now() - started < this.limits.pageBudgetMs;
+      left.length > 0 && room.rows > 0 && performance.now() - started < this.limits.pageBudgetMs;
       left = lagging(positions)
     ) {
-      const part = await this.repository.next(left, scope.cities, scope.filter, limit - keys.length, stretch, this.limits.fewStreams);
+      const part = await this.repository.next(left, scope.cities, scope.filter, room, stretch, this.limits.fewStreams);
       keys.push(...part.keys);
       if (part.reached.size === 0) break; // what was left has been dropped by retention meanwhile
       for (const [id, pos] of part.reached) positions.get(id)!.pos = pos;
+      if (part.full) break;
+      room = roomAfter(room, part.keys);
     }
     const more = lagging(positions).length > 0;
     return {

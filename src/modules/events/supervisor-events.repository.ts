@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { Db } from '../../platform/database/database.js';
-import { taggedEnvelope, wireCity, wireText } from '../../platform/event-log/wire.js';
+import { fitted, fitting, type Fitted, type Room } from '../../platform/database/page-bytes.js';
+import { taggedEnvelope, wireBytes, wireCity, wireText } from '../../platform/event-log/wire.js';
 import { ago, matches, type EventFilter } from './event-filter.js';
 
 /** A place in the supervisor's one order: by time, then stream, then seq. `us` are microseconds since 1970. */
@@ -12,7 +13,13 @@ export interface Place {
   readonly seq: number;
 }
 export interface TaggedEvent extends Place {
+  readonly bytes: number;
   readonly json: string;
+}
+/** Events that fit into a room, and whether there are more. */
+export interface TaggedPart {
+  readonly items: readonly TaggedEvent[];
+  readonly more: boolean;
 }
 
 /** What a list looks at: `cities` undefined means everything; ages are milliseconds before now. */
@@ -32,10 +39,11 @@ export interface StreamBounds {
   readonly page: number;
 }
 
-interface Row {
+interface Row extends Fitted {
   readonly streamId: number;
   readonly seq: number;
   readonly us: number;
+  readonly bytes: number;
   readonly city: string;
   readonly stream: string;
   readonly text: string;
@@ -43,13 +51,16 @@ interface Row {
 
 const us = sql<number>`(extract(epoch from e.ts) * 1000000)::bigint`;
 const columns = (): RawBuilder<Row> =>
-  sql<Row>`e.stream_id as "streamId", e.seq, ${us} as us, ${wireCity()} as city, s.name as stream, ${wireText()} as text`;
+  sql<Row>`e.stream_id as "streamId", e.seq, e.bytes, e.found, e.fits, ${us} as us, ${wireCity()} as city, s.name as stream,
+    case when e.fits then ${wireText()} end as text`;
+const NEWEST = sql`order by e.ts desc, e.stream_id desc, e.seq desc`;
 const instant = (microseconds: number): RawBuilder<Date> =>
   sql<Date>`(timestamptz 'epoch' + ${microseconds}::double precision * interval '1 microsecond')`;
 const toEvent = (row: Row): TaggedEvent => ({
   us: row.us,
   streamId: row.streamId,
   seq: row.seq,
+  bytes: row.bytes,
   json: taggedEnvelope(row.text, row.city, row.stream),
 });
 
@@ -121,9 +132,11 @@ export class SupervisorEventsRepository {
   }
 
   /** The newest matching events of a few streams. */
-  async pageOfStreams(streams: readonly StreamBounds[], scope: Scope, limit: number): Promise<TaggedEvent[]> {
-    const { rows } = await sql<Row>`
-      select ${columns()}
+  pageOfStreams(streams: readonly StreamBounds[], scope: Scope, room: Room): Promise<TaggedPart> {
+    const limit = room.rows + 1;
+    return this.#part(
+      sql`
+      select e.*, ${wireBytes()} as bytes
       from unnest(${streams.map((s) => s.id)}::int[], ${streams.map((s) => s.after)}::bigint[], ${streams.map((s) => Math.min(s.page, s.upto))}::bigint[]) as w(id, after, upto)
       join event_streams s on s.id = w.id
       join lateral (
@@ -131,8 +144,9 @@ export class SupervisorEventsRepository {
         where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto and ${matches(scope.filter)} and ${tagged(scope.cities)}
         order by e.seq desc limit ${limit}
       ) e on true
-      order by e.ts desc, e.stream_id desc, e.seq desc limit ${limit}`.execute(this.db);
-    return rows.map(toEvent);
+      ${NEWEST} limit ${limit}`,
+      room,
+    );
   }
 
   /** How many events of a few streams match, looking at most at `limit` of each stream. */
@@ -160,13 +174,24 @@ export class SupervisorEventsRepository {
   }
 
   /** The newest matching events at or before `from` and after `end`, over all streams. */
-  async page(from: Place | undefined, end: Place | undefined, scope: Scope, limit: number): Promise<TaggedEvent[]> {
-    const { rows } = await sql<Row>`
-      select ${columns()} from events e join event_streams s on s.id = e.stream_id
+  page(from: Place | undefined, end: Place | undefined, scope: Scope, room: Room): Promise<TaggedPart> {
+    return this.#part(
+      sql`
+      select e.*, ${wireBytes()} as bytes from events e join event_streams s on s.id = e.stream_id
       where ${atOrBefore(from)} and ${end === undefined ? sql`true` : sql`(e.ts, e.stream_id, e.seq) > (${instant(end.us)}, ${end.streamId}, ${end.seq})`}
         and ${inTime(scope)} and ${ofCities(scope.cities)} and ${matches(scope.filter)} and ${tagged(scope.cities)}
-      order by e.ts desc, e.stream_id desc, e.seq desc limit ${limit}`.execute(this.db);
-    return rows.map(toEvent);
+      ${NEWEST} limit ${room.rows + 1}`,
+      room,
+    );
+  }
+
+  async #part(found: RawBuilder<unknown>, room: Room): Promise<TaggedPart> {
+    const { rows } = await sql<Row>`
+      select ${columns()}
+      from (${fitting(found, sql`ts desc, stream_id desc, seq desc`, room)}) e join event_streams s on s.id = e.stream_id
+      ${NEWEST}`.execute(this.db);
+    const held = fitted(rows);
+    return { items: held.rows.map(toEvent), more: held.more };
   }
 
   /** Matches among the newest `limit` events of the scope's time, and how many events those were. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { maySee, type Principal } from '../../contract/principal.js';
 import { Db } from '../../platform/database/database.js';
+import { roomAfter, wholePage } from '../../platform/database/page-bytes.js';
 import { EventLog } from '../../platform/event-log/event-log.js';
 import { isUnindexed, toAge, toFilter } from './event-filter.js';
 import type { SupervisorEventsQuery } from './events.schemas.js';
@@ -58,18 +59,21 @@ export class SupervisorEventsService {
   }
 
   async #byStream(streams: readonly StreamBounds[], scope: Scope, limit: number): Promise<Found> {
-    const items = await this.repository.pageOfStreams(streams, scope, limit + 1);
-    return items.length <= limit ? { items, more: undefined } : { items: items.slice(0, limit), more: items[limit - 1] };
+    const { items, more } = await this.repository.pageOfStreams(streams, scope, wholePage(limit, this.limits.pageBytes));
+    return { items, more: more ? items.at(-1) : undefined };
   }
 
   async #byTime(scope: Scope, start: Place | undefined, limit: number): Promise<Found> {
     const plain = scope.cities === undefined && scope.filter.type === undefined && !isUnindexed(scope.filter);
     const items: TaggedEvent[] = [];
+    let room = wholePage(limit, this.limits.pageBytes);
     const started = performance.now();
     for (let from = start; ;) {
       const end = plain ? undefined : await this.repository.skip(from, scope, this.limits.stretch);
-      items.push(...(await this.repository.page(from, end, scope, limit + 1 - items.length)));
-      if (items.length > limit) return { items: items.slice(0, limit), more: items[limit - 1] };
+      const found = await this.repository.page(from, end, scope, room);
+      items.push(...found.items);
+      if (found.more) return { items, more: items.at(-1) };
+      room = roomAfter(room, found.items);
       if (end === undefined) return { items, more: undefined };
       from = end;
       // A token names the last event that was looked at, and `end` has not been.

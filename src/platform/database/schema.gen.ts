@@ -213,6 +213,7 @@ export interface Events {
   run_id: string | null;
   seq: number;
   session_id: string | null;
+  size: number | null;
   step_id: string | null;
   stream_id: number;
   subject: string | null;

@@ -17,6 +17,11 @@ export function wireText(): RawBuilder<string> {
     ',"payload":', e.payload)`;
 }
 
+/** SQL for about how many bytes that text has (alias `e`). Those of before the log noted it are measured. */
+export function wireBytes(): RawBuilder<number> {
+  return sql<number>`coalesce(e.size, octet_length(e.payload::text) + coalesce(octet_length(e.message), 0))`;
+}
+
 /**
  * SQL for the `city` member of a supervisor-scope envelope (aliases `e` events, `s` event_streams). Ends of
  * city operations live on the supervisor's stream and carry the city they are about.
