@@ -13,6 +13,9 @@ export interface Room {
   readonly first: boolean;
 }
 
+/** As values, or as SQL where a statement has a text of its own. */
+type InSql<T> = { readonly [K in keyof T]: T[K] | RawBuilder<T[K]> };
+
 /** A row that has been looked at: how many there were, one above the room's rows at most, and whether it still fits. */
 export interface Fitted {
   readonly found: number;
@@ -31,7 +34,7 @@ export function roomAfter(room: Room, items: readonly { readonly bytes: number }
  * SQL that says of rows whether they fit into a room: those that do are the first ones. `rows` is a query of one row more than the
  * room has, each with its `bytes`; a long value must not be read to know them. `order` names its columns.
  */
-export function marked(rows: RawBuilder<unknown>, order: RawBuilder<unknown>, room: Room): RawBuilder<unknown> {
+export function marked(rows: RawBuilder<unknown>, order: RawBuilder<unknown>, room: InSql<Room>): RawBuilder<unknown> {
   return sql`
     select f.*, row_number() over w as nth, count(*) over () as found,
       row_number() over w <= ${room.rows} and (sum(f.bytes) over w <= ${room.bytes} or (row_number() over w = 1 and ${room.first})) as fits
@@ -39,7 +42,7 @@ export function marked(rows: RawBuilder<unknown>, order: RawBuilder<unknown>, ro
 }
 
 /** SQL of those that fit, and of the first also when it does not, to tell what was found. */
-export function fitting(rows: RawBuilder<unknown>, order: RawBuilder<unknown>, room: Room): RawBuilder<unknown> {
+export function fitting(rows: RawBuilder<unknown>, order: RawBuilder<unknown>, room: InSql<Room>): RawBuilder<unknown> {
   return sql`select f.* from (${marked(rows, order, room)}) f where f.fits or f.nth = 1`;
 }
 

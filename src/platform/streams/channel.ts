@@ -27,7 +27,7 @@ export interface RingLimit {
   readonly bytes: number;
 }
 
-const LOG_RING: RingLimit = { frames: 4_096, bytes: 8 << 20 };
+export const LOG_RING: RingLimit = { frames: 4_096, bytes: 8 << 20 };
 /** A ring grows by a part of its limit before it is cut. */
 const SLACK = 1.25;
 /** A sweep lets requests through this often. They wait for a slice or two, so it is about what a request costs. */
@@ -69,6 +69,10 @@ export class Channel {
   get end(): number {
     return this.#base + this.#ring.length;
   }
+  /** Bytes in the ring. */
+  get bytes(): number {
+    return this.#bytes;
+  }
   get subscribers(): Iterable<Subscriber> {
     return this.#subscribers;
   }
@@ -80,7 +84,7 @@ export class Channel {
   publish(frame: Frame): void {
     this.#ring.push(frame);
     this.#bytes += frame.bytes.length;
-    if (this.#ring.length > this.limit.frames * SLACK || this.#bytes > this.limit.bytes * SLACK) this.#trim();
+    this.#cut();
     this.#schedule();
   }
 
@@ -115,6 +119,7 @@ export class Channel {
   /** Writes due heartbeats and closes streams that take nothing. */
   tick(now: number, heartbeatMs: number): void {
     let bookmark: string | undefined;
+    this.#cut(); // the limit may be another by now
     for (const s of this.#subscribers) {
       if (s.stalled(now)) s.close();
       else if (now >= s.beatAt) {
@@ -138,7 +143,7 @@ export class Channel {
   async #sweep(): Promise<void> {
     this.#timer = undefined;
     this.#sweeping = true;
-    const cache = new Map<number, Buffer>();
+    const cache = new Map<number, Buffer | undefined>();
     let cachedEnd = -1;
     let started = performance.now();
     const target = this.end;
@@ -162,14 +167,15 @@ export class Channel {
     else if (this.#ended) this.#finish();
   }
 
-  #writeLive(s: Subscriber, cache: Map<number, Buffer>): void {
-    if (s.congested) {
+  /** What is too long for one write is fed in parts, as fast as the subscriber takes them. */
+  #writeLive(s: Subscriber, cache: Map<number, Buffer | undefined>): void {
+    if (!cache.has(s.next)) cache.set(s.next, this.#chunkEnd(s.next) < this.end ? undefined : this.#join(s.next, this.end));
+    const bytes = cache.get(s.next);
+    if (bytes === undefined || s.congested) {
       s.state = 'behind';
       void this.#feed(s);
       return;
     }
-    let bytes = cache.get(s.next);
-    if (bytes === undefined) cache.set(s.next, (bytes = this.#join(s.next, this.end)));
     this.sent.inc(this.end - s.next);
     s.next = this.end;
     s.write(bytes);
@@ -219,6 +225,10 @@ export class Channel {
 
   #finish(): void {
     for (const s of [...this.#subscribers]) if (this.#isCurrent(s)) s.end(retryFrame());
+  }
+
+  #cut(): void {
+    if (this.#ring.length > this.limit.frames * SLACK || this.#bytes > this.limit.bytes * SLACK) this.#trim();
   }
 
   /** Drops the oldest frames. Who still needed them gets them from the log: the lag remembers exactly which. */

@@ -10,6 +10,9 @@ export interface StreamPosition {
   readonly position: number;
 }
 
+/** Of one page: what many clients far apart make a process hold is this times their number. */
+const PAGE_BYTES = 1 << 20;
+
 const cityFrame = (row: WireRow): string => frameText(String(row.seq), 'event', cityEnvelope(row.text));
 
 export function encodeCityFrame(row: WireRow): Frame {
@@ -59,15 +62,23 @@ export class CitySource implements ChannelSource {
   async #page(pos: number, upto: number): Promise<{ bytes: Buffer; upto: number }> {
     const first = Math.floor(pos / PAGE_EVENTS) * PAGE_EVENTS + 1;
     const last = Math.min(first + PAGE_EVENTS - 1, upto);
-    const page = await this.pages.get(`${this.stream.id}:${first}:${last}`, () => this.#load(first, last));
+    let page = await this.#from(first, last);
+    // A page of long events ends early. Who is beyond its end reads on from where he is, as all do who came this way.
+    if (page.last <= pos) page = await this.#from(pos + 1, last);
     if (pos + 1 < page.first) throw new StreamExpired('the log begins after this position');
-    return { bytes: slicePage(page, pos, last), upto: last };
+    return { bytes: slicePage(page, pos, page.last), upto: page.last };
+  }
+
+  #from(first: number, last: number): Promise<Page> {
+    return this.pages.get(`${this.stream.id}:${first}:${last}`, () => this.#load(first, last));
   }
 
   async #load(first: number, last: number): Promise<Page> {
-    const rows = await this.repository.read([{ streamId: this.stream.id, after: first - 1, upto: last }], PAGE_EVENTS);
+    const range = { streamId: this.stream.id, after: first - 1, upto: last };
+    const { rows, more } = await this.repository.read([range], PAGE_EVENTS, PAGE_BYTES);
     const start = rows[0]?.seq ?? last + 1;
-    if (start + rows.length - 1 !== last) throw new Error(`the log of stream ${this.stream.id} has a gap between ${first} and ${last}`);
+    const end = more ? rows[rows.length - 1]!.seq : last;
+    if (start + rows.length - 1 !== end) throw new Error(`the log of stream ${this.stream.id} has a gap between ${first} and ${end}`);
     const offsets = new Uint32Array(rows.length);
     let at = 0;
     const texts = rows.map((row, i) => {
@@ -76,12 +87,12 @@ export class CitySource implements ChannelSource {
       at += Buffer.byteLength(text);
       return text;
     });
-    return { first: start, last, bytes: Buffer.from(texts.join('')), offsets };
+    return { first: start, last: end, bytes: Buffer.from(texts.join('')), offsets };
   }
 
   async #filtered(pos: number, upto: number): Promise<{ bytes: Buffer; upto: number }> {
-    const rows = await this.repository.read([{ streamId: this.stream.id, after: pos, upto }], PAGE_EVENTS, this.types);
-    const done = rows.length < PAGE_EVENTS;
+    const { rows, more } = await this.repository.read([{ streamId: this.stream.id, after: pos, upto }], PAGE_EVENTS, PAGE_BYTES, this.types);
+    const done = !more && rows.length < PAGE_EVENTS;
     return { bytes: Buffer.from(rows.map(cityFrame).join('')), upto: done ? upto : rows[rows.length - 1]!.seq };
   }
 }

@@ -7,7 +7,7 @@ import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
 import { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
-import { Channel } from './channel.js';
+import { Channel, LOG_RING } from './channel.js';
 import { Checkpoints } from './checkpoints.js';
 import { CitySource, encodeCityFrame } from './city-source.js';
 import { Drain } from './drain.js';
@@ -26,7 +26,11 @@ const FULL_READ_MS = 60_000;
 const TICK_MS = 250;
 const FETCH_STREAMS = 500;
 const FETCH_EVENTS = 1_000;
+const FETCH_BYTES = 4 << 20;
 const SLICE_MS = 4;
+/** What all rings may hold together; beyond it each of them gets shorter, down to its least. */
+const RINGS_BYTES = 64 << 20;
+const LEAST_RING_BYTES = 256 * 1024;
 const CATCH_UP_LIMIT_MS = 5_000;
 
 /** After one of these a city serves no streams any more; its open ones end cleanly. */
@@ -49,6 +53,7 @@ export class StreamHub implements Feed, OnModuleInit {
   readonly #byName = new Map<string, StreamState>();
   readonly #groups = new Map<string, SupervisorGroup>();
   readonly #pages = new PageCache();
+  readonly #ring = { ...LOG_RING };
   readonly #dirty = new Set<StreamState>();
   readonly #unknown = new Set<string>();
   /** Where this feed left the streams that are no part of it now; it goes on from there when they come back. */
@@ -169,7 +174,7 @@ export class StreamHub implements Feed, OnModuleInit {
     if (group === undefined) {
       if (!this.#hot(stream)) this.#begin(stream, stream.head);
       const source = new CitySource(stream, types, this.repository, this.#pages);
-      group = { source, channel: new Channel(source, this.sent), types, idleSince: undefined };
+      group = { source, channel: new Channel(source, this.sent, this.#ring), types, idleSince: undefined };
       stream.groups.set(key, group);
     }
     group.idleSince = undefined;
@@ -185,7 +190,7 @@ export class StreamHub implements Feed, OnModuleInit {
       const visible = (city: string): boolean => allowed === undefined || allowed.has(city);
       const inFeed = (stream: string): boolean => stream === SUPERVISOR_STREAM || visible(stream);
       const source = new SupervisorSource(this, visible, inFeed, types, this.repository, this.checkpoints);
-      group = { source, channel: new Channel(source, this.sent), idleSince: undefined };
+      group = { source, channel: new Channel(source, this.sent, this.#ring), idleSince: undefined };
       source.channel = group.channel;
       this.#groups.set(key, group);
     }
@@ -352,7 +357,7 @@ export class StreamHub implements Feed, OnModuleInit {
     const limit = Math.max(10, Math.ceil((FETCH_EVENTS * 2) / streams.length));
     const promised = new Map(streams.map((s) => [s, s.head]));
     const ranges = streams.map((s) => ({ streamId: s.id, after: s.position, upto: Number.MAX_SAFE_INTEGER }));
-    const rows = await this.repository.read(ranges, limit);
+    const { rows, more } = await this.repository.read(ranges, limit, FETCH_BYTES);
     await this.#learnJoined(rows);
     let started = performance.now();
     const got = new Set<number>();
@@ -372,8 +377,8 @@ export class StreamHub implements Feed, OnModuleInit {
     }
     for (const resolve of this.#fetched.splice(0)) resolve();
     for (const [s, head] of promised) {
-      // The hint promised more than there is; the poll knows better. What came while this was read is read next.
-      if (!got.has(s.id) && s.head === head) s.head = s.position;
+      // The hint promised more than there is; the poll knows better. What came while this was read is read next, and what was left out.
+      if (!more && !got.has(s.id) && s.head === head) s.head = s.position;
       if (s.position >= s.head) this.#dirty.delete(s);
       // Meanwhile it may have left, and come back as another.
       if (!s.active && this.streams.get(s.id) === s) this.#leave(s);
@@ -401,8 +406,16 @@ export class StreamHub implements Feed, OnModuleInit {
     if (ending) s.groups.clear();
   }
 
+  #share(): void {
+    let held = 0;
+    for (const channel of this.#channels()) held += channel.bytes;
+    this.#ring.bytes =
+      held > RINGS_BYTES ? Math.max(LEAST_RING_BYTES, this.#ring.bytes / 2) : Math.min(LOG_RING.bytes, this.#ring.bytes * 2);
+  }
+
   #tick(): void {
     const now = Date.now();
+    this.#share();
     for (const channel of this.#channels()) channel.tick(now, this.config.heartbeatMs);
     for (const channel of this.#finishing) if (channel.size === 0) this.#finishing.delete(channel);
     for (const [key, group] of this.#groups) if (abandoned(group, now)) this.#groups.delete(key);

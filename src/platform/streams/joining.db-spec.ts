@@ -179,7 +179,7 @@ describe('the feed of a changing set of cities', () => {
         await a.emit(name);
         await b.hub.refresh();
         for (const look of ['active', 'recent', 'byName'] as const) looks.push(jest.spyOn(repository, look).mockResolvedValue([]));
-        return [];
+        return { rows: [], more: false };
       }),
     );
     await a.emit(name);

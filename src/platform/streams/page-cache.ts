@@ -5,7 +5,7 @@
 export const PAGE_EVENTS = 1_000;
 const MAX_BYTES = 32 << 20;
 
-/** Frames of one page as one buffer; `offsets[i]` is where the frame of `first + i` begins. */
+/** Frames of one page as one buffer, from `first` to `last`; `offsets[i]` is where the frame of `first + i` begins. */
 export interface Page {
   readonly first: number;
   readonly last: number;

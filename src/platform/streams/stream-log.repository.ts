@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db, PgPool } from '../database/database.js';
-import { wireCity, wireText } from '../event-log/wire.js';
+import { fitted, fitting, type Fitted } from '../database/page-bytes.js';
+import { wireBytes, wireCity, wireText } from '../event-log/wire.js';
 import { SharedRead } from './shared-read.js';
 
 /** What the hub has to know about a stream. */
@@ -25,6 +26,12 @@ export interface WireRow {
   readonly text: string;
 }
 
+/** What a query returned, and whether there was more than one read may hold. */
+export interface Read {
+  readonly rows: readonly WireRow[];
+  readonly more: boolean;
+}
+
 /** Which events a query may return: up to `upto` (inclusive) after `after`, a stream. */
 export interface Range {
   readonly streamId: number;
@@ -37,11 +44,27 @@ const CURSORS_KEPT = '25 hours';
 /** Streams that moved within this time are re-read by the poll; it must exceed the longest transaction. */
 const RECENT = '60 seconds';
 
+/** Events of ranges ($1 to $3), at most $4 a stream and $5 bytes. Texts are made only of what is sent. */
+function tail(typed: RawBuilder<unknown>): RawBuilder<unknown> {
+  const found = sql`
+    select e.*, ${wireCity()} as city, s.name as stream, ${wireBytes()} as bytes
+    from unnest($1::int[], $2::bigint[], $3::bigint[]) as w(id, after, upto)
+    join event_streams s on s.id = w.id
+    join lateral (
+      select * from events where stream_id = w.id and seq > w.after and seq <= w.upto ${typed} order by seq limit $4
+    ) e on true`;
+  const room = { rows: sql.lit(Number.MAX_SAFE_INTEGER), bytes: sql<number>`$5::bigint`, first: sql.lit(true) };
+  return sql`
+    select e.stream_id as sid, e.seq, e.type, e.city, e.stream, e.found, e.fits, ${wireText()} as text
+    from (${fitting(found, sql`ts, stream_id, seq`, room)}) e
+    order by e.ts, e.stream_id, e.seq`;
+}
+
 /** All SQL of the streams room: it only reads `event_streams` and `events`, and keeps `event_cursors`. */
 @Injectable()
 export class StreamLogRepository {
   readonly #tail: string;
-  readonly #ranges: string;
+  readonly #ofTypes: string;
   readonly #byId = new SharedRead<StreamRow>((ids) => this.#streams('streams-by-id', 'where id = any($1::int[])', [ids]));
 
   constructor(
@@ -49,33 +72,21 @@ export class StreamLogRepository {
     private readonly pool: PgPool,
   ) {
     const compile = (query: RawBuilder<unknown>): string => query.compile(this.db).sql;
-    this.#tail = compile(sql`
-      select e.stream_id as sid, e.seq, e.type, ${wireCity()} as city, s.name as stream, ${wireText()} as text
-      from unnest($1::int[], $2::bigint[], $3::bigint[]) as w(id, after, upto)
-      join event_streams s on s.id = w.id
-      join lateral (
-        select * from events where stream_id = w.id and seq > w.after and seq <= w.upto order by seq limit $4
-      ) e on true
-      order by e.ts, e.stream_id, e.seq`);
-    this.#ranges = compile(sql`
-      select e.stream_id as sid, e.seq, e.type, ${wireCity()} as city, s.name as stream, ${wireText()} as text
-      from unnest($1::int[], $2::bigint[], $3::bigint[]) as w(id, after, upto)
-      join event_streams s on s.id = w.id
-      join lateral (
-        select * from events where stream_id = w.id and seq > w.after and seq <= w.upto
-          and (type = any($5::text[])) order by seq limit $4
-      ) e on true
-      order by e.ts, e.stream_id, e.seq`);
+    this.#tail = compile(tail(sql``));
+    this.#ofTypes = compile(tail(sql`and type = any($6::text[])`));
   }
 
-  /** Events of each range, at most `limit` a stream, ordered by time across streams and by seq within one. */
-  async read(ranges: readonly Range[], limit: number, types?: readonly string[]): Promise<WireRow[]> {
-    const values: unknown[] = [ranges.map((r) => r.streamId), ranges.map((r) => r.after), ranges.map((r) => r.upto), limit];
+  /**
+   * Events of each range, at most `limit` a stream, ordered by time across streams and by seq within one. They end early once
+   * they have this many bytes together; one is always among them.
+   */
+  async read(ranges: readonly Range[], limit: number, bytes: number, types?: readonly string[]): Promise<Read> {
+    const values: unknown[] = [ranges.map((r) => r.streamId), ranges.map((r) => r.after), ranges.map((r) => r.upto), limit, bytes];
     const query =
       types === undefined
         ? { name: 'stream-tail', text: this.#tail, values }
-        : { name: 'stream-tail-typed', text: this.#ranges, values: [...values, types] };
-    return (await this.pool.query<WireRow>(query)).rows;
+        : { name: 'stream-tail-typed', text: this.#ofTypes, values: [...values, types] };
+    return fitted((await this.pool.query<WireRow & Fitted>(query)).rows);
   }
 
   /** Every stream of the feed. */

@@ -24,6 +24,8 @@ export interface Feed {
 
 const CHUNK_EVENTS = 1_000;
 const CHUNK_STREAMS = 64;
+/** A subscriber's replay is its own: so much is read for each at once. */
+const CHUNK_BYTES = 1 << 20;
 /** Beyond this many streams out of place a subscriber's ids count from a stored row of their own. */
 const ELSEWHERE_LIMIT = 48;
 
@@ -119,10 +121,14 @@ export class SupervisorSource implements ChannelSource {
     for (const [id, l] of lag) if ((first.get(id) ?? Infinity) > l.pos + 1) return undefined;
     const position = this.#position(this.#elsewhere(s.next, lag), lag);
     const parts: Buffer[] = [];
+    let bytes = 0;
     for (let i = channel.base; i < s.next; i++) {
       const frame = channel.frame(i)!;
       const l = lag.get(frame.streamId);
       if (l === undefined || frame.seq <= l.pos || frame.seq > l.upto) continue;
+      if (bytes > CHUNK_BYTES) return Buffer.concat(parts);
+      bytes += frame.bytes.length;
+      l.pos = frame.seq;
       position.advance(frame.streamId, frame.seq);
       parts.push(Buffer.from(`id: ${position.id()}\n`), frame.bytes.subarray(frame.bodyAt));
     }
@@ -134,7 +140,7 @@ export class SupervisorSource implements ChannelSource {
     const chosen = [...lag].slice(0, CHUNK_STREAMS);
     const limit = Math.ceil(CHUNK_EVENTS / chosen.length);
     const ranges = chosen.map(([streamId, l]) => ({ streamId, after: l.pos, upto: l.upto }));
-    const rows = await this.repository.read(ranges, limit, this.types);
+    const { rows, more } = await this.repository.read(ranges, limit, CHUNK_BYTES, this.types);
     const own = lag.size > ELSEWHERE_LIMIT && this.streams.length > COMPOSITE_LIMIT ? await this.#own(s, lag) : undefined;
     if (s.lag !== lag) return undefined;
     const position = own ?? this.#position(this.#elsewhere(s.next, lag), lag);
@@ -151,6 +157,11 @@ export class SupervisorSource implements ChannelSource {
     for (const range of ranges) {
       const l = lag.get(range.streamId)!;
       const count = counts.get(range.streamId) ?? 0;
+      if (more) {
+        // Some were left out for their length, perhaps all of this stream.
+        if (l.pos >= l.upto) lag.delete(range.streamId);
+        continue;
+      }
       if (this.types === undefined && count === 0) throw new StreamExpired('the log begins after this position');
       if (this.types !== undefined && count < limit) l.pos = Math.max(l.pos, range.upto);
       if (l.pos >= l.upto) lag.delete(range.streamId);
