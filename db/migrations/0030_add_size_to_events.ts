@@ -2,7 +2,7 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 
 /**
  * An event knows about how many bytes its JSON has, so that a list or a stream reads no more than it may send: without that a long
- * payload has to be read to know how long it is. What was appended before has none, and is measured when it is read.
+ * payload has to be read to know how long it is. What was appended before has none, and is guessed by what it takes on disk.
  *
  * A column without a default is one row of the catalogue, however many events there are: the lock lasts for milliseconds, ten million
  * rows stay where they are.

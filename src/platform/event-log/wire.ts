@@ -17,9 +17,13 @@ export function wireText(): RawBuilder<string> {
     ',"payload":', e.payload)`;
 }
 
-/** SQL for about how many bytes that text has (alias `e`). Those of before the log noted it are measured. */
+/**
+ * SQL for about how many bytes that text has (alias `e`). For those of before the log noted it the most that they can be, by what
+ * is stored: Postgres compresses to a hundredth at best, and to measure them each page would read all that might have been on it.
+ */
 export function wireBytes(): RawBuilder<number> {
-  return sql<number>`coalesce(e.size, octet_length(e.payload::text) + coalesce(octet_length(e.message), 0))`;
+  return sql<number>`coalesce(e.size, 200 + coalesce(octet_length(e.message), 0)
+    + pg_column_size(e.payload) * case when pg_column_compression(e.payload) is null then 1 else 100 end)`;
 }
 
 /**

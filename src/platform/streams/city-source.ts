@@ -91,7 +91,12 @@ export class CitySource implements ChannelSource {
   }
 
   async #filtered(pos: number, upto: number): Promise<{ bytes: Buffer; upto: number }> {
-    const { rows, more } = await this.repository.read([{ streamId: this.stream.id, after: pos, upto }], PAGE_EVENTS, PAGE_BYTES, this.types);
+    const { rows, more } = await this.repository.read(
+      [{ streamId: this.stream.id, after: pos, upto }],
+      PAGE_EVENTS,
+      PAGE_BYTES,
+      this.types,
+    );
     const done = !more && rows.length < PAGE_EVENTS;
     return { bytes: Buffer.from(rows.map(cityFrame).join('')), upto: done ? upto : rows[rows.length - 1]!.seq };
   }
