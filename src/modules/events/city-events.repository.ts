@@ -57,7 +57,7 @@ export class CityEventsRepository {
       where e.stream_id = ${streamId} and e.seq > ${range.after} and e.seq <= ${range.upto} and ${matches(filter)}
       ${by} limit ${room.rows + 1}`;
     const { rows } = await sql<Fitted & { seq: number; bytes: number; text: string }>`
-      select e.seq, e.bytes, e.found, e.fits, case when e.fits then ${wireText()} end as text
+      select e.seq, e.bytes, e.fits, case when e.fits then ${wireText()} end as text
       from (${fitting(found, sql`seq ${sql.raw(order)}`, room)}) e ${by}`.execute(this.db);
     const held = fitted(rows);
     return { items: held.rows.map(({ seq, bytes, text }) => ({ seq, bytes, json: cityEnvelope(text) })), more: held.more };

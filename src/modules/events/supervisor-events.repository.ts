@@ -51,7 +51,7 @@ interface Row extends Fitted {
 
 const us = sql<number>`(extract(epoch from e.ts) * 1000000)::bigint`;
 const columns = (): RawBuilder<Row> =>
-  sql<Row>`e.stream_id as "streamId", e.seq, e.bytes, e.found, e.fits, ${us} as us, ${wireCity()} as city, s.name as stream,
+  sql<Row>`e.stream_id as "streamId", e.seq, e.bytes, e.fits, ${us} as us, e.city, e.stream,
     case when e.fits then ${wireText()} end as text`;
 const NEWEST = sql`order by e.ts desc, e.stream_id desc, e.seq desc`;
 const instant = (microseconds: number): RawBuilder<Date> =>
@@ -136,7 +136,7 @@ export class SupervisorEventsRepository {
     const limit = room.rows + 1;
     return this.#part(
       sql`
-      select e.*, ${wireBytes()} as bytes
+      select e.*, ${wireCity()} as city, s.name as stream, ${wireBytes()} as bytes
       from unnest(${streams.map((s) => s.id)}::int[], ${streams.map((s) => s.after)}::bigint[], ${streams.map((s) => Math.min(s.page, s.upto))}::bigint[]) as w(id, after, upto)
       join event_streams s on s.id = w.id
       join lateral (
@@ -177,7 +177,7 @@ export class SupervisorEventsRepository {
   page(from: Place | undefined, end: Place | undefined, scope: Scope, room: Room): Promise<TaggedPart> {
     return this.#part(
       sql`
-      select e.*, ${wireBytes()} as bytes from events e join event_streams s on s.id = e.stream_id
+      select e.*, ${wireCity()} as city, s.name as stream, ${wireBytes()} as bytes from events e join event_streams s on s.id = e.stream_id
       where ${atOrBefore(from)} and ${end === undefined ? sql`true` : sql`(e.ts, e.stream_id, e.seq) > (${instant(end.us)}, ${end.streamId}, ${end.seq})`}
         and ${inTime(scope)} and ${ofCities(scope.cities)} and ${matches(scope.filter)} and ${tagged(scope.cities)}
       ${NEWEST} limit ${room.rows + 1}`,
@@ -188,7 +188,7 @@ export class SupervisorEventsRepository {
   async #part(found: RawBuilder<unknown>, room: Room): Promise<TaggedPart> {
     const { rows } = await sql<Row>`
       select ${columns()}
-      from (${fitting(found, sql`ts desc, stream_id desc, seq desc`, room)}) e join event_streams s on s.id = e.stream_id
+      from (${fitting(found, sql`ts desc, stream_id desc, seq desc`, room)}) e
       ${NEWEST}`.execute(this.db);
     const held = fitted(rows);
     return { items: held.rows.map(toEvent), more: held.more };

@@ -16,9 +16,8 @@ export interface Room {
 /** As values, or as SQL where a statement has a text of its own. */
 type InSql<T> = { readonly [K in keyof T]: T[K] | RawBuilder<T[K]> };
 
-/** A row that has been looked at: how many there were, one above the room's rows at most, and whether it still fits. */
+/** A row that has been looked at. The first that does not fit comes along, to tell that there is more. */
 export interface Fitted {
-  readonly found: number;
   readonly fits: boolean;
 }
 
@@ -27,7 +26,7 @@ export const wholePage = (rows: number, bytes = PAGE_BYTES): Room => ({ rows, by
 /** What is left of it with these on the page, too. */
 export function roomAfter(room: Room, items: readonly { readonly bytes: number }[]): Room {
   const bytes = items.reduce((sum, item) => sum + item.bytes, 0);
-  return { rows: room.rows - items.length, bytes: room.bytes - bytes, first: room.first && items.length === 0 };
+  return { rows: room.rows - items.length, bytes: Math.max(0, room.bytes - bytes), first: room.first && items.length === 0 };
 }
 
 /**
@@ -36,26 +35,26 @@ export function roomAfter(room: Room, items: readonly { readonly bytes: number }
  */
 export function marked(rows: RawBuilder<unknown>, order: RawBuilder<unknown>, room: InSql<Room>): RawBuilder<unknown> {
   return sql`
-    select f.*, row_number() over w as nth, count(*) over () as found,
+    select f.*, row_number() over w as nth, sum(f.bytes) over w - f.bytes as bytes_before,
       row_number() over w <= ${room.rows} and (sum(f.bytes) over w <= ${room.bytes} or (row_number() over w = 1 and ${room.first})) as fits
     from (${rows}) f window w as (order by ${order} rows unbounded preceding)`;
 }
 
-/** SQL of those that fit, and of the first also when it does not, to tell what was found. */
+/** SQL of those that fit, and of the first that does not. */
 export function fitting(rows: RawBuilder<unknown>, order: RawBuilder<unknown>, room: InSql<Room>): RawBuilder<unknown> {
-  return sql`select f.* from (${marked(rows, order, room)}) f where f.fits or f.nth = 1`;
+  return sql`select f.* from (${marked(rows, order, room)}) f where f.bytes_before <= ${room.bytes} or f.nth = 2`;
 }
 
 /** The rows of an answer to `fitting` that fit, and whether there are more. */
 export function fitted<R extends Fitted>(rows: readonly R[]): { readonly rows: readonly R[]; readonly more: boolean } {
   const held = rows.filter((row) => row.fits);
-  return { rows: held, more: (rows[0]?.found ?? 0) > held.length };
+  return { rows: held, more: held.length < rows.length };
 }
 
 /**
  * SQL of a page of rows whose JSON is made by Postgres: the rows of `fitting`, of which `bytes` may be a guess that is too small
  * (control characters are six times as long in JSON), with the JSON of those that fit, as long as that fits too. `json` is a
- * query of one column `json` over a row `k`.
+ * query of one column `json` over a row `k`. It is an answer as those of `fitting` are.
  */
 export function fittingJson(
   rows: RawBuilder<unknown>,
@@ -64,11 +63,9 @@ export function fittingJson(
   json: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
   return sql`
-    select h.* from (
-      select k.*, j.json, k.nth = 1 or sum(octet_length(j.json)) over (order by k.nth rows unbounded preceding) <= ${PAGE_BYTES} as held
-      from (${fitting(rows, order, wholePage(limit))}) k cross join lateral (${json}) j
-      where k.fits
-    ) h where h.held order by h.nth`;
+    select k.*, j.json, k.guessed and (k.nth = 1 or sum(octet_length(j.json)) over (order by k.nth rows unbounded preceding) <= ${PAGE_BYTES}) as fits
+    from (select f.*, f.fits as guessed from (${fitting(rows, order, wholePage(limit))}) f) k
+    left join lateral (${json}) j on k.guessed`;
 }
 
 /** How many of these items, made in this process, one page holds; one at least. */

@@ -354,8 +354,9 @@ export class StreamHub implements Feed, OnModuleInit {
   async #fetch(): Promise<void> {
     const streams = [...this.#dirty].slice(0, FETCH_STREAMS);
     if (streams.length === 0) return;
-    const limit = Math.max(10, Math.ceil((FETCH_EVENTS * 2) / streams.length));
     const promised = new Map(streams.map((s) => [s, s.head]));
+    const most = Math.max(1, ...streams.map((s) => s.head - s.position));
+    const limit = Math.min(most, Math.max(10, Math.ceil((FETCH_EVENTS * 2) / streams.length)));
     const ranges = streams.map((s) => ({ streamId: s.id, after: s.position, upto: Number.MAX_SAFE_INTEGER }));
     const { rows, more } = await this.repository.read(ranges, limit, FETCH_BYTES);
     await this.#learnJoined(rows);
