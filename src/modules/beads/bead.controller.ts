@@ -185,7 +185,7 @@ export class BeadController {
     tag: 'beads',
     response: BeadDepsResponse,
     headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S'],
-    problems: ['city_not_found', 'bead_not_found'],
+    problems: ['invalid_request', 'city_not_found', 'bead_not_found'],
   })
   @Get('deps')
   async deps(

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { Bead } from '../../contract/beads.schemas.js';
+import { PAGE_BYTES } from '../../platform/database/page-bytes.js';
 import { workRealm, type WorkRealm } from '../../../test/support/work.js';
 import type { NewBead } from '../work/bead-record.js';
-import { PAGE_BYTES } from '../work/page-bytes.js';
 import type { Place } from '../work/page-token.js';
 import { BeadsRepository, type Page } from './beads.repository.js';
 import { BeadsQuery, ReadyQuery } from './beads.schemas.js';

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db, PgPool } from '../../platform/database/database.js';
+import { ANSWER_BYTES, fitted, fittingJson, type Fitted } from '../../platform/database/page-bytes.js';
 import type { CityScope } from '../cities/city-scope.js';
-import { beadBytes, PAGE_BYTES } from '../work/page-bytes.js';
+import { beadBytes } from '../work/bead-bytes.js';
 import type { Place } from '../work/page-token.js';
 import { matchesList, matchesReady } from './bead-filter.js';
 import type { BeadsQuery, ReadyQuery } from './beads.schemas.js';
@@ -24,11 +25,21 @@ export interface Page<P> {
   readonly head: number;
 }
 
-type PageRow = Record<'id' | 'items' | 'created_at', string | null> & {
+export interface Children {
+  readonly head: number;
+  readonly found: boolean;
+  readonly bytes: number;
+  readonly items: string | null;
+}
+
+interface PageRow extends Fitted {
   readonly head: number;
   readonly total: number;
-  readonly priority: number | null;
-};
+  readonly id: string | null;
+  readonly created: string;
+  readonly priority: number;
+  readonly json: string;
+}
 
 /** Reads that answer requests. Each is one statement, so that the head belongs to the rows. */
 @Injectable()
@@ -54,35 +65,40 @@ export class BeadsRepository {
 
   /** Newest first; undefined when the city does not run. */
   async list({ streamId }: CityScope, query: BeadsQuery, limit: number, after: Place | undefined): Promise<Page<Place> | undefined> {
-    const row = await this.#page(streamId, limit, {
+    const rows = await this.#page(streamId, limit, {
       matches: matchesList(streamId, query),
       after: after === undefined ? sql`true` : sql`(b.created_at, b.id) < (${instantOf(after.createdAt)}, ${after.id})`,
-      order: sql`b.created_at desc, b.id desc`,
+      order: sql`created_at desc, id desc`,
     });
-    return row && toPage(row, (id, createdAt) => ({ id, createdAt }));
+    return toPage(rows, ({ id, created }) => ({ id: id!, createdAt: created }));
   }
 
   /** The most urgent first, then the oldest; undefined when the city does not run. */
   async ready({ streamId }: CityScope, query: ReadyQuery, after: ReadyPlace | undefined): Promise<Page<ReadyPlace> | undefined> {
-    const row = await this.#page(streamId, query.limit, {
+    const rows = await this.#page(streamId, query.limit, {
       matches: matchesReady(streamId, query),
       after:
         after === undefined
           ? sql`true`
           : sql`(coalesce(b.priority, 2), b.created_at, b.id) > (${after.priority}::integer, ${instantOf(after.createdAt)}, ${after.id})`,
-      order: sql`coalesce(b.priority, 2), b.created_at, b.id`,
+      order: sql`coalesce(priority, 2), created_at, id`,
     });
-    return row && toPage(row, (id, createdAt) => ({ id, createdAt, priority: row.priority! }));
+    return toPage(rows, ({ id, created, priority }) => ({ id: id!, createdAt: created, priority }));
   }
 
-  /** The unclosed children of a bead, oldest first, then the roots that its metadata names; `found` is false without the bead. */
-  async children({ streamId }: CityScope, id: string): Promise<{ items: string; found: boolean; head: number } | undefined> {
-    const { rows } = await sql<{ items: string; found: boolean; head: number }>`
-      select s.head, b.id is not null as found, coalesce(l.items, '') as items
+  /**
+   * The unclosed children of a bead, oldest first, then the roots that its metadata names; `found` is false without the bead.
+   * `items` is null where one answer would not hold them.
+   */
+  async children({ streamId }: CityScope, id: string): Promise<Children | undefined> {
+    const { rows } = await sql<Children>`
+      select s.head, b.id is not null as found, coalesce(t.bytes, 0)::bigint as bytes, case when coalesce(t.bytes, 0) <= ${ANSWER_BYTES} then (
+        select coalesce(string_agg(bead_json(k)::text, ',' order by o.n), '')
+        from unnest(t.ids) with ordinality o(id, n) join beads k on k.stream_id = ${streamId} and k.id = o.id) end as items
       from event_streams s
       left join beads b on b.stream_id = s.id and b.id = ${id}
       left join lateral (
-        select string_agg(bead_json(k)::text, ',' order by f.rank, k.created_at, k.id) as items
+        select array_agg(k.id order by f.rank, k.created_at, k.id) as ids, sum(${beadBytes('k')}) as bytes
         from (
           select named.id, min(named.rank) as rank from (
             select c.id, 0 as rank from beads c where c.stream_id = ${streamId} and c.parent = ${id} and c.status <> 'closed'
@@ -91,7 +107,7 @@ export class BeadsRepository {
           ) named group by named.id
         ) f
         join beads k on k.stream_id = ${streamId} and k.id = f.id
-      ) l on b.id is not null
+      ) t on b.id is not null
       where s.id = ${streamId} and exists (select from cities c where c.stream_id = s.id and c.running)`.execute(this.db);
     return rows[0];
   }
@@ -101,39 +117,31 @@ export class BeadsRepository {
     streamId: number,
     limit: number,
     { matches, after, order }: { matches: RawBuilder<boolean>; after: RawBuilder<unknown>; order: RawBuilder<unknown> },
-  ): Promise<PageRow | undefined> {
+  ): Promise<readonly PageRow[]> {
+    const found = sql`
+      select b.*, y.bytes
+      from (select b.id, b.created_at, coalesce(b.priority, 2) as priority from beads b where ${matches} and ${after} order by ${order} limit ${limit + 1}) b
+      cross join lateral (select ${beadBytes('r')} as bytes from beads r where r.stream_id = ${streamId} and r.id = b.id) y`;
+    const json = sql`select bead_json(b)::text as json from beads b where b.stream_id = ${streamId} and b.id = k.id`;
     const { rows } = await sql<PageRow>`
-      select s.head, (select count(*) from beads b where ${matches}) as total, p.*
+      select s.head, (select count(*) from beads b where ${matches}) as total, p.id, p.priority, p.json, p.fits,
+        (extract(epoch from p.created_at) * 1000000)::bigint::text as created
       from event_streams s
-      cross join lateral (
-        select string_agg(j.json, ',' order by n.nth) as items,
-          max(n.id) filter (where n.is_last) as id,
-          max(n.created_at) filter (where n.is_last) as created_at,
-          max(n.priority) filter (where n.is_last) as priority
-        from (
-          select m.*, coalesce(not lead(m.fits) over (order by m.nth), false) as is_last
-          from (
-            select b.id, (extract(epoch from b.created_at) * 1000000)::bigint::text as created_at, coalesce(b.priority, 2) as priority,
-              row_number() over w as nth,
-              row_number() over w <= ${limit} and sum(y.bytes) over w - y.bytes < ${PAGE_BYTES} as fits
-            from (select b.id, b.created_at, b.priority from beads b where ${matches} and ${after} order by ${order} limit ${limit + 1}) b
-            cross join lateral (select ${beadBytes('r')} as bytes from beads r where r.stream_id = ${streamId} and r.id = b.id) y
-            window w as (order by ${order})
-          ) m
-        ) n
-        left join lateral (
-          select bead_json(b)::text as json from beads b where b.stream_id = ${streamId} and b.id = n.id
-        ) j on true
-        where n.fits
-      ) p
-      where s.id = ${streamId} and exists (select from cities c where c.stream_id = s.id and c.running)`.execute(this.db);
-    return rows[0];
+      left join (${fittingJson(found, order, limit, json)}) p on true
+      where s.id = ${streamId} and exists (select from cities c where c.stream_id = s.id and c.running)
+      order by p.nth`.execute(this.db);
+    return rows;
   }
 }
 
-function toPage<P>(row: PageRow, place: (id: string, createdAt: string) => P): Page<P> {
-  const { head, total, items, id, created_at: createdAt } = row;
-  return { head, total, items: items ?? '', next: id === null || createdAt === null ? undefined : place(id, createdAt) };
+/** Undefined without any row: the city does not run. One row without a bead is an empty page. */
+function toPage<P>(found: readonly PageRow[], place: (row: PageRow) => P): Page<P> | undefined {
+  const [first] = found;
+  if (first === undefined) return undefined;
+  const { head, total } = first;
+  if (first.id === null) return { head, total, items: '', next: undefined };
+  const { rows, more } = fitted(found);
+  return { head, total, items: rows.map((row) => row.json).join(','), next: more ? place(rows.at(-1)!) : undefined };
 }
 
 function instantOf(text: string): RawBuilder<Date> {

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { maySee, type Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
 import type { BlockingRead } from '../../contract/query.js';
+import { ANSWER_BYTES } from '../../platform/database/page-bytes.js';
 import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import { notRunning } from '../cities/cities.service.js';
 import type { CityScope } from '../cities/city-scope.js';
@@ -53,11 +54,16 @@ export class BeadsService {
     return this.#read(city, query, gone, () => this.repository.ready(city, query, after), formatReadyPlace);
   }
 
-  /** @throws ProblemError bead_not_found, city_not_found */
+  /** @throws ProblemError bead_not_found, city_not_found; invalid_request for children too long for one answer. */
   async children(city: CityScope, id: string): Promise<Answer> {
     const row = await this.repository.children(city, id);
     if (row === undefined) throw notRunning(city.name);
     if (!row.found) throw problem('bead_not_found', `bead ${id} not found`);
+    if (row.items === null)
+      throw problem('invalid_request', `the children of ${id} hold ${row.bytes} bytes, more than ${ANSWER_BYTES}`, {
+        at: 'path.id',
+        value: id,
+      });
     return { json: `{"children":[${row.items}]}`, index: row.head };
   }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { maySee, type Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
+import { heldItems } from '../../platform/database/page-bytes.js';
 import { AppConfig } from '../../platform/config/config.js';
 import type { Tx } from '../../platform/database/transactions.js';
 import { notRunning } from '../cities/cities.service.js';
@@ -145,8 +146,9 @@ export class ConfigReadsService {
       this.repository.list(city.streamId, before, query.limit + 1),
       this.repository.count(city.streamId),
     ]);
-    const items = rows.slice(0, query.limit).map(toRevision);
-    const next = rows.length > query.limit ? { next_cursor: String(items.at(-1)!.revision) } : {};
+    const most = rows.slice(0, query.limit).map(toRevision);
+    const items = most.slice(0, heldItems(most));
+    const next = rows.length > items.length ? { next_cursor: String(items.at(-1)!.revision) } : {};
     return { body: { items, total, ...next }, revision: row.revision, index: row.head };
   }
 

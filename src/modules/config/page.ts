@@ -1,4 +1,5 @@
 import { problem } from '../../contract/problems.js';
+import { heldItems } from '../../platform/database/page-bytes.js';
 
 const TOKEN = /^(\d{1,15})(?:\.(\d{1,15}))?$/;
 
@@ -26,7 +27,8 @@ export function pageAfter<T>(
       throw problem('invalid_cursor', 'the configuration has changed since this cursor; begin again', { at: 'query.cursor' });
     start = Number(found[2]);
   }
-  const items = all.slice(start, start + limit);
+  const most = all.slice(start, start + limit);
+  const items = most.slice(0, heldItems(most));
   const end = start + items.length;
   return { items, next: end < all.length ? { next_cursor: `${revision}.${end}` } : {} };
 }

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
+import { ANSWER_BYTES } from '../../platform/database/page-bytes.js';
 import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import type { CityScope } from '../cities/city-scope.js';
-import { ANSWER_BYTES } from '../work/page-bytes.js';
 import { formatPlace, parsePlace, type Place } from '../work/page-token.js';
 import type { Done } from '../work/work.service.js';
 import { ConvoysRepository, type ConvoyRows } from './convoys.repository.js';
@@ -26,7 +26,7 @@ export class ConvoyReadsService {
     const limit = query.limit === 0 ? DEFAULT_PAGE : query.limit;
     let rows = await this.#rows(city, query, below, limit);
     if (await this.heads.readAgain(city.stream, rows.head, query, gone)) rows = await this.#rows(city, query, below, limit);
-    const next = rows.next === null ? '' : `,"next_cursor":"${formatPlace(LIST, rows.next)}"`;
+    const next = rows.next === undefined ? '' : `,"next_cursor":"${formatPlace(LIST, rows.next)}"`;
     return { value: `{"items":[${rows.items.join(',')}]${next},"total":${rows.total}}`, index: rows.head };
   }
 

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../platform/database/database.js';
+import { ANSWER_BYTES, fitted, fittingJson, type Fitted } from '../../platform/database/page-bytes.js';
 import type { Tx } from '../../platform/database/transactions.js';
+import { beadBytes } from '../work/bead-bytes.js';
 import { memberIds } from '../work/convoy-members.js';
-import { ANSWER_BYTES, beadBytes, PAGE_BYTES } from '../work/page-bytes.js';
 import type { Place } from '../work/page-token.js';
 import type { Holding } from './containment.js';
 
@@ -20,7 +21,7 @@ export interface ConvoyRows {
   /** The JSON of each. */
   readonly items: readonly string[];
   /** The last one's, when the list goes on. */
-  readonly next: Place | null;
+  readonly next: Place | undefined;
 }
 
 /** What is stored under an id; of a convoy with its members' JSON, an array, oldest first. */
@@ -61,25 +62,28 @@ export class ConvoysRepository {
       below === undefined
         ? sql``
         : sql`and (c.created_at, c.id) < (timestamptz 'epoch' + ${below.createdAt}::bigint * interval '1 microsecond', ${below.id})`;
-    const { rows } = await sql<ConvoyRows>`
-      select s.head, (select count(*) from beads c where ${matching}) as total, page.items, page.next
-      from cities y join event_streams s on s.id = y.stream_id cross join (
-        select coalesce(array_agg(j.json order by p.nth), '{}') as items,
-          (array_agg(json_build_object('id', p.id, 'createdAt', (extract(epoch from p.created_at) * 1000000)::bigint::text))
-            filter (where p.is_last))[1] as next
-        from (
-          select f.*, coalesce(not lead(f.fits) over (order by f.nth), false) as is_last
-          from (
-            select m.id, m.created_at, row_number() over w as nth,
-              row_number() over w <= ${limit} and sum(m.bytes) over w - m.bytes < ${PAGE_BYTES} as fits
-            from (
-              select c.id, c.created_at, ${beadBytes('c')} as bytes from beads c where ${matching} ${after}
-              order by c.created_at desc, c.id desc limit ${limit + 1}) m
-            window w as (order by m.created_at desc, m.id desc)) f) p
-        cross join lateral (select bead_json(c)::text as json from beads c where c.stream_id = ${streamId} and c.id = p.id) j
-        where p.fits) page
-      where y.stream_id = ${streamId} and y.running`.execute(this.db);
-    return rows[0];
+    const found = sql`
+      select c.id, c.created_at, ${beadBytes('c')} as bytes from beads c where ${matching} ${after}
+      order by c.created_at desc, c.id desc limit ${limit + 1}`;
+    const json = sql`select bead_json(c)::text as json from beads c where c.stream_id = ${streamId} and c.id = k.id`;
+    const { rows } = await sql<Fitted & { head: number; total: number; id: string | null; created: string; json: string }>`
+      select s.head, (select count(*) from beads c where ${matching}) as total, p.id, p.json, p.fits,
+        (extract(epoch from p.created_at) * 1000000)::bigint::text as created
+      from cities y join event_streams s on s.id = y.stream_id
+      left join (${fittingJson(found, sql`created_at desc, id desc`, limit, json)}) p on true
+      where y.stream_id = ${streamId} and y.running order by p.nth`.execute(this.db);
+    const [first] = rows;
+    if (first === undefined) return undefined;
+    const { head, total } = first;
+    if (first.id === null) return { head, total, items: [], next: undefined };
+    const page = fitted(rows);
+    const last = page.rows.at(-1)!;
+    return {
+      head,
+      total,
+      items: page.rows.map((row) => row.json),
+      next: page.more ? { id: last.id!, createdAt: last.created } : undefined,
+    };
   }
 
   async find(streamId: number, id: string): Promise<ConvoyRow> {

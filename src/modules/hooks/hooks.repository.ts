@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PgPool } from '../../platform/database/database.js';
-import { PAGE_BYTES } from '../work/page-bytes.js';
+import { PAGE_BYTES } from '../../platform/database/page-bytes.js';
 
 export interface HookRow {
   /** Null when the city does not know the agent. */
@@ -46,16 +46,19 @@ export class HooksRepository {
                  case a.stage when 'open' then 'assigned' else a.stage end as name
           from (select * from owned union all select * from own union all select * from pool) a
           order by place limit $4
-        ), fitting as (
+        ), guessed as (
           select f.* from (
             select l.*, sum(y.bytes) over (order by l.place) - y.bytes as bytes_before from listed l cross join lateral (
               select coalesce(octet_length((l.bead).description), 0) + octet_length((l.bead).metadata::text) as bytes) y
           ) f where f.bytes_before < $5
+        ), told as (
+          select g.place, json_build_object('bead', bead_json(g.bead), 'tier', g.name)::text as json from guessed g
+        ), held as (
+          select t.*, t.place = 1 or sum(octet_length(t.json)) over (order by t.place) <= $5 as fits from told t
         )
         select (select name from who) as agent, (select s.head from event_streams s where s.id = $1) as head,
                (select l.name from listed l where l.place = 1) as first,
-               (select coalesce(json_agg(json_build_object('bead', bead_json(l.bead), 'tier', l.name) order by l.place), '[]')::text
-                from fitting l) as items`,
+               (select '[' || coalesce(string_agg(h.json, ',' order by h.place), '') || ']' from held h where h.fits) as items`,
       values: [streamId, agent, [...names], limit, PAGE_BYTES],
     });
     return rows[0]!;

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
+import { fitted, fitting, wholePage, type Fitted } from '../../platform/database/page-bytes.js';
 import type { Tx } from '../../platform/database/transactions.js';
 import type { AnswerToApply, InteractionRow, NewInteraction } from './interaction-row.js';
 
@@ -139,23 +140,25 @@ export class InteractionsRepository {
     streamId: number,
     limit: number,
     from: { us: string; pk: number } | undefined,
-  ): Promise<{ readonly head: number; readonly total: number; readonly items: readonly CityPendingRow[] }> {
+  ): Promise<{ readonly head: number; readonly total: number; readonly items: readonly CityPendingRow[]; readonly more: boolean }> {
     const past =
       from === undefined
         ? sql``
         : sql`and (i.opened_at, i.pk) > (timestamptz 'epoch' + ${from.us}::bigint * interval '1 microsecond', ${from.pk}::bigint)`;
-    const { rows } = await sql<{ head: number; total: number; items: readonly CityPendingRow[] }>`
-      select e.head, (select count(*)::int from session_interactions i where i.stream_id = e.id and i.status = 'open') as total, (
-        select coalesce(json_agg(p order by p.opened_at, p.pk), '[]') from (
-          select i.pk, i.request_id, i.kind, i.prompt, i.options, i.metadata, i.opened_at,
-            (extract(epoch from i.opened_at) * 1000000)::bigint::text as us,
-            s.id as session_id, s.title, s.alias, s.template, coalesce(s.agent_name, s.agent) as agent
-          from session_interactions i join sessions s on s.pk = i.session_pk
-          where i.stream_id = e.id and i.status = 'open' ${past} order by i.opened_at, i.pk limit ${limit}
-        ) p
-      ) as items
-      from event_streams e where e.id = ${streamId}`.execute(db);
-    const { head, total, items } = rows[0]!;
-    return { head, total, items: items.map((item) => ({ ...item, opened_at: new Date(item.opened_at) })) };
+    const found = sql`
+      select r.*, octet_length(row_to_json(r)::text) as bytes from (
+        select i.pk, i.request_id, i.kind, i.prompt, i.options, i.metadata, i.opened_at,
+          (extract(epoch from i.opened_at) * 1000000)::bigint::text as us,
+          s.id as session_id, s.title, s.alias, s.template, coalesce(s.agent_name, s.agent) as agent
+        from session_interactions i join sessions s on s.pk = i.session_pk
+        where i.stream_id = ${streamId} and i.status = 'open' ${past} order by i.opened_at, i.pk limit ${limit + 1}
+      ) r`;
+    const { rows } = await sql<CityPendingRow & Fitted & { head: number; total: number }>`
+      select e.head, (select count(*)::int from session_interactions i where i.stream_id = e.id and i.status = 'open') as total, p.*
+      from event_streams e left join (${fitting(found, sql`opened_at, pk`, wholePage(limit))}) p on true
+      where e.id = ${streamId} order by p.opened_at, p.pk`.execute(db);
+    const { head, total } = rows[0]!;
+    const page = fitted(rows.filter((row) => (row.pk as number | null) !== null));
+    return { head, total, items: page.rows, more: page.more };
   }
 }

@@ -54,11 +54,10 @@ export class ResponsesService {
   async list(city: CityScope, query: PendingQuery): Promise<Done<ListBodyCityPendingEntry>> {
     const limit = query.limit === 0 ? PAGE : query.limit;
     const from = parsePlace(query.cursor);
-    const { head, total, items } = await this.repository.city(this.db, city.streamId, limit + 1, from);
-    const shown = items.slice(0, limit);
-    const last = shown.at(-1);
-    const more = items.length > limit && last !== undefined ? { next_cursor: encodeToken({ k: 'pending', us: last.us, pk: last.pk }) } : {};
-    const entries = shown.map((row) => {
+    const { head, total, items, more: goesOn } = await this.repository.city(this.db, city.streamId, limit, from);
+    const last = items.at(-1);
+    const more = goesOn && last !== undefined ? { next_cursor: encodeToken({ k: 'pending', us: last.us, pk: last.pk }) } : {};
+    const entries = items.map((row) => {
       const { session_id, alias, title, template, agent } = row;
       const named = { ...(agent === null ? {} : { agent }), ...(alias === '' ? {} : { alias }) };
       const { options, ...rest } = toPendingInteraction(row);

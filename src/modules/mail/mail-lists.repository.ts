@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../platform/database/database.js';
+import { fitted, fittingJson, type Fitted } from '../../platform/database/page-bytes.js';
 import type { CityScope } from '../cities/city-scope.js';
 import type { Place } from '../work/page-token.js';
 import { matches, type MailFilter } from './mail-filter.js';
@@ -28,18 +29,16 @@ export interface PageRequest {
   readonly tag: string;
 }
 
-interface PageRow {
+interface PageRow extends Fitted {
   readonly head: number;
   readonly total: number;
-  readonly found: number | null;
   readonly id: string | null;
   readonly at: string | null;
   readonly json: string | null;
 }
 
-/** A page ends early once the bodies on it are this long together: a thousand of the longest would be 256 MiB. */
-const PAGE_BYTES = 8 * 1024 * 1024;
-
+/** Of the copies of a message; a thousand addresses are a quarter of a megabyte. Long lists are compressed. */
+const CC_BYTES = sql<number>`case when pg_column_compression(m.cc) is null then pg_column_size(m.cc) else octet_length(m.cc::text) end`;
 const COMES_AFTER = { asc: sql`>`, desc: sql`<` };
 const micros = (text: string): RawBuilder<Date> => sql`timestamptz 'epoch' + ${text}::bigint * interval '1 microsecond'`;
 
@@ -53,28 +52,22 @@ export class MailListsRepository {
     const by = sql.raw(`created_at ${order}, id ${order}`);
     const rest =
       after === undefined ? sql`true` : sql`(m.created_at, m.id) ${COMES_AFTER[order]} (${micros(after.createdAt)}, ${after.id})`;
+    const found = sql`
+      select m, m.created_at, m.id, 500 + octet_length(m.body) + ${CC_BYTES} as bytes from messages m
+      where ${where} and ${rest} order by ${by} limit ${limit + 1}`;
     const { rows } = await sql<PageRow>`
-      select s.head, t.total, p.found, p.id, p.at, p.json
+      select s.head, t.total, p.id, (extract(epoch from p.created_at) * 1000000)::bigint::text as at, p.json, p.fits
       from cities c join event_streams s on s.id = c.stream_id
       cross join lateral (select count(*) as total from messages m where ${where}) t
-      left join lateral (
-        select (y.m).id, (extract(epoch from (y.m).created_at) * 1000000)::bigint::text as at, y.place, y.found,
-               message_json(y.m, ${tag})::text as json
-        from (
-          select x.m, row_number() over w as place, count(*) over () as found,
-                 sum(octet_length((x.m).body)) over w - octet_length((x.m).body) as bytes_before
-          from (select m, m.created_at, m.id from messages m where ${where} and ${rest} order by ${by} limit ${limit + 1}) x
-          window w as (order by ${by} rows unbounded preceding)
-        ) y where y.place <= ${limit} and y.bytes_before < ${PAGE_BYTES}
-      ) p on true
-      where c.id = ${city.id} and c.running order by p.place`.execute(this.db);
+      left join (${fittingJson(found, by, limit, sql`select message_json(k.m, ${tag})::text as json`)}) p on true
+      where c.id = ${city.id} and c.running order by p.nth`.execute(this.db);
     const [first] = rows;
     if (first === undefined) return undefined;
     const { head, total } = first;
     if (first.id === null) return { head, total, items: [], more: undefined };
-    const last = rows.at(-1)!;
-    const more = first.found! > rows.length ? { createdAt: last.at!, id: last.id! } : undefined;
-    return { head, total, items: rows.map((row) => row.json!), more };
+    const page = fitted(rows);
+    const last = page.rows.at(-1)!;
+    return { head, total, items: page.rows.map((row) => row.json!), more: page.more ? { createdAt: last.at!, id: last.id! } : undefined };
   }
 
   async count(city: CityScope, filter: MailFilter): Promise<MailCounts | undefined> {

@@ -32,10 +32,10 @@ export class MessageListService {
     const before = parsePlace(query.cursor);
     const limit = query.limit === 0 ? DEFAULT_LIMIT : query.limit;
     const session = await this.resolver.resolve(city, id, { closed: true, materialize: false });
-    const rows = await this.repository.page(this.db, session.pk, { statuses: query.status, before, limit: limit + 1 });
-    const shown = rows.slice(0, limit);
-    const more = rows.length > limit ? { next_cursor: encodeToken({ k: 'message', pk: shown.at(-1)!.pk }) } : {};
-    return { items: shown.map((row) => toMessageRecord(row, CUT)), ...more };
+    const wanted = { statuses: query.status, before, limit, characters: CUT + 1 };
+    const { rows, more } = await this.repository.page(this.db, session.pk, wanted);
+    const next = more ? { next_cursor: encodeToken({ k: 'message', pk: rows.at(-1)!.pk }) } : {};
+    return { items: rows.map((row) => toMessageRecord(row, CUT)), ...next };
   }
 
   /** @throws ProblemError session_not_found, message_not_found */

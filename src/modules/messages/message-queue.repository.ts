@@ -1,11 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
+import { fitted, fitting, wholePage, type Fitted } from '../../platform/database/page-bytes.js';
 import type { Tx } from '../../platform/database/transactions.js';
 import type { Dropped, MessageRow, MessageSource, MessageStatus, NewMessage } from './message-row.js';
 
-const ROW = sql`m.pk, m.stream_id, m.session_pk, m.id, m.intent, m.body, m.source, m.reference, m.sender, m.epoch, m.request_id, m.status,
+const rowWith = (
+  body: RawBuilder<string>,
+): RawBuilder<unknown> => sql`m.pk, m.stream_id, m.session_pk, m.id, m.intent, ${body} as body, m.source, m.reference, m.sender, m.epoch, m.request_id, m.status,
   m.generation, m.attempts, m.error_code, m.error_message, m.created_at, m.deliver_after, m.expires_at, m.ended_at`;
+const ROW = rowWith(sql`m.body`);
 const DAY_MS = 24 * 60 * 60 * 1000;
 const after = (ms: number): RawBuilder<Date> => sql<Date>`clock_timestamp() + ${ms / 1000}::float8 * interval '1 second'`;
 
@@ -106,18 +110,26 @@ export class MessageQueueRepository {
     return rows[0];
   }
 
-  /** Newest first, before the one with the id `before`. */
+  /** Newest first, before the one with the id `before`, with the first `characters` of their texts. */
   async page(
     db: Kysely<Database>,
     sessionPk: number,
-    { statuses, before, limit }: { statuses?: readonly string[] | undefined; before?: number | undefined; limit: number },
-  ): Promise<MessageRow[]> {
-    const { rows } = await sql<MessageRow>`
-      select ${ROW} from session_messages m where m.session_pk = ${sessionPk}
+    {
+      statuses,
+      before,
+      limit,
+      characters,
+    }: { statuses?: readonly string[] | undefined; before?: number | undefined; limit: number; characters: number },
+  ): Promise<{ readonly rows: readonly MessageRow[]; readonly more: boolean }> {
+    const found = sql`
+      select r.*, octet_length(row_to_json(r)::text) as bytes from (
+      select ${rowWith(sql`left(m.body, ${characters})`)} from session_messages m where m.session_pk = ${sessionPk}
         and (${statuses === undefined} or m.status = any(${[...(statuses ?? [])]}::text[]))
         and (${before ?? null}::bigint is null or m.pk < ${before ?? null}::bigint)
-      order by m.pk desc limit ${limit}`.execute(db);
-    return rows;
+      order by m.pk desc limit ${limit + 1}) r`;
+    const { rows } = await sql<MessageRow & Fitted>`
+      select p.* from (${fitting(found, sql`pk desc`, wholePage(limit))}) p order by p.pk desc`.execute(db);
+    return fitted(rows);
   }
 
   /** Up to `limit` sessions with queued messages whose time is over, the longest overdue first. */

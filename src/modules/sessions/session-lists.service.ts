@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ListBodySessionResponse, SessionResponse } from '../../contract/sessions.schemas.js';
 import { problem } from '../../contract/problems.js';
+import { heldItems } from '../../platform/database/page-bytes.js';
 import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { formatPlace, parsePlace, type Place } from '../work/page-token.js';
@@ -45,10 +46,11 @@ export class SessionLists {
     const lines = query.peek ? PEEK_LINES : undefined;
     const { state, template, rig, provider, kind, running, pending } = query;
     const filter = { states: wantedStates(state), template, rig, provider, kind, running, pending };
-    const { head, total, rows } = await this.repository.page(city.streamId, filter, limit, after, lines ?? 0);
-    const shown = rows.slice(0, limit);
-    const last = rows.length > limit ? shown.at(-1) : undefined;
-    const items = await this.answers.all(city, shown, lines);
+    const { head, total, rows, more } = await this.repository.page(city.streamId, filter, limit, after, lines ?? 0);
+    const all = await this.answers.all(city, rows, lines);
+    // What the configuration adds to each is not in the rows.
+    const items = all.slice(0, heldItems(all));
+    const last = more || items.length < all.length ? rows[items.length - 1] : undefined;
     const next = last === undefined ? {} : { next_cursor: formatPlace('session', { createdAt: last.place, id: String(last.pk) }) };
     return { body: { items, total, ...next }, index: head };
   }

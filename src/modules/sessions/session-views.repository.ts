@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { Db, type Database } from '../../platform/database/database.js';
+import { fitted, fitting, wholePage } from '../../platform/database/page-bytes.js';
 import type { Place } from '../work/page-token.js';
 import type { SessionCounts, LiveSession } from './session-facts.js';
 import type { SessionState } from './session-states.js';
@@ -19,8 +20,9 @@ export interface SessionFilter {
 export interface SessionPage {
   readonly head: number;
   readonly total: number;
-  /** Newest first; one more than the limit when there are more. */
+  /** Newest first, as many as one answer holds. */
   readonly rows: readonly (SessionView & { readonly place: string })[];
+  readonly more: boolean;
 }
 
 /** A message, a tool call and what came of it are a few lines each; more entries than this are not looked at. */
@@ -84,18 +86,20 @@ export class SessionViewsRepository {
       after === undefined
         ? sql`true`
         : sql`(s.created_at, s.pk) < (timestamptz 'epoch' + ${after.createdAt}::bigint * interval '1 microsecond', ${after.id}::bigint)`;
-    const { rows } = await sql<Partial<SessionView> & { head: number; total: number; place: string; pk: number | null }>`
-      select e.head, t.total, p.*
-      from event_streams e
-      cross join lateral (select count(*) as total from sessions s where ${matches}) t
-      left join lateral (
+    const found = sql`
+      select v.*, octet_length(row_to_json(v)::text) as bytes from (
         select ${view(entries)}, (extract(epoch from s.created_at) * 1000000)::bigint::text as place
         from (select s.pk from sessions s where ${matches} and ${below} order by s.created_at desc, s.pk desc limit ${limit + 1}) f
         join sessions s on s.pk = f.pk join session_logs l on l.session_pk = s.pk
-      ) p on true
+      ) v`;
+    const { rows } = await sql<Partial<SessionView> & { head: number; total: number; place: string; pk: number | null; fits: boolean }>`
+      select e.head, t.total, p.*
+      from event_streams e
+      cross join lateral (select count(*) as total from sessions s where ${matches}) t
+      left join (${fitting(found, sql`created_at desc, pk desc`, wholePage(limit))}) p on true
       where e.id = ${streamId} order by p.created_at desc, p.pk desc`.execute(this.db);
-    const found = rows.filter((row) => row.pk !== null) as (SessionView & { place: string })[];
-    return { head: rows[0]?.head ?? 0, total: rows[0]?.total ?? 0, rows: found };
+    const page = fitted(rows.filter((row) => row.pk !== null) as (SessionView & { place: string; fits: boolean })[]);
+    return { head: rows[0]?.head ?? 0, total: rows[0]?.total ?? 0, ...page };
   }
 
   async liveByAgentName(streamId: number, names: readonly string[]): Promise<LiveSession[]> {

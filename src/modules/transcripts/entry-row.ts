@@ -1,4 +1,5 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
+import { marked } from '../../platform/database/page-bytes.js';
 import type { Block, EntryKind, EntryRole, EntryStatus } from '../../platform/runtime/port.js';
 
 /** An entry as a transcript shows it. */
@@ -28,6 +29,29 @@ export function entryColumns(withRaw: boolean) {
   return sql`e.seq, e.rev, e.entry_id as id, e.epoch, e.generation, e.turn, e.kind, e.role, e.status, e.blocks,
     ${withRaw ? sql`e.raw` : sql`case when e.kind = 'system' then e.raw end`} as raw, e.model, e.parent_tool_use_id as parent,
     to_char(e.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at`;
+}
+
+/**
+ * SQL of the first of these `entries` (rows of the table, a bounded number of them) that are `bytes` long together; one at least.
+ * First by what is stored, which is not read for it, then by what that is when it is read: it may have been compressed to a hundredth.
+ */
+export function entriesWithin(
+  entries: RawBuilder<unknown>,
+  order: RawBuilder<unknown>,
+  bytes: number,
+  withRaw: boolean,
+): RawBuilder<unknown> {
+  const room = { rows: sql.lit(Number.MAX_SAFE_INTEGER), bytes: sql.lit(bytes), first: sql.lit(true) };
+  const of = (size: (column: RawBuilder<unknown>) => RawBuilder<number>): RawBuilder<number> => {
+    const raw = sql<number>`coalesce(${size(sql`e.raw`)}, 0)`;
+    return sql<number>`300 + ${size(sql`e.blocks`)} + ${withRaw ? raw : sql<number>`case when e.kind = 'system' then ${raw} else 0 end`}`;
+  };
+  const stored = sql`select e.*, ${of((column) => sql`pg_column_size(${column})`)} as bytes from (${entries}) e`;
+  const small = sql`select e.* from (${marked(stored, order, room, 'is_small')}) e where e.is_small`;
+  const columns = sql`e.session_pk, e.seq, e.rev, e.entry_id, e.epoch, e.generation, e.turn, e.kind, e.role, e.status, e.blocks, e.raw, e.model,
+    e.parent_tool_use_id, e.created_at`;
+  const exact = sql`select ${columns}, ${of((column) => sql`octet_length(${column}::text)`)} as bytes from (${small}) e`;
+  return sql`select e.* from (${marked(exact, order, room)}) e where e.fits`;
 }
 
 /** What an answer says about the session itself. */

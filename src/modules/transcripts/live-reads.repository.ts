@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../platform/database/database.js';
 import type { InteractionRow } from '../interactions/interaction-row.js';
-import { entryColumns, HEAD_COLUMNS, type EntryRow, type TranscriptHead } from './entry-row.js';
+import { entriesWithin, entryColumns, HEAD_COLUMNS, type EntryRow, type TranscriptHead } from './entry-row.js';
 
 /** What is wanted of a session: everything with a position in (pos, upto]. */
 export interface Wanted {
@@ -37,8 +37,8 @@ export interface AgentSession {
 }
 
 const ROUND_ENTRIES = 500;
-/** Stored bytes of one session in one round. */
-const ROUND_BYTES = 1 << 20;
+/** Of one session in one round: 64 of them are read at once. */
+const ROUND_BYTES = 256 * 1024;
 
 /** What the streams of sessions read. One statement is one snapshot: whoever sees a head sees all up to it. */
 @Injectable()
@@ -55,6 +55,9 @@ export class LiveReads {
   /** Of sessions that have moved beyond `pos`; a session that is not there any more is left out. */
   async changes(wanted: readonly Wanted[], withRaw: boolean): Promise<Changes[]> {
     const column = (key: keyof Wanted): number[] => wanted.map((one) => one[key]);
+    const moved = sql`
+      select * from session_entries w where w.session_pk = f.pk and w.rev > f.pos and w.rev <= f.upto
+      order by w.rev limit ${ROUND_ENTRIES}`;
     const { rows } = await sql<Changes>`
       select ${HEAD_COLUMNS}, c.rows, c.more,
         coalesce((select json_agg(json_build_object('request_id', i.request_id, 'kind', i.kind, 'prompt', i.prompt, 'options', i.options,
@@ -72,13 +75,7 @@ export class LiveReads {
         select coalesce(json_agg(x order by x.rev), '[]') as rows,
                coalesce(max(x.rev) < (select max(m.rev) from session_entries m where m.session_pk = f.pk and m.rev <= f.upto), false) as more
         from (
-          select ${entryColumns(withRaw)} from (
-            select w.*, row_number() over (order by w.rev) as n, sum(pg_column_size(w.blocks)) over (order by w.rev) as size
-            from (
-              select * from session_entries w where w.session_pk = f.pk and w.rev > f.pos and w.rev <= f.upto
-              order by w.rev limit ${ROUND_ENTRIES}
-            ) w
-          ) e where e.n = 1 or e.size <= ${ROUND_BYTES}
+          select ${entryColumns(withRaw)} from (${entriesWithin(moved, sql`rev`, ROUND_BYTES, withRaw)}) e
         ) x
       ) c
       where l.head > f.pos`.execute(this.db);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../platform/database/database.js';
-import { entryColumns, HEAD_COLUMNS, type EntryRow, type TranscriptHead } from './entry-row.js';
+import { entriesWithin, entryColumns, HEAD_COLUMNS, type EntryRow, type TranscriptHead } from './entry-row.js';
 
 /** Places between which entries are read, both exclusive. */
 export interface Span {
@@ -20,7 +20,7 @@ export interface Page extends TranscriptHead {
 
 export interface Bounds {
   readonly entries: number;
-  /** Stored bytes, after which an answer ends; one entry is always given. */
+  /** After which an answer ends; one entry is always given. */
   readonly bytes: number;
 }
 
@@ -50,21 +50,15 @@ export class TranscriptsRepository {
   }
 
   /**
-   * A page of one snapshot: from the span's end backwards, or from its beginning. Sizes are those of the stored values, which
-   * are looked at without reading them.
+   * A page of one snapshot: from the span's end backwards, or from its beginning.
    */
   async page(pk: number, span: Span, from: 'start' | 'end', bounds: Bounds, withRaw: boolean): Promise<Page | undefined> {
     const direction = sql.raw(from === 'start' ? 'asc' : 'desc');
-    const chosen = sql`
-      select c.seq from (
-        select w.seq, row_number() over (order by w.seq ${direction}) as n,
-               sum(pg_column_size(w.blocks) ${withRaw ? sql`+ coalesce(pg_column_size(w.raw), 0)` : sql``}) over (order by w.seq ${direction}) as size
-        from (
-          select w.seq, w.blocks, w.raw from session_entries w
-          where w.session_pk = ${pk} and w.seq > ${span.above} and w.seq < ${span.below}
-          order by w.seq ${direction} limit ${bounds.entries}
-        ) w
-      ) c where c.n = 1 or c.size <= ${bounds.bytes}`;
+    const order = sql`seq ${direction}`;
+    const entries = sql`
+      select w.* from session_entries w where w.session_pk = ${pk} and w.seq > ${span.above} and w.seq < ${span.below}
+      order by w.seq ${direction} limit ${bounds.entries}`;
+    const chosen = sql`select c.seq from (${entriesWithin(entries, order, bounds.bytes, withRaw)}) c`;
     return this.#page(pk, chosen, span, withRaw);
   }
 
@@ -92,11 +86,11 @@ export class TranscriptsRepository {
   }
 
   /** The newest entries of one sub-agent, in order. */
-  async ofParent(pk: number, parent: string, limit: number): Promise<EntryRow[]> {
+  async ofParent(pk: number, parent: string, bounds: Bounds): Promise<EntryRow[]> {
+    const newest = sql`
+      select * from session_entries where session_pk = ${pk} and parent_tool_use_id = ${parent} order by seq desc limit ${bounds.entries}`;
     const { rows } = await sql<EntryRow>`
-      select ${entryColumns(true)} from (
-        select * from session_entries where session_pk = ${pk} and parent_tool_use_id = ${parent} order by seq desc limit ${limit}
-      ) e order by e.seq`.execute(this.db);
+      select ${entryColumns(true)} from (${entriesWithin(newest, sql`seq desc`, bounds.bytes, true)}) e order by e.seq`.execute(this.db);
     return rows;
   }
 

@@ -6,6 +6,7 @@ import type {
   SessionAgentListResponse,
   SessionTranscriptGetResponse,
 } from '../../contract/transcripts.schemas.js';
+import { PAGE_BYTES } from '../../platform/database/page-bytes.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { SessionResolver } from '../sessions/session-resolver.service.js';
 import type { SessionRow } from '../sessions/session-row.js';
@@ -16,8 +17,6 @@ import { historyOf, messageOf, SCHEMA_VERSION } from './structured.js';
 import { MAX_ENTRIES, type TranscriptQuery } from './transcripts.query.js';
 import { TranscriptsRepository, type Page, type Span } from './transcripts.repository.js';
 
-/** Stored bytes of an answer; compressed where Postgres compresses. */
-const MAX_BYTES = 4 << 20;
 const MAX_SUB_AGENTS = 1_000;
 
 export interface Window {
@@ -59,7 +58,7 @@ export class TranscriptsService {
   async page(pk: number, { tail, before, after, limit }: Window, withRaw: boolean): Promise<Page> {
     const span = { above: await this.#place(pk, after, 0), below: await this.#place(pk, before, Number.MAX_SAFE_INTEGER) };
     const start = await this.#segments(pk, span, Number(tail ?? 0));
-    const bounds = { entries: limit ?? MAX_ENTRIES, bytes: MAX_BYTES };
+    const bounds = { entries: limit ?? MAX_ENTRIES, bytes: PAGE_BYTES };
     const page = await this.repository.page(pk, { ...span, above: start }, after === undefined ? 'end' : 'start', bounds, withRaw);
     if (page === undefined) throw problem('session_not_found', 'the session has been deleted');
     return page;
@@ -76,7 +75,7 @@ export class TranscriptsService {
     if (/[/\\\0]|\.\./.test(agentId) || !agentId.isWellFormed())
       throw problem('invalid_request', 'an id of a sub-agent has no path', { at: 'path.agentId' });
     const row = await this.#resolve(city, text);
-    const rows = await this.repository.ofParent(row.pk, agentId, MAX_ENTRIES);
+    const rows = await this.repository.ofParent(row.pk, agentId, { entries: MAX_ENTRIES, bytes: PAGE_BYTES });
     const last = rows.at(-1);
     if (last === undefined) throw problem('agent_not_found', `session ${row.id} has no sub-agent ${agentId}`);
     const [head, tool] = await Promise.all([this.repository.head(row.pk), this.repository.tool(row.pk, last.generation, agentId)]);

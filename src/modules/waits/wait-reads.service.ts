@@ -25,11 +25,9 @@ export class WaitReadsService {
     const limit = query.limit === 0 ? CEILING : query.limit;
     const sessions = query.session === undefined ? undefined : await this.#names(city, query.session);
     const finished = query.all || FINISHED.has(query.state ?? '');
-    const { head, items } = await this.repository.page(city.streamId, { state: query.state, sessions, finished }, limit, from);
-    const shown = items.slice(0, limit);
-    const capped = items.length > limit;
-    const more = capped ? { next_cursor: formatPlace('wait', shown.at(-1)!.place) } : {};
-    return { value: { waits: shown.map((item) => toWaitView(item.bead)), capped, ...more }, index: head };
+    const { head, items, next } = await this.repository.page(city.streamId, { state: query.state, sessions, finished }, limit, from);
+    const more = next === undefined ? {} : { next_cursor: formatPlace('wait', next) };
+    return { value: { waits: items.map(toWaitView), capped: next !== undefined, ...more }, index: head };
   }
 
   /** @throws ProblemError wait_not_found */

@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Bead } from '../../contract/beads.schemas.js';
 import { Db } from '../../platform/database/database.js';
+import { fitted, fittingJson, type Fitted } from '../../platform/database/page-bytes.js';
 import type { Tx } from '../../platform/database/transactions.js';
+import { beadBytes } from '../work/bead-bytes.js';
 import type { Place } from '../work/page-token.js';
 
 export interface WaitFilter {
@@ -14,8 +16,10 @@ export interface WaitFilter {
 
 export interface WaitPage {
   readonly head: number;
-  /** Newest first; one more than the limit when there are more. */
-  readonly items: { readonly place: Place; readonly bead: Bead }[];
+  /** Newest first. */
+  readonly items: readonly Bead[];
+  /** The last one's, when there are more. */
+  readonly next: Place | undefined;
 }
 
 const IS_WAIT = sql`b.issue_type = 'gate' and b.labels @> '{gc:wait}'`;
@@ -33,17 +37,21 @@ export class WaitsRepository {
     if (filter.sessions !== undefined) where.push(sql`b.labels && ${filter.sessions.map((name) => `session:${name}`)}::text[]`);
     if (from !== undefined)
       where.push(sql`(b.created_at, b.id) < (timestamptz 'epoch' + ${from.createdAt}::bigint * interval '1 microsecond', ${from.id})`);
-    const { rows } = await sql<WaitPage>`
-      select s.head, (
-        select coalesce(json_agg(json_build_object('bead', w.bead, 'place', json_build_object('createdAt', w.us::text, 'id', w.id))
-          order by w.us desc, w.id desc), '[]')
-        from (
-          select b.id, (extract(epoch from b.created_at) * 1000000)::bigint as us, bead_json(b) as bead from beads b
-          where ${sql.join(where, sql` and `)} order by b.created_at desc, b.id desc limit ${limit + 1}
-        ) w
-      ) as items
-      from event_streams s where s.id = ${streamId}`.execute(this.db);
-    return rows[0]!;
+    const found = sql`
+      select b.id, b.created_at, ${beadBytes('b')} as bytes from beads b
+      where ${sql.join(where, sql` and `)} order by b.created_at desc, b.id desc limit ${limit + 1}`;
+    const json = sql`select bead_json(b)::text as json from beads b where b.stream_id = ${streamId} and b.id = k.id`;
+    const { rows } = await sql<Fitted & { head: number; id: string | null; created: string; json: string }>`
+      select s.head, p.id, p.json, p.fits, (extract(epoch from p.created_at) * 1000000)::bigint::text as created
+      from event_streams s left join (${fittingJson(found, sql`created_at desc, id desc`, limit, json)}) p on true
+      where s.id = ${streamId} order by p.nth`.execute(this.db);
+    const page = fitted(rows[0]!.id === null ? [] : rows);
+    const last = page.rows.at(-1);
+    return {
+      head: rows[0]!.head,
+      items: page.rows.map((row) => JSON.parse(row.json) as Bead),
+      next: page.more && last !== undefined ? { id: last.id!, createdAt: last.created } : undefined,
+    };
   }
 
   /** The one session that is not closed and has one of these names, with its conversation; undefined for none or several. */

@@ -33,16 +33,16 @@ export function roomAfter(room: Room, items: readonly { readonly bytes: number }
  * SQL that says of rows whether they fit into a room: those that do are the first ones. `rows` is a query of one row more than the
  * room has, each with its `bytes`; a long value must not be read to know them. `order` names its columns.
  */
-export function marked(rows: RawBuilder<unknown>, order: RawBuilder<unknown>, room: InSql<Room>): RawBuilder<unknown> {
+export function marked(rows: RawBuilder<unknown>, order: RawBuilder<unknown>, room: InSql<Room>, fits = 'fits'): RawBuilder<unknown> {
   return sql`
     select f.*, row_number() over w as nth, sum(f.bytes) over w - f.bytes as bytes_before,
-      row_number() over w <= ${room.rows} and (sum(f.bytes) over w <= ${room.bytes} or (row_number() over w = 1 and ${room.first})) as fits
+      row_number() over w <= ${room.rows} and (sum(f.bytes) over w <= ${room.bytes} or (row_number() over w = 1 and ${room.first})) as ${sql.ref(fits)}
     from (${rows}) f window w as (order by ${order} rows unbounded preceding)`;
 }
 
 /** SQL of those that fit, and of the first that does not. */
-export function fitting(rows: RawBuilder<unknown>, order: RawBuilder<unknown>, room: InSql<Room>): RawBuilder<unknown> {
-  return sql`select f.* from (${marked(rows, order, room)}) f where f.bytes_before <= ${room.bytes} or f.nth = 2`;
+export function fitting(rows: RawBuilder<unknown>, order: RawBuilder<unknown>, room: InSql<Room>, fits = 'fits'): RawBuilder<unknown> {
+  return sql`select f.* from (${marked(rows, order, room, fits)}) f where f.bytes_before <= ${room.bytes} or f.nth = 2`;
 }
 
 /** The rows of an answer to `fitting` that fit, and whether there are more. */
@@ -64,7 +64,7 @@ export function fittingJson(
 ): RawBuilder<unknown> {
   return sql`
     select k.*, j.json, k.guessed and (k.nth = 1 or sum(octet_length(j.json)) over (order by k.nth rows unbounded preceding) <= ${PAGE_BYTES}) as fits
-    from (select f.*, f.fits as guessed from (${fitting(rows, order, wholePage(limit))}) f) k
+    from (${fitting(rows, order, wholePage(limit), 'guessed')}) k
     left join lateral (${json}) j on k.guessed`;
 }
 

@@ -1,11 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
 
-/** A page of beads ends early once they are this long together: a thousand of the longest would be gigabytes. The first bead is always on it. */
-export const PAGE_BYTES = 8 * 1024 * 1024;
-
-/** The most that one answer without pages may hold. */
-export const ANSWER_BYTES = 64 * 1024 * 1024;
-
 /** About how many bytes of JSON a row of `beads` (its alias) makes; long texts are not read for it. */
 export function beadBytes(alias: string): RawBuilder<number> {
   const column = (name: string): RawBuilder<unknown> => sql.ref(`${alias}.${name}`);
