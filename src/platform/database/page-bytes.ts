@@ -54,7 +54,7 @@ export function fitted<R extends Fitted>(rows: readonly R[]): { readonly rows: r
 /**
  * SQL of a page of rows whose JSON is made by Postgres: the rows of `fitting`, of which `bytes` may be a guess that is too small
  * (control characters are six times as long in JSON), with the JSON of those that fit, as long as that fits too. `json` is a
- * query of one column `json` over a row `k`. It is an answer as those of `fitting` are.
+ * query of one column `json` over a row `k`, made once a row: hence the `offset`. It is an answer as those of `fitting` are.
  */
 export function fittingJson(
   rows: RawBuilder<unknown>,
@@ -65,7 +65,7 @@ export function fittingJson(
   return sql`
     select k.*, j.json, k.guessed and (k.nth = 1 or sum(octet_length(j.json)) over (order by k.nth rows unbounded preceding) <= ${PAGE_BYTES}) as fits
     from (${fitting(rows, order, wholePage(limit), 'guessed')}) k
-    left join lateral (${json}) j on k.guessed`;
+    left join lateral (${json} offset 0) j on k.guessed`;
 }
 
 /** How many of these items, made in this process, one page holds; one at least. */
