@@ -511,7 +511,7 @@ export interface paths {
         };
         /**
          * List a bead's children
-         * @description The children that are not closed, oldest first, then the beads that its `molecule_id` and `workflow_id` name. Prerequisites are in `dependencies` of the bead itself.
+         * @description The children that are not closed, oldest first, then the beads that its `molecule_id` and `workflow_id` name. Prerequisites are in `dependencies` of the bead itself. More than 16 MiB of them are refused.
          */
         get: operations["get-v0-city-by-city-name-bead-by-id-deps"];
         put?: never;
@@ -1021,7 +1021,7 @@ export interface paths {
         };
         /**
          * List a city's events
-         * @description Newest first by `seq`; with `after_seq` ascending from that position. `next_cursor` is there exactly when the list goes on; a page can be shorter than `limit` when a filter matches rarely. `since` and `until` are durations before now such as `5m`. `payload_match` is `key=value` with a dotted path, repeatable: different keys must all match, of one key any value. With `index` the answer waits until the head is above it, at most `wait`. `total` is exact unless `total_is_estimate` is set; then it is a lower bound.
+         * @description Newest first by `seq`; with `after_seq` ascending from that position. `next_cursor` is there exactly when the list goes on; a page can be shorter than `limit` when a filter matches rarely, and ends once its events are 4 MiB together, with one at least. `since` and `until` are durations before now such as `5m`. `payload_match` is `key=value` with a dotted path, repeatable: different keys must all match, of one key any value. With `index` the answer waits until the head is above it, at most `wait`. `total` is exact unless `total_is_estimate` is set; then it is a lower bound.
          */
         get: operations["get-v0-city-by-city-name-events"];
         put?: never;
@@ -2501,7 +2501,7 @@ export interface paths {
         };
         /**
          * List the events of the supervisor and of every city
-         * @description Newest first by `ts`, then stream, then `seq`; with `after_cursor` ascending from that position. `event_cursor` is the head from before the items were read: a stream opened with it misses nothing that the list does not have. Filters as for a city; `cities` is a comma-separated list.
+         * @description Newest first by `ts`, then stream, then `seq`; with `after_cursor` ascending from that position. `event_cursor` is the head from before the items were read: a stream opened with it misses nothing that the list does not have. Pages end early as those of a city. Filters as for a city; `cities` is a comma-separated list.
          */
         get: operations["get-v0-events"];
         put?: never;
@@ -15182,7 +15182,7 @@ export interface operations {
                     "application/json": components["schemas"]["BeadDepsResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-request` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];

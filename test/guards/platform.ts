@@ -15,6 +15,21 @@ const PROCESSES = 'src/platform/runtime/processes.spec.ts';
 /** The log, operations, keys, streams, calls out and processes. */
 export const PLATFORM: readonly Guard[] = [
   {
+    guard: 'A page has as many bytes as it may have, whatever its limit.',
+    file: 'src/platform/database/page-bytes.ts',
+    find: '(sum(f.bytes) over w <= ${room.bytes} or (row_number() over w = 1 and ${room.first}))',
+    replace: '(sum(f.bytes) over w >= 0 or (row_number() over w = 1 and ${room.first} and ${room.bytes}::bigint > 0))',
+    test: 'src/modules/events/event-lists.db-spec.ts',
+    name: 'ends a page by its bytes',
+  },
+  {
+    guard: 'A stream reads no more at once than it may send.',
+    file: 'src/platform/streams/stream-log.repository.ts',
+    find: 'bytes: sql<number>`$5::bigint`',
+    replace: 'bytes: sql<number>`($5::bigint * 1000)`',
+    test: 'src/platform/streams/long-events.db-spec.ts',
+  },
+  {
     guard: 'Appends lock their streams in the order of names, so that two never wait for each other.',
     file: 'db/migrations/0001_create_event_log.ts',
     find: `select distinct (e ->> 'stream') collate "C" as name from jsonb_array_elements(p_events) e order by name loop`,

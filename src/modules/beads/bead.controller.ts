@@ -181,7 +181,7 @@ export class BeadController {
     id: 'get-v0-city-by-city-name-bead-by-id-deps',
     summary: "List a bead's children",
     description:
-      'The children that are not closed, oldest first, then the beads that its `molecule_id` and `workflow_id` name. Prerequisites are in `dependencies` of the bead itself.',
+      'The children that are not closed, oldest first, then the beads that its `molecule_id` and `workflow_id` name. Prerequisites are in `dependencies` of the bead itself. More than 16 MiB of them are refused.',
     tag: 'beads',
     response: BeadDepsResponse,
     headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S'],

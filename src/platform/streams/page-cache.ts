@@ -3,7 +3,7 @@
  * flight. Pages are immutable (the log is), so the cache only has to forget.
  */
 export const PAGE_EVENTS = 1_000;
-const MAX_BYTES = 32 << 20;
+const MAX_BYTES = 16 << 20;
 
 /** Frames of one page as one buffer, from `first` to `last`; `offsets[i]` is where the frame of `first + i` begins. */
 export interface Page {
