@@ -366,9 +366,15 @@ create table operations (
   constraint operations_finished_at_check CHECK ((finished_at IS NULL) = (state = ANY (ARRAY['accepted'::text, 'running'::text]))),
   constraint operations_state_check CHECK (state = ANY (ARRAY['accepted'::text, 'running'::text, 'succeeded'::text, 'failed'::text]))
 );
+CREATE INDEX operations_deadline_at_idx ON public.operations USING btree (deadline_at) WHERE (state = ANY (ARRAY['accepted'::text, 'running'::text]));
 CREATE INDEX operations_finished_at_idx ON public.operations USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+CREATE INDEX operations_running_idx ON public.operations USING btree (lease_until) WHERE (state = 'running'::text);
 CREATE UNIQUE INDEX operations_stream_target_key ON public.operations USING btree (stream, target) WHERE (state = ANY (ARRAY['accepted'::text, 'running'::text]));
-CREATE INDEX operations_unfinished_idx ON public.operations USING btree (run_after) WHERE (state = ANY (ARRAY['accepted'::text, 'running'::text]));
+CREATE INDEX operations_waiting_idx ON public.operations USING btree ((
+CASE
+    WHEN (stream = '__supervisor__'::text) THEN target
+    ELSE stream
+END), run_after) WHERE ((state = 'accepted'::text) AND (run_after < 'infinity'::timestamp with time zone));
 
 create table processes (
   id text not null,

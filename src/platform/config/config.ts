@@ -60,6 +60,8 @@ const EnvSchema = z.object({
   SVC_RUNNER_ISOLATION: z.enum(['auto', 'bubblewrap', 'none']).default('auto'),
   // Agent processes are as large as what they run; only the operator knows how many of them a host carries.
   SVC_RUNNER_CAPACITY: z.coerce.number().int().min(0).max(10_000).default(100),
+  SVC_OPERATION_SLOTS: z.coerce.number().int().min(1).max(1_000).default(8),
+  SVC_OPERATION_SLOTS_PER_CITY: z.coerce.number().int().min(1).max(1_000).optional(),
 });
 
 export type Role = 'all' | 'api' | 'worker';
@@ -90,6 +92,10 @@ export interface Config {
   readonly runnerCapacity: number;
   /** What isolates agents of this process from the rest of the host; `auto`: the best that can be had. */
   readonly isolation: 'auto' | 'bubblewrap' | 'none';
+  /** Operations that this process runs at once, when it is a worker. */
+  readonly operationSlots: number;
+  /** Of these, those of one city; undefined: half. */
+  readonly operationSlotsPerCity: number | undefined;
   /** What of this process's own environment the agents get that it starts. */
   readonly agentEnvironment: Readonly<Record<string, string>>;
   /** Identifies this process in the database; unique a process, readable for an operator. */
@@ -116,6 +122,8 @@ export class AppConfig implements Config {
   readonly allowedTargets!: readonly Target[];
   readonly runnerCapacity!: number;
   readonly isolation!: 'auto' | 'bubblewrap' | 'none';
+  readonly operationSlots!: number;
+  readonly operationSlotsPerCity: number | undefined;
   readonly agentEnvironment!: Readonly<Record<string, string>>;
   readonly processId!: string;
 
@@ -180,6 +188,8 @@ export function loadConfig(env: Record<string, string | undefined>, cwd: string)
     allowedTargets: e.SVC_ALLOWED_TARGETS,
     runnerCapacity: e.SVC_RUNNER_CAPACITY,
     isolation: e.SVC_RUNNER_ISOLATION,
+    operationSlots: e.SVC_OPERATION_SLOTS,
+    operationSlotsPerCity: e.SVC_OPERATION_SLOTS_PER_CITY,
     agentEnvironment: passedToAgents(env),
     processId: `${hostname()}-${process.pid}-${Date.now().toString(36)}`,
   });

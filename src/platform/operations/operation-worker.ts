@@ -22,7 +22,7 @@ export class OperationWorker implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     this.registry.requireComplete();
     this.lifecycle.onStop('worker', 'operations', () => this.stop());
-    this.jobs.start(this.timings.concurrency, (id) => this.runner.deliver(id));
+    this.jobs.start(this.timings.concurrency, () => this.runner.deliver());
     this.sweeper.start();
   }
 

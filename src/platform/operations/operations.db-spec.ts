@@ -95,10 +95,16 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     for (const worker of [...workers, ...workers]) await eventually(() => swept(worker));
     await Promise.all(workers.splice(0).map((worker) => worker.stop()));
   };
-  const accept = (target: string, definition = Work): Promise<string> =>
+  const accept = (target: string, { definition = Work, stream = SUPERVISOR_STREAM } = {}): Promise<string> =>
     api.transactions.run(
-      async (tx) => (await api.operations.accept(tx, definition, { target, input: { n: 1 }, eventCursor: 'c:1' })).requestId,
+      async (tx) => (await api.operations.accept(tx, definition, { target, stream, input: { n: 1 }, eventCursor: 'c:1' })).requestId,
     );
+  /** Of one city, on its own stream. */
+  const acceptMany = async (city: string, many: number): Promise<string[]> => {
+    await sql`insert into event_streams (name) values (${city}) on conflict do nothing`.execute(api.db);
+    const made = Array.from({ length: many }, (_, n) => accept(`${city}-${n}-${runs.length}`, { stream: city }));
+    return Promise.all(made);
+  };
   const terminals = async (id?: string): Promise<Terminal[]> => {
     const { rows } = await sql<Terminal>`select type, payload ->> 'request_id' as request_id, subject, actor, payload from events
       where (type = 'request.failed' or type like 'request.result.%') order by seq`.execute(api.db);
@@ -182,6 +188,34 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     expect(await row(id)).toMatchObject({ state: 'accepted', attempts: 0 });
     await start('w2');
     expect((await ended(id)).payload).toMatchObject({ by: 'w2' });
+  });
+
+  it('leaves places to other cities, however much one has and however long it takes', async () => {
+    const worker = await start('w1');
+    let free = (): void => undefined;
+    const slow = new Promise<void>((resolve) => (free = resolve));
+    run = async (operation, _context, by) => {
+      if (operation.stream === 'greedy') await slow;
+      return ok(by);
+    };
+    const greedy = await acceptMany('greedy', 20);
+    await eventually(() => runs.length === 4);
+    const others = (await Promise.all(['first', 'second'].map((city) => acceptMany(city, 6)))).flat();
+    for (const id of others) expect((await ended(id)).type).toBe('request.result.test.work');
+    await worker.get(OperationSweeper).sweep();
+    expect(runs.filter((r) => greedy.includes(r.id))).toHaveLength(4);
+    expect((await terminals()).filter((t) => greedy.includes(t.request_id))).toEqual([]);
+    free();
+    for (const id of greedy) expect((await ended(id)).type).toBe('request.result.test.work');
+    expect(runs).toHaveLength(32);
+  });
+
+  it('serves cities in turn where one place is all there is', async () => {
+    const [greedy, modest] = [await acceptMany('greedy', 6), await acceptMany('modest', 3)];
+    await start('w1', { concurrency: 1 });
+    for (const id of [...greedy, ...modest]) await ended(id);
+    const order = runs.map(({ id }) => (greedy.includes(id) ? 'g' : 'm')).join('');
+    expect(order).toBe('gmgmgmggg');
   });
 
   // What follows asks nothing of the queue that depends on where it is.
@@ -281,9 +315,9 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
       return ok(by);
     };
     const id = await accept('twice');
-    await Promise.all(Array.from({ length: 10 }, () => runner.deliver(id).then(() => over++)));
+    await Promise.all(Array.from({ length: 10 }, () => runner.deliver().then(() => over++)));
     await ended(id);
-    await runner.deliver(id);
+    await runner.deliver();
     expect(runs.filter((r) => r.id === id)).toHaveLength(1);
     expect(await terminals(id)).toHaveLength(1);
   });
@@ -343,7 +377,7 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
           api.db,
         );
       });
-      const ids = await Promise.all(Array.from({ length: 5 }, (_, i) => accept(`dropped-${i}`, Tough)));
+      const ids = await Promise.all(Array.from({ length: 5 }, (_, i) => accept(`dropped-${i}`, { definition: Tough })));
       for (const id of ids) expect((await ended(id)).type).toBe('request.result.test.work');
       worker.failpoints.disarm();
       await rest();

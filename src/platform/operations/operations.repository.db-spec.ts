@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
@@ -27,8 +27,11 @@ afterAll(async () => {
 
 const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => transactions.run(work);
 const row = (id: string) => db.selectFrom('operations').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
-const claim = (id: string, owner: string, leaseMs = 60_000): Promise<ClaimedRow | undefined> =>
-  run((tx) => repository.claim(tx, id, owner, leaseMs));
+const claim = (owner: string, skip: string[] = [], after = ''): Promise<ClaimedRow | undefined> =>
+  run((tx) => repository.claimNext(tx, owner, { after, skip, leaseMs: 60_000, pickupMs: 0 }));
+const claimLost = (owner: string, skip: string[] = []): Promise<ClaimedRow | undefined> =>
+  run((tx) => repository.claimLost(tx, owner, { skip, leaseMs: 60_000 }));
+const lose = (id: string) => sql`update operations set lease_until = now() - interval '1 s' where id = ${id}`.execute(db);
 
 async function accepted(deadlineMs = 60_000): Promise<string> {
   const id = `req-${++made}`;
@@ -41,9 +44,9 @@ async function accepted(deadlineMs = 60_000): Promise<string> {
 describe('an operation that somebody else has by now', () => {
   it('is not renewed, put back, told of or ended by who had it before', async () => {
     const id = await accepted();
-    const { fence } = (await claim(id, 'first'))!;
-    await sql`update operations set lease_until = now() - interval '1 s' where id = ${id}`.execute(db);
-    await claim(id, 'second');
+    const { fence } = (await claim('first'))!;
+    await lose(id);
+    await claimLost('second');
     const before = await row(id);
     const tried = [
       await run((tx) => repository.renew(tx, id, fence, 60_000)),
@@ -57,18 +60,73 @@ describe('an operation that somebody else has by now', () => {
 
   it('is not claimed while its lease holds, and not once it has ended', async () => {
     const id = await accepted();
-    const { fence } = (await claim(id, 'first'))!;
-    expect(await claim(id, 'second')).toBeUndefined();
+    const { fence } = (await claim('first'))!;
+    const again = async () => [await claim('second'), await claimLost('second')];
+    expect(await again()).toEqual([undefined, undefined]);
     expect(await run((tx) => repository.finish(tx, id, fence, DONE))).toBe(true);
-    expect(await claim(id, 'second')).toBeUndefined();
+    expect(await again()).toEqual([undefined, undefined]);
     expect(await run((tx) => repository.finish(tx, id, fence, DONE))).toBe(false);
   });
 
   it('keeps its lease until its deadline and no longer', async () => {
     const id = await accepted();
-    const { fence } = (await claim(id, 'first'))!;
+    const { fence } = (await claim('first'))!;
     expect(await run((tx) => repository.renew(tx, id, fence, 60_000))).toBe(true);
     await sql`update operations set deadline_at = now() - interval '1 s' where id = ${id}`.execute(db);
     expect(await run((tx) => repository.renew(tx, id, fence, 60_000))).toBe(false);
+  });
+});
+
+describe('the next operation', () => {
+  const cities = async (many: number, choose: () => Promise<ClaimedRow | undefined>): Promise<(string | undefined)[]> => {
+    const found: (string | undefined)[] = [];
+    for (let i = 0; i < many; i++) found.push((await choose())?.city);
+    return found;
+  };
+  const waiting = async (city: string, ...after: string[]): Promise<void> => {
+    for (const pause of after) {
+      const id = `req-${++made}`;
+      const about = { id, kind: 'test.work', target: id, subject: id, stream: city, input: {}, eventCursor: '', deadlineMs: 60_000 };
+      await run((tx) => repository.insert(tx, about));
+      await sql`update operations set run_after = now() + ${pause}::interval where id = ${id}`.execute(db);
+    }
+  };
+  beforeEach(() => sql`delete from operations`.execute(db));
+
+  it('is the oldest of the city that comes after the last, by name, and of none that is left out', async () => {
+    await waiting('b', '-1 s', '-2 s');
+    await waiting('a', '-3 s');
+    await waiting('c', '-1 s', '-1 s');
+    const { id } = (await claim('me', [], 'a'))!;
+    expect(id).toBe((await sql<{ id: string }>`select id from operations where stream = 'b' order by run_after`.execute(db)).rows[0]!.id);
+    let last = 'b';
+    const round = async (): Promise<ClaimedRow | undefined> => {
+      const row = await claim('me', [], last);
+      last = row?.city ?? last;
+      return row;
+    };
+    expect(await cities(3, round)).toEqual(['c', 'a', 'b']);
+    expect(await cities(1, () => claim('me', ['c']))).toEqual([undefined]);
+    expect(await cities(2, round)).toEqual(['c', undefined]);
+  });
+
+  it('is not one whose pause lasts, that no worker runs, or that another is about to take', async () => {
+    await waiting('a', '1 hour', 'infinity');
+    await waiting('b', '-1 s');
+    await waiting('c', '-1 s');
+    await run(async (tx) => {
+      await sql`select from operations where stream = 'b' for update`.execute(tx);
+      expect(await cities(2, () => claim('me'))).toEqual(['c', undefined]);
+    });
+    expect(await cities(2, () => claim('me'))).toEqual(['b', undefined]);
+  });
+
+  it('is of the city that a request of the supervisor is about', async () => {
+    const id = await accepted();
+    expect(await cities(1, () => claim('me', [id]))).toEqual([undefined]);
+    expect(await cities(1, () => claim('me'))).toEqual([id]);
+    await lose(id);
+    expect(await cities(1, () => claimLost('me', [id]))).toEqual([undefined]);
+    expect(await cities(2, () => claimLost('me'))).toEqual([id, undefined]);
   });
 });

@@ -23,6 +23,8 @@ export interface ClaimedRow {
   readonly target: string;
   readonly subject: string | null;
   readonly stream: string;
+  /** Whose place it takes. */
+  readonly city: string;
   readonly input: unknown;
   readonly attempts: number;
   readonly fence: number;
@@ -50,7 +52,9 @@ export type Ending =
 
 const now = sql<Date>`clock_timestamp()`;
 const after = (ms: number): RawBuilder<Date> => sql<Date>`clock_timestamp() + ${ms / 1000}::float8 * interval '1 second'`;
-const CLAIMED = sql`o.id, o.kind, o.target, o.subject, o.stream, o.input, o.attempts, o.fence,
+/** On a city's stream it is work of that city, on the supervisor's its target is one. */
+const CITY = sql`(case when o.stream = '__supervisor__' then o.target else o.stream end)`;
+const CLAIMED = sql`o.id, o.kind, o.target, o.subject, o.stream, ${CITY} as city, o.input, o.attempts, o.fence,
   extract(epoch from clock_timestamp() - o.created_at)::float8 * 1000 as "ageMs",
   extract(epoch from o.deadline_at - clock_timestamp())::float8 * 1000 as "deadlineInMs"`;
 
@@ -58,22 +62,29 @@ const CLAIMED = sql`o.id, o.kind, o.target, o.subject, o.stream, o.input, o.atte
 const claimSet = (owner: string, leaseMs: number): RawBuilder<unknown> => sql`state = 'running', attempts = o.attempts + 1,
   fence = o.fence + 1, lease_owner = ${owner}, lease_until = ${after(leaseMs)}`;
 
-/** Ready for a worker: waiting and its pause over, or its worker's lease has run out. */
-const claimable = sql`((o.state = 'accepted' and o.run_after <= clock_timestamp()) or (o.state = 'running' and o.lease_until <= clock_timestamp()))`;
+/** As the indexes have it. `statement_timestamp()` is one value a statement, so that it can be looked for in them. */
+const WAITING = sql`o.state = 'accepted' and o.run_after < 'infinity'`;
+const LOST = sql`o.state = 'running' and o.lease_until <= statement_timestamp()`;
 
-/** Overdue for the queue: as `claimable`, but a fresh operation is left to the queue for a moment. */
-const due = (pickupMs: number): RawBuilder<boolean> => sql<boolean>`
-  ((o.state = 'accepted' and o.run_after <= clock_timestamp()
-      - (case when o.attempts = 0 then ${pickupMs / 1000}::float8 else 0 end) * interval '1 second')
-    or (o.state = 'running' and o.lease_until <= clock_timestamp()))`;
+/** Its pause is over. A fresh operation is left to the queue for a moment. */
+const due = (pickupMs: number): RawBuilder<boolean> => sql<boolean>`o.run_after <= statement_timestamp()
+  and (o.attempts > 0 or o.run_after <= statement_timestamp() - ${pickupMs / 1000}::float8 * interval '1 second')`;
 
 /**
  * Past its deadline, and nobody is ending it: leases are not renewed past the deadline, so one that reaches further was taken to end
  * it. Were it taken again meanwhile, the fence would move on from under every ending and none would ever be done.
  */
 const expired = (leaseMs: number): RawBuilder<boolean> => sql<boolean>`
-  (o.deadline_at <= clock_timestamp() and not (o.state = 'running' and o.lease_until > clock_timestamp()
-    and o.lease_until > o.deadline_at + ${leaseMs / 1000}::float8 * interval '1 second'))`;
+  o.state in ('accepted', 'running') and o.deadline_at <= statement_timestamp()
+  and not (o.state = 'running' and o.lease_until > statement_timestamp()
+    and o.lease_until > o.deadline_at + ${leaseMs / 1000}::float8 * interval '1 second')`;
+
+/** Cities with waiting operations by name, each found by one look into the index, however many operations it has. */
+const cities = (where: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  (select ${CITY} as city from operations o where ${WAITING} and ${where} order by 1 limit 1)
+  union all
+  select n.city from walk w cross join lateral (
+    select ${CITY} as city from operations o where ${WAITING} and ${where} and ${CITY} > w.city order by 1 limit 1) n`;
 
 @Injectable()
 export class OperationsRepository {
@@ -98,38 +109,50 @@ export class OperationsRepository {
       .executeTakeFirst();
   }
 
-  /** Takes one operation, when it is there to be taken. */
-  async claim(tx: Tx, id: string, owner: string, leaseMs: number): Promise<ClaimedRow | undefined> {
+  /** Takes the oldest due operation of the next city by name after `after`, beginning again at the first; none of `skip`. */
+  async claimNext(
+    tx: Tx,
+    owner: string,
+    { after, skip, leaseMs, pickupMs }: { after: string; skip: readonly string[]; leaseMs: number; pickupMs: number },
+  ): Promise<ClaimedRow | undefined> {
     const { rows } = await sql<ClaimedRow>`
-      update operations o set ${claimSet(owner, leaseMs)}
-      where o.id = ${id} and ${claimable} returning ${CLAIMED}`.execute(tx);
+      with later as (with recursive walk as (${cities(sql`${CITY} > ${after}`)}) select city from walk),
+      earlier as (with recursive walk as (${cities(sql`${CITY} <= ${after}`)}) select city from walk),
+      next as (
+        select t.id from (select city from later union all select city from earlier) c
+        cross join lateral (
+          select o.id from operations o where ${WAITING} and ${CITY} = c.city and ${due(pickupMs)}
+          order by o.run_after limit 1 for update skip locked) t
+        where c.city <> all(${[...skip]}::text[]) limit 1
+      )
+      update operations o set ${claimSet(owner, leaseMs)} from next where o.id = next.id returning ${CLAIMED}`.execute(tx);
     return rows[0];
   }
 
-  async anyDue(db: Kysely<Database>, { pickupMs, leaseMs }: { pickupMs: number; leaseMs: number }): Promise<boolean> {
-    const { rows } = await sql<{ due: boolean }>`
-      select exists (select from operations o where o.state in ('accepted', 'running')
-        and (${expired(leaseMs)} or ${due(pickupMs)})) as due`.execute(db);
-    return rows[0]!.due;
+  /** Takes the operation that has been without a worker for longest; of none of the cities of `skip`. */
+  async claimLost(tx: Tx, owner: string, { skip, leaseMs }: { skip: readonly string[]; leaseMs: number }): Promise<ClaimedRow | undefined> {
+    const { rows } = await sql<ClaimedRow>`
+      update operations o set ${claimSet(owner, leaseMs)} where o.id = (
+        select o.id from operations o where ${LOST} and ${CITY} <> all(${[...skip]}::text[])
+        order by o.lease_until limit 1 for update skip locked) returning ${CLAIMED}`.execute(tx);
+    return rows[0];
   }
 
-  /** Takes up to `run` overdue operations, oldest first, and up to `expired` that are past their deadline. */
-  async claimDue(
-    tx: Tx,
-    owner: string,
-    limits: { run: number; expired: number; leaseMs: number; pickupMs: number },
-  ): Promise<ClaimedRow[]> {
+  /** Takes up to `limit` operations that are past their deadline, to end them. */
+  async claimExpired(tx: Tx, owner: string, { limit, leaseMs }: { limit: number; leaseMs: number }): Promise<ClaimedRow[]> {
     const { rows } = await sql<ClaimedRow>`
-      with expired as (
-        select o.id from operations o where o.state in ('accepted', 'running') and ${expired(limits.leaseMs)}
-        order by o.deadline_at limit ${limits.expired} for update skip locked
-      ), ready as (
-        select o.id from operations o where o.state in ('accepted', 'running') and ${due(limits.pickupMs)}
-        order by o.run_after limit ${limits.run} for update skip locked
-      )
-      update operations o set ${claimSet(owner, limits.leaseMs)}
-      where o.id in (select id from expired union select id from ready) returning ${CLAIMED}`.execute(tx);
+      update operations o set ${claimSet(owner, leaseMs)} where o.id in (
+        select o.id from operations o where ${expired(leaseMs)}
+        order by o.deadline_at limit ${limit} for update skip locked) returning ${CLAIMED}`.execute(tx);
     return rows;
+  }
+
+  /** Whether a sweep would find something. */
+  async anyDue(db: Kysely<Database>, { pickupMs, leaseMs }: { pickupMs: number; leaseMs: number }): Promise<boolean> {
+    const { rows } = await sql<{ due: boolean }>`
+      select exists (select from operations o where ${expired(leaseMs)}) or exists (select from operations o where ${LOST})
+        or exists (select from operations o where ${WAITING} and ${due(pickupMs)}) as due`.execute(db);
+    return rows[0]!.due;
   }
 
   /** Not past the deadline. */

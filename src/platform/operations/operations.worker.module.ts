@@ -1,9 +1,11 @@
 import { Module } from '@nestjs/common';
+import { AppConfig } from '../config/config.js';
 import { EventLogModule } from '../event-log/event-log.module.js';
 import { IdempotencyModule } from '../idempotency/idempotency.module.js';
 import { JobWorker } from '../queue/job-worker.js';
 import { QueueModule } from '../queue/queue.module.js';
 import { OperationEndings } from './endings.js';
+import { OperationClaims } from './operation-claims.js';
 import { OperationWorker } from './operation-worker.js';
 import { OperationsModule } from './operations.module.js';
 import { OperationRunner } from './runner.js';
@@ -17,9 +19,15 @@ import { OperationTimings } from './timings.js';
     OperationWorker,
     OperationRunner,
     OperationSweeper,
+    OperationClaims,
     OperationEndings,
     JobWorker,
-    { provide: OperationTimings, useFactory: () => new OperationTimings() },
+    {
+      provide: OperationTimings,
+      useFactory: ({ operationSlots, operationSlotsPerCity }: AppConfig) =>
+        new OperationTimings({ concurrency: operationSlots, ...(operationSlotsPerCity && { perCity: operationSlotsPerCity }) }),
+      inject: [AppConfig],
+    },
   ],
 })
 export class OperationsWorkerModule {}

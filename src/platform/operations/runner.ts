@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { AppConfig } from '../config/config.js';
 import { isRetryable } from '../database/pg-errors.js';
 import { Transactions } from '../database/transactions.js';
 import { Failpoints } from '../failpoints/failpoints.js';
@@ -10,14 +9,15 @@ import { Lease, OperationAborted, type LeaseEnd } from './lease.js';
 import type { ClaimedOperation, OperationContext, OperationHandler, OperationOutcome } from './operation.js';
 import { OperationRegistry } from './registry.js';
 import { OperationsRepository, type ClaimedRow } from './operations.repository.js';
+import { OperationClaims, type Taken } from './operation-claims.js';
 import { Slots } from './slots.js';
 import { OperationTimings } from './timings.js';
 
 type Attempt = { readonly outcome: OperationOutcome } | { readonly error: unknown };
 
 /**
- * Runs claimed operations in this process. It may be handed the same operation twice, or one that another process
- * works on: the claim decides, and the fence decides again at the end.
+ * Runs operations in the places of this process. What the queue brings is only the word that something waits: the claim decides
+ * what, and the fence decides again at the end.
  */
 @Injectable()
 export class OperationRunner {
@@ -26,7 +26,7 @@ export class OperationRunner {
   #stopping = false;
 
   constructor(
-    private readonly config: AppConfig,
+    private readonly claims: OperationClaims,
     private readonly repository: OperationsRepository,
     private readonly registry: OperationRegistry,
     private readonly endings: OperationEndings,
@@ -43,30 +43,26 @@ export class OperationRunner {
     return this.#stopping ? 0 : this.#slots.free;
   }
 
-  /** Handles a delivered id: claims it when it can be claimed, otherwise does nothing. Never throws. */
-  async deliver(id: string): Promise<void> {
+  /** Something waits, says the queue: takes a place and works until nothing more is for it. Never throws. */
+  async deliver(): Promise<void> {
     const leave = await this.#slots.enter();
-    try {
-      if (this.#stopping) return;
-      const row = await this.transactions.run((tx) => this.repository.claim(tx, id, this.config.processId, this.timings.leaseMs));
-      if (row !== undefined) await this.#run(row);
-    } catch (error) {
-      this.log.warn({ err: error, request_id: id }, 'a delivered operation was left to the sweeper');
-    } finally {
-      leave();
+    await this.#serve(leave);
+  }
+
+  /** Takes what has lost its worker and what the queue did not bring, as long as places are free. */
+  async fill(): Promise<void> {
+    while (this.free > 0) {
+      const leave = this.#slots.take();
+      const taken = await this.#take(async () => (await this.claims.lost()) ?? (await this.claims.next(this.timings.pickupMs)));
+      if (taken === undefined) return leave();
+      void this.#serve(leave, taken);
     }
   }
 
-  /** Runs an operation that is already claimed for this process. Never throws. */
+  /** Runs an operation that is already claimed for this process, also when no place is free. Never throws. */
   async runClaimed(row: ClaimedRow): Promise<void> {
     const leave = this.#slots.take();
-    try {
-      await this.#run(row);
-    } catch (error) {
-      this.log.warn({ err: error, request_id: row.id }, 'a claimed operation was left to the sweeper');
-    } finally {
-      leave();
-    }
+    await this.#guarded(row).finally(leave);
   }
 
   /** Tells every handler to stop, gives them a moment, and puts back what has not ended. */
@@ -74,6 +70,29 @@ export class OperationRunner {
     this.#stopping = true;
     for (const lease of this.#leases) lease.end('stopping');
     await this.#slots.idle();
+  }
+
+  /** One operation after the other in one place: whose turn it is may have changed with each that ends. */
+  async #serve(leave: () => void, first?: Taken): Promise<void> {
+    for (let taken = first ?? (await this.#take()); taken !== undefined; taken = await this.#take())
+      await this.#guarded(taken.row).finally(taken.leave);
+    leave();
+  }
+
+  async #take(take: () => Promise<Taken | undefined> = () => this.claims.next()): Promise<Taken | undefined> {
+    if (this.#stopping) return undefined;
+    return take().catch((error: unknown) => {
+      this.log.warn({ err: error }, 'operations that wait were left to the sweeper');
+      return undefined;
+    });
+  }
+
+  async #guarded(row: ClaimedRow): Promise<void> {
+    try {
+      await this.#run(row);
+    } catch (error) {
+      this.log.warn({ err: error, request_id: row.id }, 'a claimed operation was left to the sweeper');
+    }
   }
 
   async #run(row: ClaimedRow): Promise<void> {

@@ -49,17 +49,16 @@ export class OperationSweeper {
     await this.#loop;
   }
 
-  /** One round. Returns true when there may be more to do than there were free places. */
+  /** One round. Returns true when there may be more that is past its deadline than it could take. */
   async sweep(): Promise<boolean> {
-    const { leaseMs, pickupMs } = this.timings;
+    const { leaseMs } = this.timings;
     if (!(await this.repository.anyDue(this.db, this.timings))) return false;
     await this.failpoints.hit('sweeper.before_redispatch');
-    const { free } = this.runner;
-    const expired = Math.max(0, EXPIRED_AT_ONCE - this.#taken);
-    const limits = { run: free, expired, leaseMs, pickupMs };
-    const rows = await this.transactions.run((tx) => this.repository.claimDue(tx, this.config.processId, limits));
+    const limit = Math.max(0, EXPIRED_AT_ONCE - this.#taken);
+    const rows = await this.transactions.run((tx) => this.repository.claimExpired(tx, this.config.processId, { limit, leaseMs }));
     for (const row of rows) void this.#take(row);
-    return rows.length >= free;
+    await this.runner.fill();
+    return rows.length >= limit;
   }
 
   async #take(row: ClaimedRow): Promise<void> {
@@ -91,7 +90,7 @@ export class OperationSweeper {
     }
   }
 
-  /** Until the next round; with a backlog only until a place is free. Spread, so that processes do not march in step. */
+  /** Until the next round; with a backlog only until one has ended. Spread, so that processes do not march in step. */
   async #pause(signal: AbortSignal, backlog: boolean): Promise<void> {
     const woken = new AbortController();
     if (backlog) this.#wake = () => woken.abort();

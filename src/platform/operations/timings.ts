@@ -9,6 +9,8 @@ export class OperationTimings {
   readonly pickupMs: number = 1_500;
   /** Operations running at once in a worker process. */
   readonly concurrency: number = 8;
+  /** Of these, those of one city; half of them unless said. */
+  readonly perCity: number;
   /** How long a handler has to end by itself when the process stops; then its operation goes back. */
   readonly graceMs: number = 1_500;
   /** Pause before the second attempt; doubles with every further one up to `backoffMaxMs`. */
@@ -19,6 +21,7 @@ export class OperationTimings {
 
   constructor(overrides: Partial<OperationTimings> = {}) {
     Object.assign(this, overrides);
+    this.perCity = overrides.perCity ?? Math.ceil(this.concurrency / 2);
     Object.freeze(this);
   }
 

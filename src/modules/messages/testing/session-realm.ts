@@ -16,6 +16,7 @@ import { IdempotencyRepository } from '../../../platform/idempotency/idempotency
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
 import type { OperationDispatcher } from '../../../platform/operations/dispatcher.js';
 import { OperationEndings } from '../../../platform/operations/endings.js';
+import { OperationClaims } from '../../../platform/operations/operation-claims.js';
 import { OperationMetrics } from '../../../platform/operations/operation-metrics.js';
 import { Operations } from '../../../platform/operations/operations.js';
 import { OperationsRepository } from '../../../platform/operations/operations.repository.js';
@@ -260,7 +261,8 @@ function processOn(
   const config = { processId: name } as AppConfig;
   const timings = new OperationTimings();
   const endings = new OperationEndings(operationRows, transactions, eventLog, failpoints, log, counts);
-  const runner = new OperationRunner(config, operationRows, registry, endings, transactions, failpoints, timings, log);
+  const claims = new OperationClaims(config, operationRows, transactions, timings);
+  const runner = new OperationRunner(claims, operationRows, registry, endings, transactions, failpoints, timings, log);
   return {
     sessions,
     queue,

@@ -1,0 +1,66 @@
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../config/config.js';
+import { Transactions } from '../database/transactions.js';
+import { OperationsRepository, type ClaimedRow } from './operations.repository.js';
+import { Shares } from './shares.js';
+import { OperationTimings } from './timings.js';
+
+/** An operation of this process, and how its city's place is given back. */
+export interface Taken {
+  readonly row: ClaimedRow;
+  readonly leave: () => void;
+}
+
+/**
+ * Chooses what this process runs next: round robin between cities, one that runs nothing here before one that does, and
+ * none beyond its ceiling. Whoever asks has a free place.
+ */
+@Injectable()
+export class OperationClaims {
+  readonly #shares: Shares<string>;
+  /** The city that was served last. */
+  #last = '';
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly config: AppConfig,
+    private readonly repository: OperationsRepository,
+    private readonly transactions: Transactions,
+    private readonly timings: OperationTimings,
+  ) {
+    const { concurrency: places, perCity } = timings;
+    this.#shares = new Shares({ places, perCity, perFree: 1 });
+  }
+
+  /** The next that waits. A fresh one is left to the queue for `pickupMs`. */
+  next(pickupMs = 0): Promise<Taken | undefined> {
+    return this.#inTurn(async () => {
+      const { holders, full } = this.#shares;
+      const row =
+        (await this.#waiting(holders, pickupMs)) ?? (full.length < holders.length ? await this.#waiting(full, pickupMs) : undefined);
+      if (row !== undefined) this.#last = row.city;
+      return row;
+    });
+  }
+
+  /** One that has lost its worker. */
+  lost(): Promise<Taken | undefined> {
+    const { leaseMs } = this.timings;
+    return this.#inTurn(() =>
+      this.transactions.run((tx) => this.repository.claimLost(tx, this.config.processId, { skip: this.#shares.full, leaseMs })),
+    );
+  }
+
+  #waiting(skip: readonly string[], pickupMs: number): Promise<ClaimedRow | undefined> {
+    const choice = { after: this.#last, skip, leaseMs: this.timings.leaseMs, pickupMs };
+    return this.transactions.run((tx) => this.repository.claimNext(tx, this.config.processId, choice));
+  }
+
+  /** One choice at a time: the next one has to count what this one takes. */
+  async #inTurn(choose: () => Promise<ClaimedRow | undefined>): Promise<Taken | undefined> {
+    const before = this.#turn;
+    const chosen = before.then(choose).then((row) => row && { row, leave: this.#shares.take(row.city) });
+    this.#turn = chosen.catch(() => undefined);
+    return chosen;
+  }
+}
