@@ -50,7 +50,7 @@ async function crowd(context: Context): Promise<boolean> {
     role: 'all',
     core: undefined,
     flags,
-    env: { SVC_RUNNER_CAPACITY: String(sessions + 8) },
+    env: { SVC_RUNNER_CAPACITY: String(sessions + 8), SVC_RUNNER_CAPACITY_PER_CITY: String(sessions + 8) },
   });
   const streams = await context.service(url, { core: undefined, flags });
   await runningCity(context, runner, CITY, FILES);

@@ -710,7 +710,7 @@ CREATE INDEX sessions_open_idx ON public.sessions USING btree (stream_id, create
 CREATE INDEX sessions_runner_idx ON public.sessions USING btree (runner_id) WHERE (runner_id IS NOT NULL);
 CREATE INDEX sessions_stopping_idx ON public.sessions USING btree (stop_requested_at) WHERE (stop_request IS NOT NULL);
 CREATE INDEX sessions_template_idx ON public.sessions USING btree (stream_id, template) WHERE (state <> 'closed'::text);
-CREATE INDEX sessions_wanted_idx ON public.sessions USING btree (wake_requested_at) WHERE ((wake_request IS NOT NULL) AND (runner_id IS NULL) AND (state = ANY (ARRAY['start-pending'::text, 'asleep'::text])));
+CREATE INDEX sessions_wanted_by_city_idx ON public.sessions USING btree (stream_id, COALESCE(wake_requested_at, '-infinity'::timestamp with time zone), pk) WHERE ((wake_request IS NOT NULL) AND (runner_id IS NULL) AND (state = ANY (ARRAY['start-pending'::text, 'asleep'::text])));
 
 CREATE OR REPLACE FUNCTION public.agent_address(p_stream integer, p_text text, p_rig text DEFAULT ''::text)
  RETURNS text

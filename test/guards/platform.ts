@@ -175,9 +175,9 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'What is past its deadline is not taken again while its end is under way.',
     file: REPOSITORY,
-    find: `and not (o.state = 'running' and o.lease_until > clock_timestamp()
-    and o.lease_until > o.deadline_at + \${leaseMs / 1000}::float8 * interval '1 second'))`,
-    replace: 'and ${leaseMs}::float8 > 0)',
+    find: `and not (o.state = 'running' and o.lease_until > statement_timestamp()
+    and o.lease_until > o.deadline_at + \${leaseMs / 1000}::float8 * interval '1 second')`,
+    replace: 'and ${leaseMs}::float8 > 0',
     test: OPERATIONS,
     name: 'is not taken again while its end is under way',
   },
@@ -193,8 +193,8 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'One city does not take all places for operations.',
     file: 'src/platform/operations/shares.ts',
-    find: '< Math.min(perCity, perFree * (places - this.#taken));',
-    replace: '< Math.max(places, perCity, perFree, this.#taken);',
+    find: 'return free > 0 && this.of(city) * (places - perCity) < perCity * free;',
+    replace: 'return free > 0 && this.of(city) < places * perCity;',
     test: OPERATIONS,
     name: 'leaves places to other cities',
   },

@@ -19,6 +19,22 @@ const LAUNCH_ENVIRONMENT = 'src/modules/launch/environment.spec.ts';
 /** Sessions, their runners and agents, what is said to them and by them. */
 export const SESSIONS: readonly Guard[] = [
   {
+    guard: 'Cities take turns where sessions wait for places.',
+    file: 'src/modules/runners/turns.ts',
+    find: 'const city = open.reduce((best, one) => (shares.of(one) < shares.of(best) ? one : best));',
+    replace: 'const city = open.sort((a, b) => a - b)[0]!;',
+    test: CLAIMS,
+    name: 'get places in turn',
+  },
+  {
+    guard: 'One city does not take all places of a runner.',
+    file: 'src/modules/runners/turns.ts',
+    find: 'lines.get(city)!.length > 0 && shares.admits(city)',
+    replace: 'lines.get(city)!.length > 0',
+    test: CLAIMS,
+    name: 'leave a place to one that has none',
+  },
+  {
     guard: 'A log takes nothing of a session that no runner holds in this generation.',
     file: LOG,
     find: 'where s.pk = u.pk and s.generation = u.generation and s.runner_id is not null offset 0',
@@ -102,6 +118,7 @@ export const SESSIONS: readonly Guard[] = [
     replace: 'const number = Math.max(1_000 * limit, share(lease.id, loads, wanted.length, overdue.length));',
     test: CLAIMS,
     name: 'take no more than they have room for',
+    unproven: 'the shares of cities end where the room does',
   },
   {
     guard: 'A runner is given up only when its lease has run out.',

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../test/support/sse.js';
+import { registerCity } from '../../../test/support/registry.js';
+import type { CityScope } from '../cities/city-scope.js';
 import type { SessionPatch } from '../sessions/session-row.js';
-import { TEST_TIMINGS, WANTED } from './testing/runner-process.js';
+import { TEST_TIMINGS, WANTED, type RunnerProcess } from './testing/runner-process.js';
 import { RunnerRealm } from './testing/runner-realm.js';
 
 let realm: RunnerRealm;
@@ -75,6 +77,47 @@ describe('two runners', () => {
       realm.db,
     );
     for (const { pk } of [third, fourth]) expect((await realm.until(pk, 'active')).runner_id).toBe(a.runner.runnerId);
+  });
+});
+
+describe('cities that want more than a runner has room for', () => {
+  const heldOf = async (): Promise<Record<string, number>> => {
+    const { rows } = await sql<{ name: string; n: number }>`
+      select c.name, count(*)::int as n from sessions s join cities c using (stream_id) where s.live group by 1 order by 1`.execute(
+      realm.db,
+    );
+    return Object.fromEntries(rows.map(({ name, n }) => [name, n]));
+  };
+  const want = (maker: RunnerProcess, city: CityScope, many: number): Promise<void> =>
+    maker.sessions.anyhow(city, 'test', async (changes) => {
+      for (let n = 0; n < many; n++) await changes.create(WANTED);
+    });
+  const beta = async (): Promise<CityScope> => {
+    const city = await registerCity(realm.db, 'beta', '/beta');
+    await sql`insert into rigs (stream_id, name, prefix, position) values (${city.streamId}, '', 'be', 0)`.execute(realm.db);
+    return city;
+  };
+
+  it('get places in turn, however long the line of one of them is and however long it has waited', async () => {
+    const maker = await realm.runner('maker', { capacity: 0 });
+    await want(maker, realm.city, 30);
+    await sql`update sessions set wake_requested_at = now() - interval '1 hour'`.execute(realm.db);
+    await want(maker, await beta(), 3);
+    await realm.runner('a', { capacity: 5 });
+    await eventually(async () => (await live()) === 5);
+    expect(await heldOf()).toEqual({ alpha: 3, beta: 2 });
+  });
+
+  it('leave a place to one that has none, however long they hold theirs', async () => {
+    const a = await realm.runner('a', { capacity: 10 });
+    await want(a, realm.city, 30);
+    await eventually(async () => (await live()) === 9);
+    await a.runner.look();
+    expect(await heldOf()).toEqual({ alpha: 9 });
+    await want(a, await beta(), 3);
+    await eventually(async () => (await live()) === 10);
+    await a.runner.look();
+    expect(await heldOf()).toEqual({ alpha: 9, beta: 1 });
   });
 });
 

@@ -1,3 +1,5 @@
+import type { AppConfig } from '../../platform/config/config.js';
+import type { ShareLimits } from '../../platform/operations/shares.js';
 import type { Load } from './claims.repository.js';
 
 /**
@@ -13,4 +15,9 @@ export function share(self: string, loads: readonly Load[], wanted: number, over
   const held = loads.reduce((sum, load) => sum + load.held, 0);
   const even = Math.ceil(((held + wanted) * own.capacity) / capacity) - own.held;
   return Math.min(room, Math.max(even, overdue, 0));
+}
+
+/** What a runner has for sessions, and what of it for one city: nine tenths unless said. */
+export function placesOf({ runnerCapacity: places, runnerCapacityPerCity: perCity }: AppConfig): ShareLimits {
+  return { places, perCity: perCity ?? Math.ceil(places * 0.9) };
 }

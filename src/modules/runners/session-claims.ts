@@ -13,11 +13,12 @@ import { breakerSettings, type BreakerSettings } from '../pools/settings.js';
 import type { SessionChanges } from '../sessions/session-changes.js';
 import { SessionChangesService } from '../sessions/session-changes.service.js';
 import type { SessionPatch, SessionRow } from '../sessions/session-row.js';
-import { ClaimsRepository, type Candidate } from './claims.repository.js';
-import { share } from './placement.js';
+import { ClaimsRepository, type Candidate, type LinePlace, type WantingCity } from './claims.repository.js';
+import { placesOf, share } from './placement.js';
 import type { RunnerLease } from './runner-lease.js';
 import { RUNNER_ACTOR } from './runner-actor.js';
 import { RunnerTimings } from './runner-timings.js';
+import { inTurn } from './turns.js';
 
 /** A session that this runner has and is to start. */
 export interface Claimed {
@@ -31,6 +32,8 @@ export interface Claimed {
   readonly breaker: BreakerSettings | undefined;
 }
 
+/** Cities and sessions that are looked at together. */
+const CITIES = 50;
 const PAGE = 200;
 const BATCH = 10;
 
@@ -40,6 +43,9 @@ const BATCH = 10;
  */
 @Injectable()
 export class SessionClaims {
+  /** The stream of the city that was served last. */
+  #last = 0;
+
   constructor(
     private readonly db: Db,
     private readonly repository: ClaimsRepository,
@@ -52,48 +58,90 @@ export class SessionClaims {
     private readonly timings: RunnerTimings,
   ) {}
 
-  /** Takes up to `limit` sessions, and no more than this runner's share of what is wanted. */
+  /** Takes up to `limit` sessions, no more than this runner's share of what is wanted, of cities in turn. */
   async claim(lease: RunnerLease, limit: number): Promise<Claimed[]> {
-    const wanted = await this.#wanted(limit);
+    const { cities, wanted } = await this.#wanted(limit);
     if (wanted.length === 0 || !lease.accepts) return [];
     const loads = await this.repository.loads(this.db);
     const overdue = wanted.filter((candidate) => candidate.overdue);
     const number = Math.min(limit, share(lease.id, loads, wanted.length, overdue.length));
+    const held = await this.repository.held(this.db, lease.id);
+    const limits = placesOf(this.app);
     const claimed: Claimed[] = [];
-    // A little more than the share is offered to the locks: others take from the same end of the line.
-    for (const batch of batches(wanted)) {
-      if (claimed.length >= number || !lease.accepts) break;
-      claimed.push(...(await this.#take(lease, batch, number - claimed.length)));
+    let left: readonly Candidate[] = wanted;
+    // Others take from the same lines: where they were faster, the next ones are tried.
+    while (claimed.length < number && lease.accepts) {
+      const chosen = new Set(inTurn(left, held, { limits, last: this.#last, many: number - claimed.length }));
+      if (chosen.size === 0) break;
+      left = left.filter((candidate) => !chosen.has(candidate));
+      for (const batch of batches([...chosen])) {
+        if (!lease.accepts) break;
+        const { streamId } = batch[0]!;
+        const taken = await this.#take(lease, cities.get(streamId)!, batch);
+        if (taken.length === 0) continue;
+        held.set(streamId, (held.get(streamId) ?? 0) + taken.length);
+        claimed.push(...taken);
+        this.#last = streamId;
+      }
     }
     return claimed;
   }
 
   /** What could be started here: its agent, rig and city are not suspended and this host has its program. */
-  async #wanted(limit: number): Promise<Candidate[]> {
-    const found: Candidate[] = [];
-    for (let after: Candidate | undefined; ;) {
-      const page = await this.repository.candidates(this.db, { limit: PAGE, overdueMs: this.timings.overdueMs, after });
-      found.push(...(await this.#startableHere(page)));
-      after = page.at(-1);
-      if (page.length < PAGE || found.length >= Math.max(PAGE, limit)) return found;
+  async #wanted(limit: number): Promise<{ cities: Map<number, WantingCity>; wanted: Candidate[] }> {
+    const cities = new Map<number, WantingCity>();
+    const wanted: Candidate[] = [];
+    let after = this.#last;
+    for (let around = false; wanted.length < limit;) {
+      const page = await this.repository.cities(this.db, after, CITIES);
+      const fresh = page.filter(({ streamId }) => !cities.has(streamId));
+      for (const city of fresh) cities.set(city.streamId, city);
+      wanted.push(
+        ...(await this.#lines(
+          fresh.filter(({ running }) => running),
+          limit,
+        )),
+      );
+      if (page.length === CITIES && fresh.length > 0) after = page.at(-1)!.streamId;
+      else if (around || this.#last === 0) break;
+      else [around, after] = [true, 0];
     }
+    return { cities, wanted };
   }
 
-  async #startableHere(candidates: readonly Candidate[]): Promise<Candidate[]> {
+  /** The first of the line of each city that can be started here. Who stands before them and cannot does not keep them back. */
+  async #lines(cities: readonly WantingCity[], limit: number): Promise<Candidate[]> {
+    const each = Math.max(limit, Math.floor(PAGE / Math.max(1, cities.length)));
+    const startable: Candidate[] = [];
+    let lines: { streamId: number; after?: LinePlace; found: number }[] = cities.map(({ streamId }) => ({ streamId, found: 0 }));
+    while (lines.length > 0) {
+      const { overdueMs } = this.timings;
+      const page = await this.repository.candidates(this.db, lines, { each, overdueMs });
+      const here = await this.#startableHere(page, new Map(cities.map((city) => [city.streamId, city.city])));
+      startable.push(...here);
+      lines = lines.flatMap(({ found, ...line }) => {
+        const seen = page.filter(({ streamId }) => streamId === line.streamId);
+        const now = found + here.filter(({ streamId }) => streamId === line.streamId).length;
+        return seen.length < each || now >= limit ? [] : [{ ...line, after: seen.at(-1)!, found: now }];
+      });
+    }
+    return startable;
+  }
+
+  async #startableHere(candidates: readonly Candidate[], names: ReadonlyMap<number, string>): Promise<Candidate[]> {
     if (candidates.length === 0) return [];
     const presets = [...new Set(candidates.flatMap(({ preset }) => preset ?? []))];
     const unready = await this.hosts.notReady(this.db, this.app.processId, presets);
-    const byCity = new Map(candidates.map(({ streamId, city }) => [streamId, { name: city, streamId }]));
     const blockers = new Map<number, Awaited<ReturnType<EffectiveSuspension['blockers']>>>();
-    for (const city of byCity.values()) blockers.set(city.streamId, await this.suspension.blockers(city));
+    for (const streamId of new Set(candidates.map((candidate) => candidate.streamId)))
+      blockers.set(streamId, await this.suspension.blockers({ name: names.get(streamId)!, streamId }));
     return candidates.filter(
       ({ preset, streamId, agent, rig }) =>
         !(preset !== null && unready.has(preset)) && blockers.get(streamId)!(agent ?? undefined, rig) === undefined,
     );
   }
 
-  async #take(lease: RunnerLease, batch: readonly Candidate[], room: number): Promise<Claimed[]> {
-    const { streamId, cityId, city: name, path } = batch[0]!;
+  async #take(lease: RunnerLease, { streamId, cityId, city: name, path }: WantingCity, batch: readonly Candidate[]): Promise<Claimed[]> {
     const city: CityScope = { id: cityId, name, path, stream: name, streamId };
     const known = (await this.config.known(city))?.config;
     const fresh = new Set(known?.agents.filter((agent) => agent.wake_mode === 'fresh').map((agent) => agent.qualified_name));
@@ -102,7 +150,7 @@ export class SessionClaims {
     const pks = batch.map(({ pk }) => pk);
     return this.sessions
       .anyhow(city, RUNNER_ACTOR, async (changes) => {
-        const locked = (await this.repository.lockStartable(changes.tx, streamId, pks, lease.id)).slice(0, room);
+        const locked = await this.repository.lockStartable(changes.tx, streamId, pks, lease.id);
         const claimed: Claimed[] = [];
         for (const { pk, now } of locked) {
           if (!lease.accepts) throw new LeaseGone();
@@ -151,10 +199,15 @@ class LeaseGone extends Error {}
 /** At most so many of one city at once, in their order. */
 function batches(candidates: readonly Candidate[]): Candidate[][] {
   const made: Candidate[][] = [];
+  const open = new Map<number, Candidate[]>();
   for (const candidate of candidates) {
-    const last = made.at(-1);
-    if (last !== undefined && last.length < BATCH && last[0]!.streamId === candidate.streamId) last.push(candidate);
-    else made.push([candidate]);
+    const batch = open.get(candidate.streamId);
+    if (batch !== undefined && batch.length < BATCH) batch.push(candidate);
+    else {
+      const begun = [candidate];
+      open.set(candidate.streamId, begun);
+      made.push(begun);
+    }
   }
   return made;
 }

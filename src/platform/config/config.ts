@@ -60,6 +60,7 @@ const EnvSchema = z.object({
   SVC_RUNNER_ISOLATION: z.enum(['auto', 'bubblewrap', 'none']).default('auto'),
   // Agent processes are as large as what they run; only the operator knows how many of them a host carries.
   SVC_RUNNER_CAPACITY: z.coerce.number().int().min(0).max(10_000).default(100),
+  SVC_RUNNER_CAPACITY_PER_CITY: z.coerce.number().int().min(1).max(10_000).optional(),
   SVC_OPERATION_SLOTS: z.coerce.number().int().min(1).max(1_000).default(8),
   SVC_OPERATION_SLOTS_PER_CITY: z.coerce.number().int().min(1).max(1_000).optional(),
 });
@@ -92,6 +93,8 @@ export interface Config {
   readonly runnerCapacity: number;
   /** What isolates agents of this process from the rest of the host; `auto`: the best that can be had. */
   readonly isolation: 'auto' | 'bubblewrap' | 'none';
+  /** Of these, those of one city; undefined: nine tenths. */
+  readonly runnerCapacityPerCity: number | undefined;
   /** Operations that this process runs at once, when it is a worker. */
   readonly operationSlots: number;
   /** Of these, those of one city; undefined: half. */
@@ -122,6 +125,7 @@ export class AppConfig implements Config {
   readonly allowedTargets!: readonly Target[];
   readonly runnerCapacity!: number;
   readonly isolation!: 'auto' | 'bubblewrap' | 'none';
+  readonly runnerCapacityPerCity: number | undefined;
   readonly operationSlots!: number;
   readonly operationSlotsPerCity: number | undefined;
   readonly agentEnvironment!: Readonly<Record<string, string>>;
@@ -188,6 +192,7 @@ export function loadConfig(env: Record<string, string | undefined>, cwd: string)
     allowedTargets: e.SVC_ALLOWED_TARGETS,
     runnerCapacity: e.SVC_RUNNER_CAPACITY,
     isolation: e.SVC_RUNNER_ISOLATION,
+    runnerCapacityPerCity: e.SVC_RUNNER_CAPACITY_PER_CITY,
     operationSlots: e.SVC_OPERATION_SLOTS,
     operationSlotsPerCity: e.SVC_OPERATION_SLOTS_PER_CITY,
     agentEnvironment: passedToAgents(env),

@@ -29,7 +29,7 @@ export class OperationClaims {
     private readonly timings: OperationTimings,
   ) {
     const { concurrency: places, perCity } = timings;
-    this.#shares = new Shares({ places, perCity, perFree: 1 });
+    this.#shares = new Shares({ places, perCity });
   }
 
   /** The next that waits. A fresh one is left to the queue for `pickupMs`. */

@@ -11,18 +11,18 @@ const taken = (shares: Shares<string>, cities: readonly string[]): number[] =>
 
 describe('Shares', () => {
   it.each([
-    [{ places: 8, perCity: 4, perFree: 1 }, [4, 2, 1, 1]],
-    [{ places: 8, perCity: 2, perFree: 1 }, [2, 2, 2, 1, 1]],
-    [{ places: 1, perCity: 1, perFree: 1 }, [1]],
-    [{ places: 100, perCity: 100, perFree: 9 }, [90, 9, 1]],
-    [{ places: 3, perCity: 3, perFree: 9 }, [3]],
+    [{ places: 8, perCity: 4 }, [4, 2, 1, 1]],
+    [{ places: 8, perCity: 2 }, [2, 2, 1, 1, 1, 1]],
+    [{ places: 8, perCity: 8 }, [8]],
+    [{ places: 1, perCity: 1 }, [1]],
+    [{ places: 100, perCity: 90 }, [90, 9, 1]],
   ])('%j: one after the other, cities that take all they may have %j', (limits, expected) => {
     const cities = expected.map((_, n) => `city-${n}`);
     expect(taken(new Shares(limits), cities)).toEqual(expected);
   });
 
   it('lets one have more again as others leave', () => {
-    const shares = new Shares<string>({ places: 4, perCity: 4, perFree: 1 });
+    const shares = new Shares<string>({ places: 4, perCity: 2 });
     const leave = [shares.take('a'), shares.take('a')];
     const other = shares.take('b');
     expect([shares.holders, shares.full]).toEqual([

@@ -1,15 +1,14 @@
 export interface ShareLimits {
   /** Places in all. */
   readonly places: number;
-  /** How many of them one city may have at the most. */
+  /** How many of them one city may have that is alone. */
   readonly perCity: number;
-  /** A city may have one more while it has fewer than this times what is free. */
-  readonly perFree: number;
 }
 
 /**
- * Who has how many of a number of places. A city may have one more while it has fewer than its ceiling, and fewer than a multiple
- * of what is free: the fuller it gets, the less each may have, so that a city without any finds one, however many others are greedy.
+ * Who has how many of a number of places. A city may have one more as long as what it has and what is free stand to each other as
+ * its ceiling and the rest: the fuller it gets, the less each may have, so that a city without any finds one, however many others
+ * are greedy.
  */
 export class Shares<City> {
   readonly #held = new Map<City, number>();
@@ -27,18 +26,25 @@ export class Shares<City> {
     return this.holders.filter((city) => !this.admits(city));
   }
 
+  /** How many a city has. */
+  of(city: City): number {
+    return this.#held.get(city) ?? 0;
+  }
+
   admits(city: City): boolean {
-    const { places, perCity, perFree } = this.limits;
-    return (this.#held.get(city) ?? 0) < Math.min(perCity, perFree * (places - this.#taken));
+    const { places } = this.limits;
+    const perCity = Math.min(this.limits.perCity, places);
+    const free = places - this.#taken;
+    return free > 0 && this.of(city) * (places - perCity) < perCity * free;
   }
 
   /** Takes a place, whatever the limits say. Call the result once to give it back. */
   take(city: City): () => void {
     this.#taken++;
-    this.#held.set(city, (this.#held.get(city) ?? 0) + 1);
+    this.#held.set(city, this.of(city) + 1);
     return () => {
       this.#taken--;
-      const left = this.#held.get(city)! - 1;
+      const left = this.of(city) - 1;
       if (left === 0) this.#held.delete(city);
       else this.#held.set(city, left);
     };

@@ -1,0 +1,20 @@
+import { describe, expect, it } from '@jest/globals';
+import { inTurn } from './turns.js';
+
+const line = (streamId: number, many: number) => Array.from({ length: many }, (_, n) => ({ streamId, n }));
+const order = (chosen: readonly { streamId: number; n: number }[]): string => chosen.map(({ streamId, n }) => `${streamId}.${n}`).join(' ');
+
+describe('inTurn', () => {
+  const limits = { places: 10, perCity: 9 };
+  it.each([
+    ['one of each in turn, each line in its order', [...line(1, 3), ...line(2, 2)], {}, 0, '1.0 2.0 1.1 2.1 1.2'],
+    ['first the city behind the one that was served last', [...line(1, 2), ...line(2, 1), ...line(3, 1)], {}, 1, '2.0 3.0 1.0 1.1'],
+    ['a city that has less before one that has more', [...line(1, 3), ...line(2, 3)], { 1: 3 }, 0, '2.0 2.1 2.2 1.0 1.1'],
+    ['no more of a city than it may have', line(1, 3), { 1: 8 }, 0, '1.0'],
+    ['of others what is left', [...line(1, 3), ...line(2, 3)], { 1: 9 }, 0, '2.0'],
+    ['nothing when all is taken', line(2, 1), { 1: 10 }, 0, ''],
+  ])('takes %s', (_, waiting, held, last, expected) => {
+    const has = new Map(Object.entries(held).map(([city, n]) => [Number(city), n]));
+    expect(order(inTurn(waiting, has, { limits, last, many: 5 }))).toBe(expected);
+  });
+});
