@@ -41,6 +41,8 @@ const STARTABLE = sql`${WANTED} and s.stop_request is null
   and coalesce(s.not_before, '-infinity') <= clock_timestamp() and coalesce(s.held_until, '-infinity') <= clock_timestamp()
   and coalesce(s.quarantined_until, '-infinity') <= clock_timestamp()`;
 const WANTED_AT = sql`coalesce(s.wake_requested_at, '-infinity')`;
+/** No other index has this order: one of all sessions of a city would be read to its end where none is wanted. */
+const LINE = sql`s.stream_id, ${WANTED_AT}, s.pk`;
 
 /** One that is to stop runs until its sessions are asleep: what is started meanwhile would only be stopped again. */
 const RUNNING = sql`c.running and c.desired = 'running'`;
@@ -51,10 +53,10 @@ export class ClaimsRepository {
   async cities(db: Kysely<Database>, after: number, limit: number): Promise<WantingCity[]> {
     const { rows } = await sql<WantingCity>`
       with recursive walk as (
-        (select s.stream_id from sessions s where ${WANTED} and s.stream_id > ${after} order by 1 limit 1)
+        (select s.stream_id from sessions s where ${WANTED} and s.stream_id > ${after} order by ${LINE} limit 1)
         union all
         select n.stream_id from walk w cross join lateral (
-          select s.stream_id from sessions s where ${WANTED} and s.stream_id > w.stream_id order by 1 limit 1) n
+          select s.stream_id from sessions s where ${WANTED} and s.stream_id > w.stream_id order by ${LINE} limit 1) n
       )
       select c.stream_id as "streamId", c.id as "cityId", c.name as city, c.dir as path, ${RUNNING} as running
       from (select stream_id from walk limit ${limit}) w join cities c using (stream_id) order by 1`.execute(db);
