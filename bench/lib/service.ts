@@ -49,6 +49,9 @@ export class Service {
         SVC_PORT: String(port),
         SVC_DATABASE_URL: options.databaseUrl,
         SVC_DATA_DIR: join(options.tempDir, 'data'),
+        // One client makes all requests here, and opens all streams.
+        SVC_RATE_LIMIT_KEY: '0',
+        SVC_STREAMS_PER_KEY: '100000',
         ...profile(),
         ...options.env,
       },

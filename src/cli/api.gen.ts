@@ -10964,7 +10964,24 @@ export interface components {
             suspended: boolean;
         };
     };
-    responses: never;
+    responses: {
+        /** @description Too Many Requests: `rate-limited`. A key, or all keys and sessions of a city together, have made too many requests, or hold too many streams open, at this replica. */
+        TooManyRequests: {
+            headers: {
+                /** @description Structured as draft-ietf-httpapi-ratelimit-headers says: what is left of the limit, and for how many seconds. */
+                RateLimit?: string;
+                /** @description Structured as draft-ietf-httpapi-ratelimit-headers says: the limit, of a `key` or a `city`. */
+                "RateLimit-Policy"?: string;
+                /** @description Seconds after which the request may be repeated. */
+                "Retry-After"?: number;
+                "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ErrorModel"];
+            };
+        };
+    };
     parameters: never;
     requestBodies: never;
     headers: {
@@ -11282,6 +11299,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -11422,6 +11440,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -11563,6 +11582,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -11668,6 +11688,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -11808,6 +11829,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -11908,6 +11930,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -12068,6 +12091,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -12239,6 +12263,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -12348,6 +12373,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -12471,6 +12497,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -12614,6 +12641,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -12715,6 +12743,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -12876,6 +12905,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -13048,6 +13078,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -13158,6 +13189,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -13282,6 +13314,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -13426,6 +13459,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -13532,6 +13566,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -13687,6 +13722,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -13810,6 +13846,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -13925,6 +13962,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -14084,6 +14122,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -14247,6 +14286,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -14414,6 +14454,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -14567,6 +14608,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -14720,6 +14762,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -14824,6 +14867,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -14977,6 +15021,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -15122,6 +15167,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -15222,6 +15268,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -15374,6 +15421,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -15531,6 +15579,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -15688,6 +15737,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -15837,6 +15887,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -15990,6 +16041,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -16148,6 +16200,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -16311,6 +16364,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -16430,6 +16484,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -16590,6 +16645,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -16690,6 +16746,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -16799,6 +16856,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -16900,6 +16958,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -17003,6 +17062,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -17104,6 +17164,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -17202,6 +17263,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -17307,6 +17369,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -17444,6 +17507,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -17548,6 +17612,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -17644,6 +17709,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -17739,6 +17805,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -17879,6 +17946,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -17979,6 +18047,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -18113,6 +18182,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -18268,6 +18338,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -18368,6 +18439,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -18507,6 +18579,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -18656,6 +18729,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -18801,6 +18875,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -18909,6 +18984,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -19065,6 +19141,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -19186,6 +19263,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -19339,6 +19417,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -19472,6 +19551,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -19595,6 +19675,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -19690,6 +19771,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -19793,6 +19875,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -19935,6 +20018,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -20034,6 +20118,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -20144,6 +20229,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -20301,6 +20387,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -20457,6 +20544,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -20559,6 +20647,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -20654,6 +20743,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -20794,6 +20884,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -20898,6 +20989,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -21000,6 +21092,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -21134,6 +21227,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -21268,6 +21362,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -21402,6 +21497,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -21536,6 +21632,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -21695,6 +21792,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -21794,6 +21892,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -21946,6 +22045,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -22101,6 +22201,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -22257,6 +22358,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -22359,6 +22461,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -22517,6 +22620,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -22620,6 +22724,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -22779,6 +22884,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -22880,6 +22986,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -23047,6 +23154,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -23149,6 +23257,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -23307,6 +23416,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -23408,6 +23518,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -23575,6 +23686,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -23677,6 +23789,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -23835,6 +23948,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -23936,6 +24050,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -24103,6 +24218,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -24205,6 +24321,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -24303,6 +24420,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -24418,6 +24536,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -24576,6 +24695,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -24743,6 +24863,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -24844,6 +24965,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -24997,6 +25119,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -25098,6 +25221,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -25196,6 +25320,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -25298,6 +25423,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -25460,6 +25586,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -25629,6 +25756,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -25766,6 +25894,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -25869,6 +25998,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -26049,6 +26179,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -26162,6 +26293,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -26313,6 +26445,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -26455,6 +26588,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -26561,6 +26695,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -26668,6 +26803,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -26812,6 +26948,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -26954,6 +27091,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -27096,6 +27234,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -27207,6 +27346,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -27360,6 +27500,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -27467,6 +27608,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -27610,6 +27752,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -27720,6 +27863,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -27871,6 +28015,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -28032,6 +28177,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -28174,6 +28320,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -28327,6 +28474,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -28479,6 +28627,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -28646,6 +28795,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -28799,6 +28949,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -28951,6 +29102,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -29064,6 +29216,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -29170,6 +29323,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -29314,6 +29468,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -29426,6 +29581,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -29579,6 +29735,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -29719,6 +29876,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -29822,6 +29980,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -29979,6 +30138,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -30136,6 +30296,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -30279,6 +30440,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -30382,6 +30544,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -30525,6 +30688,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -30668,6 +30832,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -30776,6 +30941,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -30876,6 +31042,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -31029,6 +31196,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -31178,6 +31346,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -31332,6 +31501,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -31478,6 +31648,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -31584,6 +31755,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -31739,6 +31911,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -31843,6 +32016,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -31955,6 +32129,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -32048,6 +32223,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -32186,6 +32362,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -32317,6 +32494,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -32403,6 +32581,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -32489,6 +32668,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -32585,6 +32765,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {

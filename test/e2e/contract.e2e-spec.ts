@@ -86,7 +86,7 @@ describe('the document', () => {
     for (const [name, schema] of Object.entries(document.components.schemas)) {
       expect({ name, valid: ajv.validateSchema(schema) }).toEqual({ name, valid: true });
     }
-    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(schemas|headers)\/([^"]+)"/g)];
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(schemas|headers|responses)\/([^"]+)"/g)];
     for (const [, kind, name] of references) expect(document.components[kind as 'schemas']).toHaveProperty([name!]);
   });
 
@@ -100,7 +100,7 @@ describe('the document', () => {
         '400',
         '500',
         'default',
-        ...(isPublic ? [] : ['401', '503']),
+        ...(isPublic ? [] : ['401', '429', '503']),
         ...(method === 'GET' ? [] : ['403', '413', '415']),
       ];
       expect(statuses).toEqual(expect.arrayContaining(wanted));

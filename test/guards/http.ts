@@ -7,6 +7,36 @@ const BODY = 'src/platform/http/body.parser.spec.ts';
 /** The front door and the client. */
 export const HTTP: readonly Guard[] = [
   {
+    guard: 'A key has a rate.',
+    file: GATE,
+    find: 'const refused = this.#rates.admit(caller, city);',
+    replace: 'const refused = undefined as ReturnType<RateLimits["admit"]>;',
+    test: FRONT_DOOR,
+    name: 'a key that asks too much',
+  },
+  {
+    guard: 'One client does not hold all streams of a replica.',
+    file: GATE,
+    find: 'return this.#streams.admit(caller, city,',
+    replace: 'return new StreamLimits({ key: 1e9, city: 1e9 }).admit(caller, city,',
+    test: FRONT_DOOR,
+    name: 'a key that holds many streams',
+  },
+  {
+    guard: 'Who may not see a city does not use up what its callers may do.',
+    file: 'src/platform/http/rate-limits.ts',
+    find: 'caller.cities !== undefined && city !== undefined && maySee(caller, city) ? city : undefined',
+    replace: 'maySee(caller, city ?? "") ? city : city',
+    test: 'src/platform/http/rate-limits.spec.ts',
+  },
+  {
+    guard: 'Who calls is not forgotten because others call.',
+    file: 'src/platform/http/rate-limits.ts',
+    find: '[this.#before, this.#recent] = [this.#recent, new Map()]',
+    replace: '[this.#before, this.#recent] = [new Map(), new Map()]',
+    test: 'src/platform/http/rate-limits.spec.ts',
+  },
+  {
     guard: 'A Host that is not ours is refused.',
     file: GATE,
     find: 'if (!this.#hosts.allows(host) || (named !== undefined && !this.#hosts.allows(named)))',

@@ -54,7 +54,11 @@ export interface OperationObject {
 export interface OpenApi {
   readonly openapi: string;
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, object>>; readonly headers: object };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, object>>;
+    readonly headers: object;
+    readonly responses: Readonly<Record<string, ResponseObject>>;
+  };
 }
 
 export const documentFile = new URL('../../openapi/openapi.json', import.meta.url);
@@ -82,7 +86,7 @@ export class Contract {
         id: definition.operationId,
         method: method.toUpperCase(),
         path,
-        definition,
+        definition: { ...definition, responses: this.#responses(definition.responses) },
       })),
     );
     // Fixed segments come before parameters, as in the router.
@@ -94,6 +98,16 @@ export class Contract {
     (addFormats as unknown as (ajv: Ajv2020) => void)(this.#ajv);
     for (const word of ['discriminator', 'x-problem-types', 'example']) this.#ajv.addKeyword(word);
     this.#ajv.addSchema({ $id: 'openapi', $defs: local(document.components.schemas) as Record<string, object> });
+  }
+
+  /** With those that operations share in the place of their references. */
+  #responses(responses: OperationObject['responses']): OperationObject['responses'] {
+    const { components } = this.document;
+    const resolved = ([status, response]: [string, ResponseObject & { readonly $ref?: string }]): [string, ResponseObject] => [
+      status,
+      response.$ref === undefined ? response : components.responses[response.$ref.split('/').pop()!]!,
+    ];
+    return Object.fromEntries(Object.entries(responses).map(resolved));
   }
 
   find(method: string, target: string): DocumentedOperation | undefined {

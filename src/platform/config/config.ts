@@ -10,6 +10,8 @@ import { parseTarget, type Target } from './target.js';
  */
 const port = z.coerce.number().int().min(0).max(65535);
 const positiveMs = z.coerce.number().int().min(10).max(3_600_000);
+const perSecond = z.coerce.number().min(0).max(1_000_000);
+const ceiling = z.coerce.number().int().min(1).max(1_000_000);
 const list = z
   .string()
   .default('')
@@ -63,6 +65,13 @@ const EnvSchema = z.object({
   SVC_RUNNER_CAPACITY_PER_CITY: z.coerce.number().int().min(1).max(10_000).optional(),
   SVC_OPERATION_SLOTS: z.coerce.number().int().min(1).max(1_000).default(8),
   SVC_OPERATION_SLOTS_PER_CITY: z.coerce.number().int().min(1).max(1_000).optional(),
+  // 0 a second: no limit.
+  SVC_RATE_LIMIT_KEY: perSecond.default(1_000),
+  SVC_RATE_LIMIT_KEY_BURST: ceiling.default(10_000),
+  SVC_RATE_LIMIT_CITY: perSecond.default(2_000),
+  SVC_RATE_LIMIT_CITY_BURST: ceiling.default(20_000),
+  SVC_STREAMS_PER_KEY: ceiling.default(5_000),
+  SVC_STREAMS_PER_CITY: ceiling.default(10_000),
 });
 
 export type Role = 'all' | 'api' | 'worker';
@@ -99,10 +108,26 @@ export interface Config {
   readonly operationSlots: number;
   /** Of these, those of one city; undefined: half. */
   readonly operationSlotsPerCity: number | undefined;
+  /** Requests to this process: of one key, and of all keys and sessions of a city. */
+  readonly rateLimits: Ceilings<Rate>;
+  /** Streams open at this process, likewise. */
+  readonly streamLimits: Ceilings<number>;
   /** What of this process's own environment the agents get that it starts. */
   readonly agentEnvironment: Readonly<Record<string, string>>;
   /** Identifies this process in the database; unique a process, readable for an operator. */
   readonly processId: string;
+}
+
+/** A bucket of `burst` requests that `perSecond` fill again; 0 a second: no limit. */
+export interface Rate {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+/** What one key may have at the most, and what all may have together whose key, or session, is limited to a city. */
+export interface Ceilings<T> {
+  readonly key: T;
+  readonly city: T;
 }
 
 /** Provider token and type at once: `constructor(private readonly config: AppConfig)`. */
@@ -128,6 +153,8 @@ export class AppConfig implements Config {
   readonly runnerCapacityPerCity: number | undefined;
   readonly operationSlots!: number;
   readonly operationSlotsPerCity: number | undefined;
+  readonly rateLimits!: Ceilings<Rate>;
+  readonly streamLimits!: Ceilings<number>;
   readonly agentEnvironment!: Readonly<Record<string, string>>;
   readonly processId!: string;
 
@@ -195,6 +222,11 @@ export function loadConfig(env: Record<string, string | undefined>, cwd: string)
     runnerCapacityPerCity: e.SVC_RUNNER_CAPACITY_PER_CITY,
     operationSlots: e.SVC_OPERATION_SLOTS,
     operationSlotsPerCity: e.SVC_OPERATION_SLOTS_PER_CITY,
+    rateLimits: {
+      key: { perSecond: e.SVC_RATE_LIMIT_KEY, burst: e.SVC_RATE_LIMIT_KEY_BURST },
+      city: { perSecond: e.SVC_RATE_LIMIT_CITY, burst: e.SVC_RATE_LIMIT_CITY_BURST },
+    },
+    streamLimits: { key: e.SVC_STREAMS_PER_KEY, city: e.SVC_STREAMS_PER_CITY },
     agentEnvironment: passedToAgents(env),
     processId: `${hostname()}-${process.pid}-${Date.now().toString(36)}`,
   });

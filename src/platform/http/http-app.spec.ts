@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { api, type Api, type Reply } from '../../../test/support/http.js';
+import { eventually } from '../../../test/support/sse.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { openDoor, type Door } from './testing/front-door.js';
 
@@ -317,6 +318,61 @@ describe('SVC_AUTH=keys', () => {
 
   it('answers 503, not 401, when keys cannot be checked', async () => {
     expectProblem(await client.get('/v0/things/1', bearer('svc_down')), 503, 'unavailable', 'try again');
+  });
+});
+
+describe('a key that asks too much', () => {
+  let door: Door;
+  let client: Api;
+  const KEYED = { authorization: 'Bearer svc_read' };
+  beforeAll(async () => {
+    const never = { perSecond: 0.000_001, burst: 3 };
+    door = await openDoor({ auth: 'keys', rateLimits: { key: never, city: never }, streamLimits: { key: 1, city: 1 } });
+    client = api(door.url);
+  });
+  afterAll(() => door.close());
+
+  it('is refused before its body is read, while others and probes are not', async () => {
+    for (let n = 0; n < 3; n++) expect((await client.get('/v0/things/1', KEYED)).status).toBe(200);
+    const refused = await client.get('/v0/things/1', KEYED);
+    expectProblem(refused, 429, 'rate_limited', 'too many requests of this key: 3 requests at once');
+    expect(refused.headers.get('ratelimit-policy')).toBe('"key";q=3;w=3000000');
+    expect(refused.headers.get('ratelimit')).toBe(`"key";r=0;t=${refused.headers.get('retry-after')}`);
+    const head =
+      'POST /v0/things HTTP/1.1\r\nHost: localhost\r\nX-SVC-Request: 1\r\nContent-Type: application/json\r\nContent-Length: 9\r\n';
+    for (let n = 0; n < 3; n++) await client.post('/v0/things', { name: 'a' }, { authorization: 'Bearer svc_write' });
+    const answer = await new Promise<string>((resolve) => {
+      const socket = connect(door.port, '127.0.0.1', () => socket.write(`${head}Authorization: Bearer svc_write\r\n\r\n`));
+      socket.once('data', (chunk) => {
+        resolve(chunk.toString());
+        socket.destroy();
+      });
+    });
+    expect(answer).toMatch(/^HTTP\/1.1 429 /);
+    for (let n = 0; n < 10; n++) expect((await client.get('/health')).status).toBe(200);
+  });
+});
+
+describe('a key that holds many streams', () => {
+  it('may open one more when one has ended', async () => {
+    const door = await openDoor({ streamLimits: { key: 2, city: 2 } });
+    try {
+      const client = api(door.url);
+      const open = [0, 1].map(() => connect(door.port, '127.0.0.1'));
+      for (const socket of open) {
+        socket.write('GET /v0/endless HTTP/1.1\r\nHost: localhost\r\n\r\n');
+        await once(socket, 'data');
+      }
+      expectProblem(await client.get('/v0/stream'), 429, 'rate_limited', 'too many requests of this key: 2 streams open at once');
+      expect((await client.get('/v0/things/1')).status).toBe(200);
+      open[0]!.destroy();
+      await eventually(async () => (await client.get('/v0/stream')).status === 200);
+      // What has ended by itself does not count either.
+      for (let n = 0; n < 5; n++) await eventually(async () => (await client.get('/v0/stream')).status === 200);
+      open[1]!.destroy();
+    } finally {
+      await door.close();
+    }
   });
 });
 

@@ -49,6 +49,26 @@ const HEADERS: Readonly<Record<ResponseHeader, Headers[string]>> = {
 /** Carries the example of a body until the document is built: the builder makes the body from @Body alone. */
 export const BODY_EXAMPLE = 'x-body-example';
 
+const TOO_MANY = 429;
+const QUOTA = 'Structured as draft-ietf-httpapi-ratelimit-headers says';
+/** The answer that every operation may give which needs a key: one component. */
+export const TOO_MANY_REQUESTS = {
+  status: TOO_MANY,
+  name: 'TooManyRequests',
+  response: {
+    description:
+      'Too Many Requests: `rate-limited`. A key, or all keys and sessions of a city together, have made too many requests, or hold too ' +
+      'many streams open, at this replica.',
+    headers: {
+      ...REQUEST_ID,
+      'Retry-After': HEADERS['Retry-After'],
+      RateLimit: { description: `${QUOTA}: what is left of the limit, and for how many seconds.`, schema: { type: 'string' } },
+      'RateLimit-Policy': { description: `${QUOTA}: the limit, of a \`key\` or a \`city\`.`, schema: { type: 'string' } },
+    },
+    content: PROBLEM,
+  },
+} as const;
+
 /** What a route is, as far as its documentation depends on it. */
 export interface DocumentedRoute {
   readonly mutation: boolean;
@@ -117,7 +137,8 @@ function responses(spec: OperationSpec, { mutation, parameters }: DocumentedRout
   const codes = (status: number): string[] => [
     ...new Set(problems.flatMap((name) => (PROBLEMS[name].status === status ? [PROBLEMS[name].code] : []))),
   ];
-  if (spec.public !== true) for (const status of [401, 503]) refusals.add(status);
+  // Written out by the builder, each would be a copy; the document puts the one component in its place.
+  if (spec.public !== true) for (const status of [401, TOO_MANY, 503]) refusals.add(status);
   if (mutation) for (const status of [403, 413, 415]) refusals.add(status);
   if (parameters.some((p) => p.factory === IF_MATCH_FACTORY)) refusals.add(412);
   const unchanged = parameters.some((p) => p.factory === IF_NONE_MATCH_FACTORY) ? [notModified()] : [];

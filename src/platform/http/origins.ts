@@ -8,7 +8,10 @@ const LOOPBACK_ORIGIN = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,
 export const CORS_HEADERS: readonly (readonly [string, string])[] = [
   ['access-control-allow-methods', 'GET, POST, PUT, PATCH, DELETE, OPTIONS'],
   ['access-control-allow-headers', 'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-SVC-Request'],
-  ['access-control-expose-headers', 'X-SVC-Index, X-SVC-Cache-Age-S, X-SVC-Request-Id, Retry-After, Location, ETag'],
+  [
+    'access-control-expose-headers',
+    'X-SVC-Index, X-SVC-Cache-Age-S, X-SVC-Request-Id, Retry-After, RateLimit, RateLimit-Policy, Location, ETag',
+  ],
 ];
 
 export class OriginPolicy {

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { FAMILIES } from '../../contract/families.js';
 import { VERSION } from '../../contract/version.js';
 import type { RootModule } from '../http/http-app.js';
-import { BODY_EXAMPLE } from '../http/operation.documentation.js';
+import { BODY_EXAMPLE, TOO_MANY_REQUESTS } from '../http/operation.documentation.js';
 import { smallest } from './body-examples.js';
 import { componentSchemas, schemaOf, type JsonSchema } from './components.js';
 
@@ -65,6 +65,7 @@ interface Parameter {
 }
 interface Operation {
   operationId: string;
+  responses: Record<string, unknown>;
   parameters?: Parameter[];
   requestBody?: { required?: boolean; content: Record<string, { schema?: Record<string, unknown>; example?: unknown }> };
   [BODY_EXAMPLE]?: unknown;
@@ -97,7 +98,8 @@ function base(): Omit<OpenAPIObject, 'paths'> {
   // 3.1's licence identifier and shared headers are beyond the builder.
   const license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
   const headers = { 'X-SVC-Request-Id': { description: 'Names this response in the logs.', schema: { type: 'string' } } };
-  return { ...config, info: { ...info, license }, components: { ...config.components, headers } };
+  const responses = { [TOO_MANY_REQUESTS.name]: TOO_MANY_REQUESTS.response };
+  return { ...config, info: { ...info, license }, components: { ...config.components, headers, responses } };
 }
 
 function check(path: string, { operationId, parameters = [] }: Operation, ids: Set<string>): void {
@@ -119,6 +121,8 @@ function giveExample(operation: Operation, schemas: Readonly<Record<string, Json
 /** What the decorators say in more words than the document: empty lists, defaults, an example inside its schema. */
 function tidy(operation: Operation): void {
   if (operation.parameters?.length === 0) delete operation.parameters;
+  const { status, name } = TOO_MANY_REQUESTS;
+  if (operation.responses[status] !== undefined) operation.responses[status] = { $ref: `#/components/responses/${name}` };
   for (const { schema } of Object.values(operation.requestBody?.content ?? {})) {
     if (schema?.[OPTIONAL] === undefined) continue;
     delete schema[OPTIONAL];

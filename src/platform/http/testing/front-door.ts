@@ -69,6 +69,13 @@ class ThingsController {
     reply.raw.writeHead(200, { ...hijack(reply), 'content-type': 'text/event-stream' });
     reply.raw.end('data: {}\n\n');
   }
+
+  @Operation({ id: 'endless', summary: 'Stream without end', stream: [{ event: 'event', data: z.unknown() }] })
+  @Get('v0/endless')
+  endless(@Res() reply: FastifyReply): void {
+    reply.raw.writeHead(200, { ...hijack(reply), 'content-type': 'text/event-stream' });
+    reply.raw.write('data: {}\n\n');
+  }
 }
 
 export const KEYS: Readonly<Record<string, Principal>> = {
