@@ -5506,6 +5506,7 @@ export interface components {
             /** Format: int64 */
             uptime_sec: number;
             version?: string;
+            waiting?: components["schemas"]["StatusWaiting"][];
             work: components["schemas"]["StatusWorkCounts"];
         };
         StatusMailCounts: {
@@ -5538,6 +5539,13 @@ export interface components {
             active: number;
             /** Format: int64 */
             suspended: number;
+        };
+        StatusWaiting: {
+            /** Format: int64 */
+            count: number;
+            reason: string;
+            /** @enum {string} */
+            what: "operations" | "sessions";
         };
         StatusWorkCounts: {
             /** Format: int64 */

@@ -32,8 +32,8 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'Who calls is not forgotten because others call.',
     file: 'src/platform/http/rate-limits.ts',
-    find: '[this.#before, this.#recent] = [this.#recent, new Map()]',
-    replace: '[this.#before, this.#recent] = [new Map(), new Map()]',
+    find: 'this.#before = this.#recent;',
+    replace: 'this.#before = new Map();',
     test: 'src/platform/http/rate-limits.spec.ts',
   },
   {

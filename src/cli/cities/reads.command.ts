@@ -95,6 +95,7 @@ function running(status: Schemas['StatusBody']): string {
     ['work', `${work.open} open, ${work.in_progress} in progress, ${work.ready} ready`],
     ['mail', `${mail.total} (${mail.unread} unread)`],
     ['resting', resting === undefined ? undefined : `${resting.total} session${resting.total === 1 ? '' : 's'}`],
+    ...(status.waiting ?? []).map(({ what, count, reason }): [string, string] => ['waiting', `${count} ${what}: ${reason}`]),
     ['incomplete', status.partial === true ? (status.partial_errors ?? []).join('; ') : undefined],
   ]);
   return about + (resting?.items ?? []).map(restingLine).join('');

@@ -53,7 +53,13 @@ function aProcess(): Process {
   streams.listen((m) => moved.push(...m));
   const service = new BeadCreationService(
     new CreateCommitter(repository, streams, failpoints, new Metrics()),
-    new CitiesService(new CitiesRepository(createDb(pool), pool), realm.transactions, realm.eventLog, {} as HeadWaiter),
+    new CitiesService(
+      new CitiesRepository(createDb(pool), pool),
+      realm.transactions,
+      realm.eventLog,
+      {} as HeadWaiter,
+      ...([] as unknown as [never, never, never]),
+    ),
     new RosterService(new RosterRepository(realm.db)),
     realm.work,
     new Idempotency(new IdempotencyRepository()),

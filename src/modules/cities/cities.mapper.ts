@@ -47,7 +47,7 @@ export function toHealth(row: RunningCityRow): HealthOutputBody {
 }
 
 /** Counts of what a city has: agents and rigs of its config, its unfinished work, its mail and its sessions. `running` counts those with a process. */
-export function toStatus(row: StatusRow, lite: boolean, resting: RestingRows): StatusBody {
+export function toStatus(row: StatusRow, lite: boolean, resting: RestingRows, waiting: NonNullable<StatusBody['waiting']>): StatusBody {
   const suspended = isSuspended(row);
   return {
     name: row.name,
@@ -68,6 +68,7 @@ export function toStatus(row: StatusRow, lite: boolean, resting: RestingRows): S
     work: { in_progress: row.in_progress, ready: row.ready, open: row.open },
     mail: { unread: row.unread, total: row.mail },
     ...(resting.total === 0 ? {} : { resting: { total: resting.total, items: resting.rows.flatMap(toRest) } }),
+    ...(waiting.length === 0 ? {} : { waiting }),
     ...(lite ? {} : { session_counts_detail: { active: row.active_sessions, suspended: row.suspended_sessions } }),
   };
 }

@@ -53,6 +53,16 @@ export interface RestingRows {
 }
 const RESTING_SHOWN = 20;
 
+/** What of a city waits for runners, and what places these have. */
+export interface WantingRow {
+  readonly waiting: number;
+  readonly places: number;
+  readonly taken: number;
+  readonly runners: number;
+  /** Of those that are taken. */
+  readonly own: number;
+}
+
 const COUNTS = `cross join lateral (
     select count(*) filter (where b.status = 'open') as open, count(*) filter (where b.status = 'in_progress') as in_progress,
       (select count(*) from beads b where b.stream_id = c.stream_id and bead_is_ready(b)) as ready
@@ -133,6 +143,26 @@ export class CitiesRepository {
       values: [name, ENDS_BY_HAND],
     });
     return { total: rows[0]?.total ?? 0, rows };
+  }
+
+  /** Sessions of the city that have been wanted for 2 s and that no runner has, and the places there are. */
+  async wanting(name: string): Promise<WantingRow> {
+    const { rows } = await this.pool.query<WantingRow>({
+      name: 'city-wanting',
+      text: `select coalesce(w.waiting, 0)::int as waiting, p.places::int, p.taken::int, p.runners::int, coalesce(w.own, 0)::int as own from (
+          select coalesce(sum(r.capacity), 0) as places, count(*) as runners,
+            coalesce(sum((select count(*) from sessions x where x.runner_id = r.id)), 0) as taken
+          from runners r where r.state = 'active' and r.lease_until > clock_timestamp()
+        ) p left join lateral (
+          select (select count(*) from sessions x where x.stream_id = c.stream_id and x.wake_request is not null and x.runner_id is null
+              and x.state in ('start-pending', 'asleep') and x.stop_request is null
+              and greatest(x.wake_requested_at, x.not_before, x.held_until, x.quarantined_until) < clock_timestamp() - interval '2 s') as waiting,
+            (select count(*) from sessions x where x.stream_id = c.stream_id and x.runner_id is not null) as own
+          from cities c where c.name = $1
+        ) w on true`,
+      values: [name],
+    });
+    return rows[0]!;
   }
 
   async findByName(db: Kysely<Database>, name: string): Promise<CityRow | undefined> {

@@ -86,6 +86,12 @@ const StatusResting = contract(
   'Sessions that are not started for now; the first of them. `name` is that under which one works.',
 );
 
+const StatusWaiting = contract(
+  'StatusWaiting',
+  z.strictObject({ what: z.enum(['operations', 'sessions']), count: int64, reason: z.string() }),
+  'What waits for a place at a worker, and why it has none.',
+);
+
 export const StatusBody = contract(
   'StatusBody',
   z.strictObject({
@@ -104,6 +110,7 @@ export const StatusBody = contract(
     partial_errors: z.array(z.string()).nullable().optional(),
     session_counts_detail: StatusSessionCountsDetail.optional(),
     resting: StatusResting.optional(),
+    waiting: z.array(StatusWaiting).optional(),
     version: z.string().optional(),
   }),
 );

@@ -2,13 +2,17 @@ import { Injectable } from '@nestjs/common';
 import { CityResumed, CitySuspended } from '../../contract/events/cities.events.js';
 import { maySee, type Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
+import { AppConfig } from '../../platform/config/config.js';
+import { Db } from '../../platform/database/database.js';
 import { Transactions } from '../../platform/database/transactions.js';
 import { EventLog } from '../../platform/event-log/event-log.js';
 import { event } from '../../platform/event-log/event.js';
+import { Operations } from '../../platform/operations/operations.js';
 import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import { toCity, toCityInfo, toHealth, toStatus } from './cities.mapper.js';
 import { CitiesRepository } from './cities.repository.js';
 import type { CityGetResponse, CityPatchInputBody, HealthOutputBody, StatusBody, StatusQuery } from './cities.schemas.js';
+import { waitingOf } from './city-waiting.js';
 import type { CityScope } from './city-scope.js';
 
 /** The registry as requests see it, and the door of every other family to a running city. */
@@ -19,6 +23,9 @@ export class CitiesService {
     private readonly transactions: Transactions,
     private readonly eventLog: EventLog,
     private readonly heads: HeadWaiter,
+    private readonly operations: Operations,
+    private readonly config: AppConfig,
+    private readonly db: Db,
   ) {}
 
   /**
@@ -52,7 +59,14 @@ export class CitiesService {
     let row = await this.#load(name, caller, load);
     if (await this.heads.readAgain(name, row.head, query, gone)) row = await this.#load(name, caller, load);
     const resting = query.lite ? { total: 0, rows: [] } : await this.repository.resting(name);
-    return { head: row.head, body: toStatus(row, query.lite, resting) };
+    const waiting = query.lite ? [] : await this.#waiting(name);
+    return { head: row.head, body: toStatus(row, query.lite, resting, waiting) };
+  }
+
+  async #waiting(name: string): Promise<NonNullable<StatusBody['waiting']>> {
+    const { operationSlots: places, operationSlotsPerCity: perCity = Math.ceil(places / 2) } = this.config;
+    const [operations, sessions] = await Promise.all([this.operations.backlog(this.db, name), this.repository.wanting(name)]);
+    return waitingOf(operations, sessions, { places, perCity });
   }
 
   async patch(name: string, input: CityPatchInputBody, caller: Principal): Promise<void> {

@@ -41,7 +41,10 @@ export class RateLimits {
       return tooMany(what, { rule, policy: `q=${burst};w=${Math.ceil(burst / perSecond)}`, retryS: Math.ceil(waitMs / 1_000) });
     }
     this.#recent.set(id, fullAt);
-    if (this.#recent.size > REMEMBERED) [this.#before, this.#recent] = [this.#recent, new Map()];
+    if (this.#recent.size > REMEMBERED) {
+      this.#before = this.#recent;
+      this.#recent = new Map();
+    }
     return undefined;
   }
 }

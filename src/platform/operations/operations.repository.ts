@@ -47,6 +47,11 @@ export interface UnfinishedOperation {
   readonly phase: string | null;
 }
 
+export interface Backlog {
+  readonly waiting: number;
+  readonly running: number;
+}
+
 export type Ending =
   { readonly state: 'succeeded'; readonly result: unknown } | { readonly state: 'failed'; readonly code: string; readonly message: string };
 
@@ -196,6 +201,14 @@ export class OperationsRepository {
       where id = ${id} and kind = ${kind} and state in ('accepted', 'running')
       returning stream, subject, target, (extract(epoch from clock_timestamp() - created_at) * 1000)::float8 as "ageMs"`.execute(tx);
     return rows[0];
+  }
+
+  /** How many operations of a city have waited for longer than `afterMs`, and how many workers run. */
+  async backlog(db: Kysely<Database>, city: string, afterMs: number): Promise<Backlog> {
+    const { rows } = await sql<Backlog>`
+      select (select count(*)::int from operations o where ${WAITING} and ${CITY} = ${city} and o.run_after <= ${after(-afterMs)}) as waiting,
+        (select count(*)::int from operations o where o.state = 'running' and ${CITY} = ${city}) as running`.execute(db);
+    return rows[0]!;
   }
 
   async countUnfinished(db: Kysely<Database>): Promise<Map<string, number>> {

@@ -14,7 +14,7 @@ import { OperationDispatcher } from './dispatcher.js';
 import type { OperationDefinition, OperationHandler } from './operation.js';
 import { OperationRegistry } from './registry.js';
 import { OperationMetrics } from './operation-metrics.js';
-import { OperationsRepository, type UnfinishedOperation } from './operations.repository.js';
+import { OperationsRepository, type Backlog, type UnfinishedOperation } from './operations.repository.js';
 
 export interface Acceptance<I> {
   /** What the operation works on. Only one unfinished operation a stream and target. */
@@ -31,6 +31,8 @@ export interface Acceptance<I> {
   /** The message of the 409 when the target has an unfinished operation. */
   readonly conflict?: string;
 }
+
+const JUST_ACCEPTED_MS = 2_000;
 
 /** How external work has ended. */
 export type ExternalOutcome = (
@@ -122,6 +124,11 @@ export class Operations {
   /** The unfinished operation of a target, if any. */
   async unfinished(db: Kysely<Database>, target: string, stream = SUPERVISOR_STREAM): Promise<UnfinishedOperation | undefined> {
     return this.repository.findUnfinished(db, stream, target);
+  }
+
+  /** What of a city's operations waits for a place at a worker, when it has not just been accepted. */
+  async backlog(db: Kysely<Database>, city: string): Promise<Backlog> {
+    return this.repository.backlog(db, city, JUST_ACCEPTED_MS);
   }
 
   /**
