@@ -152,3 +152,28 @@ describe('clones whose worker is killed', () => {
     expect(await readdir(inCity('.gc/cache/rigs'))).toEqual([]);
   });
 });
+
+it('clones that hang leave places to other cities, and the status of their city says what waits', async () => {
+  const worker = await stack.add('worker', { allowedTargets: [{ host: '127.0.0.1', port: git.port }] });
+  const clones = await Promise.all(
+    Array.from({ length: 12 }, (_, n) =>
+      a.post(`${city}/rigs`, { name: `hangs-${n}`, git_url: git.url('hang'), request_id: `request-hangs-${n}` }),
+    ),
+  );
+  expect(clones.map(({ status }) => status)).toEqual(clones.map(() => 202));
+  const states = (): Promise<{ state: string; n: number }[]> =>
+    sql("select state, count(*)::int as n from operations where target like 'rig/hangs-%' group by 1 order by 1");
+  await eventually(async () => (await states()).some(({ state, n }) => state === 'running' && n >= 4));
+  for (const name of ['beta', 'gamma'])
+    await ledger.succeeded(await a.post('/v0/city', { dir: name, provider: 'loopback' }), 'request.result.city.create');
+  expect(await states()).toEqual([
+    { state: 'accepted', n: 8 },
+    { state: 'running', n: 4 },
+  ]);
+  await sql("update operations set run_after = run_after - interval '10 s' where state = 'accepted'");
+  expect((await a.get(`${city}/status`)).body.waiting).toEqual([
+    { what: 'operations', count: 8, reason: '4 of the city run: a worker has 8 places, at most 4 of them for one city' },
+  ]);
+  expect((await a.get('/v0/city/beta/status')).body.waiting).toBeUndefined();
+  await worker.stop();
+});
