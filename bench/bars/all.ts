@@ -8,6 +8,7 @@ import { arrival, notifier } from './notify.js';
 import { heldCity, hotCityHttp, http } from './requests.js';
 import { idle, memory } from './resting.js';
 import { coldStart, liveChunks, recording, transcripts } from './sessions.js';
+import { fairShares } from './shares.js';
 import { manyCities, supervisorStream } from './supervisor.js';
 import { beads, claims, pages, ready } from './work.js';
 
@@ -17,6 +18,7 @@ export const BARS: readonly Bar[] = [
   hotCity,
   notifier,
   heldCity,
+  fairShares,
   arrival,
   http,
   fanOut,
