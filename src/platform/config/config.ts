@@ -100,10 +100,10 @@ export interface Config {
   readonly allowedTargets: readonly Target[];
   /** Sessions that this process runs at once, when it is a worker. */
   readonly runnerCapacity: number;
-  /** What isolates agents of this process from the rest of the host; `auto`: the best that can be had. */
-  readonly isolation: 'auto' | 'bubblewrap' | 'none';
   /** Of these, those of one city; undefined: nine tenths. */
   readonly runnerCapacityPerCity: number | undefined;
+  /** What isolates agents of this process from the rest of the host; `auto`: the best that can be had. */
+  readonly isolation: 'auto' | 'bubblewrap' | 'none';
   /** Operations that this process runs at once, when it is a worker. */
   readonly operationSlots: number;
   /** Of these, those of one city; undefined: half. */
