@@ -208,6 +208,7 @@ create table config_states (
 create table deployment (
   only_one boolean default true not null,
   id uuid default gen_random_uuid() not null,
+  secret bytea default (uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())) not null,
   constraint deployment_only_one_pkey PRIMARY KEY (only_one),
   constraint deployment_only_one_check CHECK (only_one)
 );

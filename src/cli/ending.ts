@@ -55,7 +55,7 @@ async function terminalEvent(waiting: Waiting, signal: AbortSignal): Promise<End
   const open = (lastEventId: string | undefined): ReturnType<OpenStream> =>
     feed.open(lastEventId === undefined ? { after } : { lastEventId }, types, signal);
   const onPause = (ms: number, why: string): void => progress.note(`${why}; trying again in ${Math.ceil(ms / 1_000)} s`);
-  for await (const frame of followFrames(open, { signal, onPause })) {
+  for await (const frame of followFrames(open, { signal, onPause, again: true })) {
     if (frame.event !== feed.frame) continue;
     const envelope = decode(frame.data);
     const payload = envelope?.payload as Partial<Schemas['RequestFailedPayload']> | undefined;

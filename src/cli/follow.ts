@@ -14,6 +14,8 @@ export interface FollowOptions {
   readonly baseMs?: number;
   readonly maxMs?: number;
   readonly silenceMs?: number;
+  /** Begins again where the caller began when the server does not know an id as its own any more; frames then come twice. */
+  readonly again?: boolean;
   readonly onPause?: (ms: number, why: string) => void;
 }
 
@@ -49,6 +51,10 @@ export async function* followFrames(open: OpenStream, options: FollowOptions): A
       }
     } catch (error) {
       if (signal.aborted) return;
+      if (options.again === true && lastEventId !== undefined && error instanceof ApiError && error.code === 'invalid-cursor') {
+        lastEventId = undefined;
+        continue;
+      }
       if (error instanceof ApiError && TRANSIENT.has(error.status)) asked = error.retryAfterMs;
       else if (!(error instanceof UnreachableError)) throw error;
       why = (error as Error).message;

@@ -1,8 +1,11 @@
 import { formatOpaque } from '../../src/platform/streams/cursor.js';
+import { PositionSeal } from '../../src/platform/streams/position-seal.js';
 import { SUPERVISOR, type Frame, type LogRow } from './history.js';
 import { wants, wireText } from './log-index.js';
 import type { ModelStream } from './model-log.js';
 import { HEARTBEAT_MS, type Live, type Replica, type World } from './model-world.js';
+
+const SEAL = new PositionSeal(Buffer.alloc(32));
 
 /** The replicas of the model: they read the log at their own pace and give it to their clients. */
 export class Delivery {
@@ -101,7 +104,7 @@ export class Delivery {
     for (const [name, seq] of seqs) at.set(name, seq);
     if (!this.world.opaque) return names.map((name) => `${name}:${seqs.get(name)}`).join(',');
     const { checkpoint, moved } = this.world.log.checkpoint(replica.name, seqs, this.world.random);
-    return formatOpaque({ checkpoint, moved });
+    return formatOpaque({ checkpoint, moved }, SEAL);
   }
 
   heartbeat(replica: Replica, live: Live): void {

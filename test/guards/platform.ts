@@ -368,6 +368,20 @@ export const PLATFORM: readonly Guard[] = [
     test: 'src/platform/streams/checkpoints.db-spec.ts',
   },
   {
+    guard: 'An opaque position is looked up only when this deployment has handed it out.',
+    file: 'src/platform/streams/position-seal.ts',
+    find: "return timingSafeEqual(hash('sha256', this.sign(text), 'buffer'), hash('sha256', signed, 'buffer')) ? text : undefined;",
+    replace: 'return text;',
+    test: 'src/platform/streams/checkpoints.db-spec.ts',
+  },
+  {
+    guard: 'A page token of the supervisor is taken only when this deployment has handed it out.',
+    file: 'src/platform/streams/position-seal.ts',
+    find: 'return timingSafeEqual(this.#mac(text).subarray(0, IV_BYTES), iv) ? text.toString() : undefined;',
+    replace: 'return text.toString();',
+    test: 'src/modules/events/page-token.spec.ts',
+  },
+  {
     guard: 'Stored cursors are made anew before they are dropped.',
     file: 'src/platform/streams/checkpoints.ts',
     find: 'Date.now() - this.#rootAt < RENEW_MS) return;',

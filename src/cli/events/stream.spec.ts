@@ -81,6 +81,27 @@ describe('following', () => {
     expect(streamed().map((r) => r.line)).toEqual(Array(3).fill(`GET ${STREAM}?after_seq=2`));
   });
 
+  it('begins again where it began when the server does not know its id, and prints nothing twice', async () => {
+    await serve({
+      [STREAM]: (request, response, nth) => {
+        const events = [6, 7, 8].slice(0, nth + 1).map((seq) => frame(String(seq), 'event', anEvent(seq)));
+        if (request.headers['last-event-id'] === '7') problem(response, 400, 'invalid-cursor: Last-Event-ID is not a position');
+        else stream(response, 'retry: 100\n\n', ...events);
+        if (nth === 1) response.end();
+      },
+    });
+    const following = follow();
+    await io.untilOut('"seq":8');
+    io.interrupt();
+    await following.catch(() => undefined);
+    expect(lines(io)).toEqual([6, 7, 8]);
+    expect(streamed().map((r) => [r.line.includes('after_seq=5'), r.headers['last-event-id']])).toEqual([
+      [true, undefined],
+      [false, '7'],
+      [true, undefined],
+    ]);
+  });
+
   it('waits as long as 429 and 503 ask for', async () => {
     await serve({
       [STREAM]: (_request, response, nth) => {

@@ -14,9 +14,15 @@ export async function followEvents(feed: Feed, request: EventsRequest, io: Io, p
   const types = typesOf(request);
   const open = (lastEventId: string | undefined): ReturnType<OpenStream> =>
     feed.open(lastEventId === undefined ? { after } : { lastEventId }, types, io.signal);
-  for await (const frame of followFrames(open, { signal: io.signal, ...pace })) {
+  /** How far each stream was printed: what comes again is not printed again. */
+  const told = new Map<string, number>();
+  for await (const frame of followFrames(open, { signal: io.signal, again: true, ...pace })) {
     const line = matchingLine(frame, feed, request);
-    if (line !== undefined) await io.out(line);
+    if (line === undefined) continue;
+    const { stream = '', seq } = JSON.parse(frame.data) as { stream?: string; seq: number };
+    if (seq <= (told.get(stream) ?? 0)) continue;
+    told.set(stream, seq);
+    await io.out(line);
   }
   throw new InterruptedError();
 }

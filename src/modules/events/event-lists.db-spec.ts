@@ -63,7 +63,7 @@ let db: Db;
 function services(limits: ListLimits): { city: CityEventsService; supervisor: SupervisorEventsService } {
   const repository = new StreamLogRepository(db, pool);
   const log = new AppLogger(createLogger('silent', {}));
-  const hub = { checkpoints: new Checkpoints(repository, log, () => new Map()) } as unknown as StreamHub;
+  const hub = { repository, checkpoints: new Checkpoints(repository, log, () => new Map()) } as unknown as StreamHub;
   const feed = new FeedEventsService(new FeedEventsRepository(db), hub, limits);
   return {
     city: new CityEventsService(new CityEventsRepository(db), { readAgain: () => Promise.resolve(false) } as unknown as HeadWaiter, limits),

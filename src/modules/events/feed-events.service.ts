@@ -4,12 +4,13 @@ import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { roomAfter, wholePage } from '../../platform/database/page-bytes.js';
 import { formatComposite, isOpaque, parseComposite, placeOf } from '../../platform/streams/cursor.js';
 import { StreamHub } from '../../platform/streams/hub.js';
+import type { PositionSeal } from '../../platform/streams/position-seal.js';
 import { COMPOSITE_LIMIT } from '../../platform/streams/positions.js';
 import { isUnindexed } from './event-filter.js';
 import { FeedEventsRepository, type FeedKey, type FeedStream, type Lag } from './feed-events.repository.js';
 import type { Listed } from './listed.js';
 import { ListLimits } from './list-limits.js';
-import { formatToken } from './page-token.js';
+import { formatFeedToken } from './page-token.js';
 import type { Scope } from './supervisor-events.repository.js';
 
 interface Asked {
@@ -54,9 +55,14 @@ export class FeedEventsService {
     const more = lagging(positions).length > 0;
     return {
       items: await this.repository.envelopes(keys),
-      next: more ? formatToken({ k: 'sv', p: await this.#position(positions) }) : undefined,
+      next: more ? formatFeedToken({ k: 'sv', p: await this.#position(positions) }, await this.seal()) : undefined,
       ...total,
     };
+  }
+
+  /** What the page tokens of this list are known by. */
+  seal(): Promise<PositionSeal> {
+    return this.hub.repository.seal();
   }
 
   async #start({ value, what }: Asked, scope: Scope): Promise<Positions> {

@@ -8,7 +8,7 @@ import type { SupervisorEventsQuery } from './events.schemas.js';
 import { FeedEventsService } from './feed-events.service.js';
 import type { Listed } from './listed.js';
 import { ListLimits } from './list-limits.js';
-import { formatToken, parseToken } from './page-token.js';
+import { formatFeedToken, parseFeedToken } from './page-token.js';
 import { SupervisorEventsRepository, type Place, type Scope, type StreamBounds, type TaggedEvent } from './supervisor-events.repository.js';
 
 interface Found {
@@ -28,7 +28,8 @@ export class SupervisorEventsService {
 
   /** The body as text: Postgres has already made the items' JSON. The cursor is captured before the items. */
   async list(query: SupervisorEventsQuery, caller: Principal): Promise<string> {
-    const token = parseToken(query.cursor, query.after_cursor === undefined ? ['tq', 'sv'] : ['sv']);
+    const kinds = query.after_cursor === undefined ? (['tq', 'sv'] as const) : (['sv'] as const);
+    const token = query.cursor === undefined ? undefined : parseFeedToken(query.cursor, kinds, await this.feed.seal());
     const scope: Scope = {
       cities: query.cities?.filter((city) => maySee(caller, city)) ?? caller.cities,
       since: toAge('since', query.since),
@@ -54,7 +55,8 @@ export class SupervisorEventsService {
     const indexed = !isUnindexed(scope.filter);
     const streams = indexed ? await this.repository.streams(scope, from, this.limits.fewStreams) : undefined;
     const { items, more } = streams === undefined ? await this.#byTime(scope, from, limit) : await this.#byStream(streams, scope, limit);
-    const next = more === undefined ? undefined : formatToken({ k: 'tq', t: more.us, i: more.streamId, s: more.seq });
+    const place = more === undefined ? undefined : ({ k: 'tq', t: more.us, i: more.streamId, s: more.seq } as const);
+    const next = place === undefined ? undefined : formatFeedToken(place, await this.feed.seal());
     return { items: items.map((e) => e.json), next, ...(await this.#total(scope, streams)) };
   }
 

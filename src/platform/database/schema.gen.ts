@@ -187,6 +187,7 @@ export interface ConfigStates {
 export interface Deployment {
   id: Generated<string>;
   only_one: Generated<boolean>;
+  secret: Generated<Buffer>;
 }
 
 export interface Directories {

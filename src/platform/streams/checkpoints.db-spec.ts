@@ -3,10 +3,13 @@ import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { eventually, openStream, type Frame, type OpenStream } from '../../../test/support/sse.js';
 import { StreamReplica } from '../../../test/support/stream-replica.js';
+import { formatOpaque } from './cursor.js';
+import { PositionSeal } from './position-seal.js';
 
 const isEvent = (f: Frame): boolean => f.event !== 'heartbeat';
 const isOpaque = (f: Frame): boolean => f.id?.startsWith('~') === true;
 const events = (s: OpenStream): Frame[] => s.frames.filter(isEvent);
+const SOMEBODY_ELSES = new PositionSeal(Buffer.alloc(32));
 const lastId = (s: OpenStream): string | undefined => s.frames.at(-1)?.id;
 
 /** Ids of the feed of many cities: they count from stored positions, which are dropped after a day. */
@@ -55,6 +58,21 @@ describe('opaque ids', () => {
     const response = await fetch(`${b.url}/sup`, { headers: { 'last-event-id': id } });
     expect(response.status).toBe(410);
     expect(await response.text()).toMatch(/^cursor_expired: /);
+  });
+
+  it('tell nobody how far a stream is: only those that a replica has handed out are looked up', async () => {
+    const stream = await open(`${a.url}/sup?cities=city1`);
+    await stream.until((f) => f.event === 'heartbeat');
+    await (await open(`${a.url}/sup`)).until(isOpaque);
+    await a.emit('city2', 7);
+    const { id } = a.hub.stream('city2')!;
+    const checkpoint = Number((await sql<{ id: string }>`select max(id) as id from event_cursors`.execute(a.db)).rows[0]!.id);
+    const crafted = [-1_000, -8, -1, 0, 1, 1_000].map((far) => formatOpaque({ checkpoint, moved: [[id, far]] }, SOMEBODY_ELSES));
+    const answers = [...crafted, ...crafted.map((text) => text.slice(0, -17)), '~zzzzzz.', '~1.'].map(async (text) => {
+      const response = await fetch(`${b.url}/sup?cities=city1`, { headers: { 'last-event-id': text } });
+      return `${response.status} ${(await response.text()).replace(/"[^"]*"/, '…')}`;
+    });
+    expect(new Set(await Promise.all(answers))).toEqual(new Set(['400 invalid_cursor: Last-Event-ID is not a position: …']));
   });
 
   it('ids of a feed that nobody read for a while name what a stream of one city has moved on to', async () => {
@@ -112,13 +130,15 @@ describe('opaque ids', () => {
     const { repository, checkpoints } = a.hub;
     const root = await repository.insertCursor(undefined, new Map([[1, 5], [2, 6]])); // prettier-ignore
     const step = await repository.insertCursor(root, new Map([[2, 7]]));
-    const id = `~${step.toString(36)}.`;
+    const idOf = (stored: number): Promise<string> =>
+      repository.seal().then((seal) => formatOpaque({ checkpoint: stored, moved: [] }, seal));
+    const id = await idOf(step);
     expect(await checkpoints.resolve(id, 'id')).toEqual(new Map([[1, 5], [2, 7]])); // prettier-ignore
     await sql`update event_cursors set created_at = now() - interval '26 hours' where id = ${root}`.execute(a.db);
     const before = await stored();
     await repository.purgeCursors();
     expect(await stored()).toBe(before - 2);
     const orphan = await repository.insertCursor(root, new Map([[2, 8]]));
-    for (const gone of [id, `~${orphan.toString(36)}.`]) await expect(checkpoints.resolve(gone, 'id')).rejects.toThrow(/^cursor_expired: /);
+    for (const gone of [id, await idOf(orphan)]) await expect(checkpoints.resolve(gone, 'id')).rejects.toThrow(/^cursor_expired: /);
   });
 });

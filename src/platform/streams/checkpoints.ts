@@ -1,5 +1,6 @@
 import { AppLogger } from '../logging/logger.js';
 import { parseOpaque, placeOf } from './cursor.js';
+import type { PositionSeal } from './position-seal.js';
 import { OpaquePosition, type CheckpointBase } from './positions.js';
 import { StreamLogRepository } from './stream-log.repository.js';
 import { problem } from '../../contract/problems.js';
@@ -18,6 +19,7 @@ class Base implements CheckpointBase {
     readonly id: number,
     readonly root: number,
     readonly seqs: ReadonlyMap<number, number>,
+    readonly seal: PositionSeal,
   ) {}
   seqOf(streamId: number): number {
     return this.seqs.get(streamId) ?? 0;
@@ -88,12 +90,12 @@ export class Checkpoints {
   async own(vector: ReadonlyMap<number, number>): Promise<OpaquePosition> {
     const seqs = new Map(vector);
     const id = await this.repository.insertCursor(undefined, seqs);
-    return new OpaquePosition(new Base(id, id, seqs), []);
+    return new OpaquePosition(new Base(id, id, seqs, await this.repository.seal()), []);
   }
 
   /** The positions an opaque id stands for. @throws 400 invalid_cursor, 410 cursor_expired. */
   async resolve(value: string, what: string): Promise<Map<number, number>> {
-    const cursor = parseOpaque(value, what);
+    const cursor = parseOpaque(value, what, await this.repository.seal());
     const chain = await this.repository.cursorChain(cursor.checkpoint);
     if (chain.length === 0) {
       throw problem('cursor_expired', `${what} is too old to be resolved; the oldest position is now the head, list the events you miss`);
@@ -121,7 +123,7 @@ export class Checkpoints {
       const seqs = new Map(base.seqs);
       for (const [stream, seq] of moved) seqs.set(stream, seq);
       this.#steps++;
-      return new Base(id, base.root, seqs);
+      return new Base(id, base.root, seqs, base.seal);
     });
   }
 
@@ -130,9 +132,10 @@ export class Checkpoints {
     this.#movedMeanwhile = new Map();
     await this.#write(async () => {
       const id = await this.repository.insertCursor(undefined, vector);
+      const seal = await this.repository.seal();
       this.#steps = 0;
       this.#rootAt = Date.now();
-      return new Base(id, id, vector);
+      return new Base(id, id, vector, seal);
     });
   }
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { ProblemError } from '../../contract/problems.js';
 import { formatComposite, formatOpaque, parseComposite, parseOpaque, parseSeq } from './cursor.js';
 import { decodeHint, encodeHint } from './hint.js';
+import { PositionSeal } from './position-seal.js';
 
 const name = fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,20}$/);
 const seq = fc.integer({ min: 0, max: 2 ** 50 });
@@ -51,23 +52,38 @@ describe('composite cursor', () => {
   });
 });
 
+const seal = new PositionSeal(Buffer.alloc(32, 1));
+
 describe('opaque id', () => {
   it('reads back what it writes, distances behind the checkpoint included', () => {
     const moved = fc.array(fc.tuple(fc.integer({ min: 1, max: 2 ** 31 - 1 }), fc.integer({ min: -(2 ** 40), max: 2 ** 40 })));
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2 ** 40 }), moved, (checkpoint, pairs) => {
-        expect(parseOpaque(formatOpaque({ checkpoint, moved: pairs }), 'x')).toEqual({ checkpoint, moved: pairs });
+        expect(parseOpaque(formatOpaque({ checkpoint, moved: pairs }, seal), 'x', new PositionSeal(Buffer.alloc(32, 1)))).toEqual({
+          checkpoint,
+          moved: pairs,
+        });
       }),
     );
   });
 
-  it('stays short: 12 streams that moved a little cost under 70 characters', () => {
+  it('stays short: 12 streams that moved a little cost under 90 characters', () => {
     const moved = Array.from({ length: 12 }, (_, i) => [900 + i, 3] as const);
-    expect(formatOpaque({ checkpoint: 123_456, moved }).length).toBeLessThan(70);
+    expect(formatOpaque({ checkpoint: 123_456, moved }, seal).length).toBeLessThan(90);
   });
 
   it.each(['~', '~1', '~1.!', '~.AA', '~ZZ.AA', '~1.AA=', '~1.gA', '~1.AAA', '~1.gICAgAgA'])('refuses %p', (value) => {
-    expect(() => parseOpaque(value, 'Last-Event-ID')).toThrow(/^invalid_cursor: /);
+    for (const text of [value, seal.sign(value)])
+      expect(() => parseOpaque(text, 'Last-Event-ID', seal)).toThrow(/^invalid_cursor: Last-Event-ID is not a position/);
+  });
+
+  // Guard: an opaque id is one that was handed out.
+  it('is refused when somebody made it up, changed it, or has it from another deployment', () => {
+    const good = formatOpaque({ checkpoint: 35, moved: [[2, -7]] }, seal);
+    const changed = Array.from(good, (c, at) => good.slice(0, at) + (c === 'A' ? 'B' : 'A') + good.slice(at + 1));
+    const foreign = formatOpaque({ checkpoint: 35, moved: [[2, -7]] }, new PositionSeal(Buffer.alloc(32, 2)));
+    for (const text of [good.slice(0, -17), good.slice(0, -1), `${good}A`, foreign, ...changed])
+      expect(() => parseOpaque(text, 'Last-Event-ID', seal)).toThrow(/^invalid_cursor: Last-Event-ID is not a position/);
   });
 });
 

@@ -1,5 +1,6 @@
 import { problem } from '../../contract/problems.js';
 import { CITY_NAME_PATTERN, SUPERVISOR_STREAM } from '../../contract/scalars.js';
+import type { PositionSeal } from './position-seal.js';
 
 /** Stream name -> the last seq that the client has. */
 export type NamedPositions = ReadonlyMap<string, number>;
@@ -63,8 +64,9 @@ export function isOpaque(value: string): boolean {
   return value.startsWith('~');
 }
 
-export function parseOpaque(value: string, what: string): OpaqueCursor {
-  const match = OPAQUE.exec(value);
+/** @throws ProblemError invalid_cursor, also for one that this deployment has not handed out. */
+export function parseOpaque(value: string, what: string, seal: PositionSeal): OpaqueCursor {
+  const match = OPAQUE.exec((value.length > MAX_LENGTH ? undefined : seal.verify(value)) ?? '');
   if (match === null) throw malformed(what, value);
   const checkpoint = Number.parseInt(match[1]!, 36);
   if (!Number.isSafeInteger(checkpoint)) throw malformed(what, value);
@@ -78,13 +80,13 @@ export function parseOpaque(value: string, what: string): OpaqueCursor {
   return { checkpoint, moved };
 }
 
-export function formatOpaque(cursor: OpaqueCursor): string {
+export function formatOpaque(cursor: OpaqueCursor, seal: PositionSeal): string {
   const bytes: number[] = [];
   for (const [streamId, distance] of cursor.moved) {
     pushVarint(bytes, streamId);
     pushVarint(bytes, zigzag(distance));
   }
-  return `~${cursor.checkpoint.toString(36)}.${Buffer.from(bytes).toString('base64url')}`;
+  return seal.sign(`~${cursor.checkpoint.toString(36)}.${Buffer.from(bytes).toString('base64url')}`);
 }
 
 const zigzag = (n: number): number => (n < 0 ? -n * 2 - 1 : n * 2);

@@ -1,4 +1,5 @@
 import { formatOpaque } from './cursor.js';
+import type { PositionSeal } from './position-seal.js';
 
 /** Up to this many streams the `id` of a supervisor frame is the composite cursor; above, it is opaque. */
 export const COMPOSITE_LIMIT = 16;
@@ -31,6 +32,7 @@ export class CompositePosition implements Position {
 /** A stored cursor to count from. */
 export interface CheckpointBase {
   readonly id: number;
+  readonly seal: PositionSeal;
   seqOf(streamId: number): number;
   /** False for a stream that joined after it was stored. */
   has(streamId: number): boolean;
@@ -58,6 +60,6 @@ export class OpaquePosition implements Position {
       // A stream at 0 has to be named too: one that is not named is taken up at its head.
       if (distance !== 0 || !this.base.has(streamId)) moved.push([streamId, distance]);
     }
-    return formatOpaque({ checkpoint: this.base.id, moved });
+    return formatOpaque({ checkpoint: this.base.id, moved }, this.base.seal);
   }
 }

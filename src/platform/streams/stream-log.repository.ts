@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { Db, PgPool } from '../database/database.js';
 import { fitted, fitting, type Fitted } from '../database/page-bytes.js';
 import { wireBytes, wireCity, wireText } from '../event-log/wire.js';
+import { PositionSeal } from './position-seal.js';
 import { SharedRead } from './shared-read.js';
 
 /** What the hub has to know about a stream. */
@@ -78,6 +79,7 @@ function tail(typed: RawBuilder<unknown>): RawBuilder<unknown> {
 @Injectable()
 export class StreamLogRepository {
   readonly #few: string;
+  #seal: Promise<PositionSeal> | undefined;
   readonly #tail: string;
   readonly #ofTypes: string;
   readonly #byId = new SharedRead<StreamRow>((ids) => this.#streams('streams-by-id', 'where id = any($1::int[])', [ids]));
@@ -137,6 +139,18 @@ export class StreamLogRepository {
   async #streams(name: string, where: string, values: unknown[]): Promise<StreamRow[]> {
     const text = `select id, name, head, floor, active, joined_seq, joined_supervisor_seq from event_streams ${where}`;
     return (await this.pool.query<StreamRow>({ name, text, values })).rows;
+  }
+
+  /** What the positions that any replica hands out are known by. Read once: a deployment's secret never changes. */
+  seal(): Promise<PositionSeal> {
+    this.#seal ??= this.pool
+      .query<{ secret: Buffer }>({ name: 'deployment-secret', text: 'select secret from deployment' })
+      .then(({ rows }) => new PositionSeal(rows[0]!.secret))
+      .catch((error: unknown) => {
+        this.#seal = undefined;
+        throw error;
+      });
+    return this.#seal;
   }
 
   /** Stores positions (all of them for a root, the changed ones for a step of a chain) and returns the row's id. */
