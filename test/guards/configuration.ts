@@ -20,6 +20,20 @@ export const CONFIGURATION: readonly Guard[] = [
     test: TREE,
   },
   {
+    guard: 'Secrets of command lines are hidden wherever those are shown.',
+    file: 'src/modules/composition/mask.ts',
+    find: 'return (shown.length <= MAX_LINE ? namedMasked(shown) : shown).replace(WELL_KNOWN, MASK);',
+    replace: 'return shown;',
+    test: 'src/modules/composition/mask.spec.ts',
+  },
+  {
+    guard: 'What is shown masked is never written as a value.',
+    file: 'src/modules/config/unmasked.ts',
+    find: "const isMasked = (value: unknown): boolean => typeof value === 'string' && value.includes(MASK);",
+    replace: 'const isMasked = (value: unknown): boolean => value === undefined;',
+    test: 'src/modules/providers/provider-documents.spec.ts',
+  },
+  {
     guard: 'Pipes and devices are not read as files.',
     file: DISK_TREE,
     find: '    checkKind(found, name);\n',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isSecretPath, MASK, masked } from './mask.js';
+import { MASK, masked } from './mask.js';
 
 describe('masked', () => {
   it.each([
@@ -18,11 +18,62 @@ describe('masked', () => {
   it('hides environment entries, keys and tokens, and shows references', () => {
     const value = { env: { A: 'x', env: 'y' }, api_key: 'k', auth_token: '$TOKEN', token: '${TOKEN}x', command: 'x' };
     expect(masked(value)).toEqual({ env: { A: MASK, env: MASK }, api_key: MASK, auth_token: '$TOKEN', token: MASK, command: 'x' });
-    expect(isSecretPath('agents."a.b".env."X Y"')).toBe(true);
-    expect(isSecretPath('upstreams.g.api_key_env')).toBe(false);
+    expect(masked({ headers: { Accept: 'x' }, upstreams: { g: { api_key_env: 'NAME' } } })).toEqual({
+      headers: { Accept: MASK },
+      upstreams: { g: { api_key_env: 'NAME' } },
+    });
   });
 
-  it.each(['a-'.repeat(400_000) + '://', '://a:x'.repeat(150_000), '://' + 'a:'.repeat(400_000)])('looks at a long text once', (value) =>
-    expect(masked({ command: value })).toEqual({ command: value }),
-  );
+  // Guard: secrets of command lines are hidden wherever those are shown.
+  it.each([
+    [
+      ['--api-key', 'abc', '--verbose'],
+      ['--api-key', MASK, '--verbose'],
+    ],
+    [
+      ['--token=abc', '--model', 'large'],
+      [`--token=${MASK}`, '--model', 'large'],
+    ],
+    [
+      ['--password', '-x'],
+      ['--password', '-x'],
+    ],
+    [
+      ['--token', '$TOKEN', '--token=${TOKEN}'],
+      ['--token', '$TOKEN', '--token=${TOKEN}'],
+    ],
+    [
+      ['--max-tokens', '4096', '--token-file', '/a'],
+      ['--max-tokens', '4096', '--token-file', '/a'],
+    ],
+    [
+      ['-c', 'GITHUB_TOKEN=abc run --db-password "a b" x'],
+      ['-c', `GITHUB_TOKEN=${MASK} run --db-password ${MASK} x`],
+    ],
+    [
+      ['-H', 'Authorization: Bearer abc'],
+      ['-H', `Authorization: Bearer ${MASK}`],
+    ],
+    [['curl -H "X-Api-Key: abc" https://h/?access_token=abc&b=1'], [`curl -H "X-Api-Key: ${MASK}" https://h/?access_token=${MASK}&b=1`]],
+    [['{"clientSecret":"abc","a":1}'], [`{"clientSecret":${MASK},"a":1}`]],
+    [
+      ['x sk-ant-0123456789abcdefghij', 'ghp_0123456789abcdefghij'],
+      [`x ${MASK}`, MASK],
+    ],
+    [
+      ['the token of the day', 'a token: none'],
+      ['the token of the day', `a token: ${MASK}`],
+    ],
+  ])('shows the command line %j without its secrets', (args, shown) => {
+    expect(masked({ args })).toEqual({ args: shown });
+    expect(masked(masked({ args }))).toEqual({ args: shown });
+  });
+
+  it.each([
+    'word='.repeat(3_000) + '"',
+    '--a '.repeat(4_000),
+    'a-'.repeat(400_000) + '://',
+    '://a:x'.repeat(150_000),
+    '://' + 'a:'.repeat(400_000),
+  ])('looks at a long text once', (value) => expect(masked({ command: value })).toEqual({ command: value }));
 });

@@ -1,36 +1,75 @@
 /** What stands for a value that must not be shown. */
 export const MASK = '********';
 
-const SECRET_KEYS = new Set(['api_key', 'auth_token', 'token', 'password', 'secret']);
+/** Tables whose every value is a secret until somebody says otherwise. */
+const SECRET_TABLES = new Set(['env', 'headers']);
+/** What ends the names of secrets: of keys, flags, variables and headers, in any spelling (`--api-key`, `GITHUB_TOKEN`, `clientSecret`). */
+const SECRET_NAME =
+  /(?:api|access|auth|private|secret|signing)[-_.]?key$|token$|secret$|passw(?:or)?d$|passphrase$|credentials?$|authorization$|cookie$/i;
 /** A reference such as `$GATEWAY_TOKEN` names a secret and is none. */
-const REFERENCE = /^\$\{?[A-Za-z_][A-Za-z0-9_]*\}?$/;
+const REFERENCE = /^["']?\$(?:\{[A-Za-z_]\w*\}|[A-Za-z_]\w*)["']?$/;
 /**
  * Up to the last `@` of what stands where a host does: passwords are often written as they are, also with an `@` or a `/`
  * in them. Every part is bounded, so that a long text takes time in proportion to its length.
  */
 const USER_INFO = /:\/\/(?:[^/\s]+|[^\s/:@[]{0,256}:(?!\d{1,5}(?:[/?#\s]|$))[^\s@]{0,256})@/g;
+/** The name in `NAME=value`, `"name": value`, `--flag value` and `Header: Bearer value`, and what stands there then. */
+const NAMED = /(?<![\w.-])(-{0,2}[A-Za-z][\w.-]{0,100})(["']?[ \t]{0,4}[=:][ \t]{0,4}|[ \t]{1,4}(?!-))/g;
+const VALUE = /((?:bearer|basic|token)[ \t]{1,4})?("[^"\n]*"|'[^'\n]*'|[^\s"'&;|,]+)/iy;
+/** What secrets of well-known makers look like, wherever they stand. */
+const WELL_KNOWN =
+  /(?<![\w-])(?:sk-[\w-]{16,}|gh[oprsu]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|hf_\w{20,}|npm_\w{20,}|svc_[0-9a-f]{12}_[\w-]{20,}|svs_[\w-]{16,}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]+)/g;
+/** Longer texts are prompts and files, no command lines: of those only addresses and well-known secrets are looked for. */
+const MAX_LINE = 16_384;
 
 /**
- * A copy of plain configuration values that may be shown: values of environment entries, keys and tokens are masked,
- * and user info in URLs. `key` is the name that the value stands under.
+ * A copy of plain configuration values that may be shown. The one rule of what is hidden: values of environments and headers; what
+ * has, or follows, the name of a secret, as a key, a flag, a variable or a header; user info in URLs; and what looks like a
+ * well-known kind of secret. `key` is the name that the value stands under.
  */
 export function masked<T>(value: T, key = ''): T {
   return mask(value, key, false) as T;
 }
 
 function mask(value: unknown, key: string, secret: boolean): unknown {
-  if (Array.isArray(value)) return value.map((item) => mask(item, key, secret));
+  if (Array.isArray(value)) return value.map((item, at) => mask(item, key, secret || followsName(value, at)));
   if (typeof value === 'object' && value !== null) {
-    const inside = secret || key === 'env';
+    const inside = secret || SECRET_TABLES.has(key);
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, mask(member, name, inside)]));
   }
   if (secret) return MASK;
-  if (typeof value !== 'string') return value;
-  if (SECRET_KEYS.has(key) && value !== '' && !REFERENCE.test(value)) return MASK;
-  return value.includes('://') ? value.replace(USER_INFO, `://${MASK}@`) : value;
+  if (typeof value !== 'string' || value === '') return value;
+  return isSecret(key, value) ? MASK : textMasked(value);
 }
 
-/** True when the leaf under a dotted path, such as `agents[0].env.DEBUG`, must not be shown. */
-export function isSecretPath(path: string): boolean {
-  return /(^|[.\]])env(\.|$)/.test(path);
+/** `--token`, and then the token. */
+function followsName(list: readonly unknown[], at: number): boolean {
+  const [before, value] = [list[at - 1], list[at]];
+  if (typeof before !== 'string' || typeof value !== 'string' || value.startsWith('-')) return false;
+  return /^--?[A-Za-z][\w.-]*$/.test(before) && isSecret(before, value);
+}
+
+function isSecret(name: string, value: string): boolean {
+  return SECRET_NAME.test(name) && value !== 'true' && value !== 'false' && !REFERENCE.test(value);
+}
+
+function textMasked(text: string): string {
+  const shown = text.includes('://') ? text.replace(USER_INFO, `://${MASK}@`) : text;
+  return (shown.length <= MAX_LINE ? namedMasked(shown) : shown).replace(WELL_KNOWN, MASK);
+}
+
+/** Looks at each name once, and at a value only behind the name of a secret. */
+function namedMasked(text: string): string {
+  let shown = '';
+  let from = 0;
+  for (const { 0: whole, 1: name, 2: between, index } of text.matchAll(NAMED)) {
+    // What a blank follows is a name only as a flag: `token of the day` is text.
+    if (index < from || (!name!.startsWith('-') && !/[=:]/.test(between!)) || !SECRET_NAME.test(name!)) continue;
+    VALUE.lastIndex = index + whole.length;
+    const found = VALUE.exec(text);
+    if (found === null || !isSecret(name!, found[2]!)) continue;
+    shown += text.slice(from, index) + whole + (found[1] ?? '') + MASK;
+    from = VALUE.lastIndex;
+  }
+  return shown + text.slice(from);
 }

@@ -1,5 +1,5 @@
 import type { CityConfig } from '../composition/city-config.js';
-import { isSecretPath, MASK, masked } from '../composition/mask.js';
+import { masked } from '../composition/mask.js';
 import { join } from '../composition/tree.js';
 import { PATCH_KINDS } from '../../contract/events/config.events.js';
 import { comparable, keysBetween, patchTarget } from './changes.js';
@@ -9,14 +9,14 @@ type Origin = readonly [path: string, file: string, key: string];
 
 /** Every value at or below a path with where it was written. Keys name things of lists, as those of differences do. */
 export function valuesAt(config: CityConfig, origins: readonly Origin[], path: string | undefined): ConfigValue[] {
-  const leaves = leavesOf(config);
+  const leaves = leavesOf(masked(config));
   const places = placesOf(config);
   const wanted = path === undefined || path === '' ? undefined : keyOf(path, places);
   const result: ConfigValue[] = [];
   for (const [at, file, key] of origins) {
     const named = nameOf(at, places);
     if (wanted !== undefined && !isAtOrBelow(named, wanted)) continue;
-    result.push({ path: named, value: isSecretPath(at) ? MASK : masked(leaves.get(at), lastKey(at)), file, key });
+    result.push({ path: named, value: leaves.get(at), file, key });
   }
   return result;
 }
@@ -70,10 +70,6 @@ function leavesOf(value: unknown, path = '', into = new Map<string, unknown>()):
   return into;
 }
 
-function lastKey(path: string): string {
-  return /([^.[\]]+)(?:\[\d+\])*$/.exec(path)?.[1] ?? '';
-}
-
 const SHOWN = 1_000;
 
 /** What differs between two configurations, with both values. */
@@ -86,10 +82,10 @@ export function differencesBetween(before: CityConfig, after: CityConfig): Pick<
 
 function side(name: 'before' | 'after', path: string, values: ReadonlyMap<string, unknown>): Partial<Record<'before' | 'after', unknown>> {
   if (!values.has(path)) return {};
-  return { [name]: isSecretPath(path) ? MASK : masked(values.get(path), lastKey(path)) };
+  return { [name]: values.get(path) };
 }
 
-/** The values by the keys that differences name: tables are taken apart, lists are not. */
+/** The values, as they may be shown, by the keys that differences name: tables are taken apart, lists are not. */
 function leafIndex(config: CityConfig): Map<string, unknown> {
   const into = new Map<string, unknown>();
   const walk = (value: unknown, path: string): void => {
@@ -97,6 +93,6 @@ function leafIndex(config: CityConfig): Map<string, unknown> {
       for (const [key, member] of Object.entries(value)) walk(member, join(path, key));
     else into.set(path, value);
   };
-  walk(comparable(config), '');
+  walk(masked(comparable(config)), '');
   return into;
 }

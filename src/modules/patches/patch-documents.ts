@@ -1,7 +1,7 @@
 import { problem } from '../../contract/problems.js';
-import { MASK } from '../composition/mask.js';
 import { patchTarget } from '../config/changes.js';
 import { isTable, type Document } from '../config/documents.js';
+import { unmasked } from '../config/unmasked.js';
 
 /** What can be patched over HTTP, under the names of the files. */
 export type PatchedKind = 'agent' | 'rigs' | 'providers';
@@ -30,7 +30,7 @@ export function putPatch(document: Document, kind: PatchedKind, identity: PatchF
   }
   for (const [key, value] of Object.entries(fields)) {
     if (value === undefined || value === null) delete entry[key];
-    else entry[key] = key === 'env' ? unmasked(value as Record<string, string>, entry.env) : value;
+    else entry[key] = unmasked(key, value, entry[key]);
   }
   const patches = isTable(document.patches) ? document.patches : (document.patches = {});
   (patches as Document)[kind] = entries;
@@ -43,19 +43,6 @@ export function dropPatch(document: Document, kind: PatchedKind, target: string)
   if (left.length > 0) patches[kind] = left;
   else delete patches[kind];
   if (Object.keys(patches).length === 0) delete document.patches;
-}
-
-/** What a client has read as masked means the value that is stored. */
-function unmasked(given: Record<string, string>, stored: unknown): Record<string, unknown> {
-  const before = isTable(stored) ? stored : {};
-  return Object.fromEntries(
-    Object.entries(given).map(([key, value]) => {
-      if (value !== MASK) return [key, value];
-      if (Object.hasOwn(before, key)) return [key, before[key]];
-      const errors = [{ location: `body.env.${key}`, message: 'is masked, and no value is stored for it' }];
-      throw problem('validation_failed', 'a masked value stands for the one that is stored, and there is none', { errors });
-    }),
-  );
 }
 
 function entriesOf(document: Document, kind: PatchedKind): Document[] {

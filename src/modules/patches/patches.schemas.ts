@@ -19,7 +19,7 @@ function shapeOf<M extends Members>(members: M): Shape<M> {
 
 const Other = z.record(z.string(), z.unknown());
 const STORED =
-  'A stored patch. Members that it does not set are null, maps are empty; `Other` has what it sets beyond the rest, under the names of the files. Values of environment entries are masked.';
+  'A stored patch. Members that it does not set are null, maps are empty; `Other` has what it sets beyond the rest, under the names of the files. Values of environment entries and secrets on command lines are masked.';
 
 export const PoolOverride = contract(
   'PoolOverride',

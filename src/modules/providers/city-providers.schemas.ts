@@ -26,7 +26,8 @@ export const ProviderResponse = contract(
     option_defaults: stringMap.optional(),
     options_schema_merge: z.string().optional(),
   }),
-  'As it is written, before inheritance. `builtin`: the product knows the name; `city_level`: the city defines it. Values of `env` are masked.',
+  'As it is written, before inheritance. `builtin`: the product knows the name; `city_level`: the city defines it. ' +
+    'Values of `env` and secrets on command lines are masked; sent back as they are shown, they mean what is stored.',
 );
 export type ProviderResponse = z.infer<typeof ProviderResponse>;
 export const ListBodyProviderResponse = contract(

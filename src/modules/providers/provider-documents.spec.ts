@@ -24,6 +24,21 @@ describe('a provider in a document', () => {
     expect(document).toEqual({ workspace: { name: 'x' } });
   });
 
+  // Guard: what is shown masked is never written as a value.
+  it('keeps what it shows masked when that is sent back, and refuses a mask that stands for nothing', () => {
+    const team = { command: 'run --token=one', args: ['--api-key', 'two', '-v', '--token=three'], env: { A: 'four' } };
+    const document: Record<string, unknown> = { providers: { team: structuredClone(team) } };
+    putProvider(document, 'team', {
+      command: 'run --token=********',
+      args: ['--token=********', '-q', '********'],
+      env: { A: '********' },
+    });
+    expect(document.providers).toEqual({ team: { ...team, args: ['--token=three', '-q', 'two'] } });
+    for (const body of [{ command: 'x ********' }, { args: ['-v', '--secret=********'] }, { env: { B: '********' } }])
+      expect(() => putProvider(structuredClone(document), 'team', body)).toThrow('a masked value stands for the one that is stored');
+    expect(() => putProvider({}, 'new', { args: ['********'] })).toThrow('a masked value stands for the one that is stored');
+  });
+
   it('is not looked for in what objects have by themselves', () => {
     const document: Record<string, unknown> = {};
     putProvider(document, 'constructor', { command: 'x' });

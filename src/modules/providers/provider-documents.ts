@@ -1,19 +1,25 @@
 import { problem } from '../../contract/problems.js';
 import { isTable, type Document } from '../config/documents.js';
+import { unmasked } from '../config/unmasked.js';
 import type { ProviderUpdateInputBody } from './city-providers.schemas.js';
 
 export function hasProvider(document: Document, name: string): boolean {
   return isTable(document.providers) && Object.hasOwn(document.providers, name);
 }
 
-/** Puts what a body says into a provider of a document, and the provider itself where it is not there yet. */
+/**
+ * Puts what a body says into a provider of a document, and the provider itself where it is not there yet.
+ *
+ * @throws ProblemError validation_failed for a masked value that nothing is stored for.
+ */
 export function putProvider(document: Document, name: string, body: ProviderUpdateInputBody): void {
   const providers = tableAt(document, 'providers');
   const provider = tableAt(providers, name);
   for (const [key, value] of Object.entries(body)) {
     if (value === undefined || value === null) continue;
-    if (isTable(value)) Object.assign(tableAt(provider, key), value);
-    else provider[key] = value;
+    const meant = unmasked(key, value, provider[key]);
+    if (isTable(meant)) Object.assign(tableAt(provider, key), meant);
+    else provider[key] = meant;
   }
 }
 
