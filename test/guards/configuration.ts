@@ -20,6 +20,20 @@ export const CONFIGURATION: readonly Guard[] = [
     test: TREE,
   },
   {
+    guard: "Git in a rig reads the rig's own repository only.",
+    file: 'src/platform/git/own-repository.ts',
+    find: "if (!real.startsWith(root + path.sep)) throw new Error('it leads outside');",
+    replace: '',
+    test: 'src/modules/rigs/rig-git.spec.ts',
+  },
+  {
+    guard: "Nothing of a rig's repository is borrowed from, or linked to, another one.",
+    file: 'src/platform/git/own-repository.ts',
+    find: '    for (const each of new Set([gitDir, common ?? gitDir])) if (!(await isWhole(each))) return undefined;\n',
+    replace: '',
+    test: 'src/modules/rigs/rig-git.spec.ts',
+  },
+  {
     guard: 'Secrets of command lines are hidden wherever those are shown.',
     file: 'src/modules/composition/mask.ts',
     find: 'return (shown.length <= MAX_LINE ? namedMasked(shown) : shown).replace(WELL_KNOWN, MASK);',

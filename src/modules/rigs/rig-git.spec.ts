@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -81,6 +81,59 @@ describe('git for rigs', () => {
       // The filter that is required has failed.
     }
     execFileSync('ls', [path.join(base, 'ran')], { stdio: 'ignore' });
+  });
+
+  // Guard: git in a rig reads the rig's own repository only.
+  it('looks at no repository that lies elsewhere, wholly or in part', async () => {
+    const other = path.join(base, 'other');
+    await mkdir(other);
+    const git = (cwd: string, ...args: string[]): void =>
+      void execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.org', ...args], { cwd, stdio: 'ignore' });
+    git(other, 'init', '-q', '-b', 'secret');
+    await writeFile(path.join(other, 'x'), 'x');
+    git(other, 'add', 'x');
+    git(other, 'commit', '-q', '-m', 'one');
+    const theirs = path.join(other, '.git');
+    const ways: Record<string, (at: string) => Promise<unknown>> = {
+      'a file that points there': (at) => writeFile(path.join(at, '.git'), `gitdir: ${theirs}\n`),
+      'a link': (at) => symlink(theirs, path.join(at, '.git')),
+      'a worktree of it': (at) => rm(at, { recursive: true }).then(() => git(other, 'worktree', 'add', '-q', '--detach', at)),
+      'its common directory': async (at) => {
+        git(at, 'init', '-q');
+        await writeFile(path.join(at, '.git/commondir'), `${theirs}\n`);
+      },
+      'its objects': async (at) => {
+        git(at, 'init', '-q');
+        await mkdir(path.join(at, '.git/objects/info'), { recursive: true });
+        await writeFile(path.join(at, '.git/objects/info/alternates'), `${theirs}/objects\n`);
+      },
+      'its head': async (at) => {
+        git(at, 'init', '-q');
+        await rm(path.join(at, '.git/HEAD'));
+        await symlink(path.join(theirs, 'HEAD'), path.join(at, '.git/HEAD'));
+      },
+      'its branches': async (at) => {
+        git(at, 'init', '-q');
+        await symlink(path.join(theirs, 'refs/heads/secret'), path.join(at, '.git/refs/heads/secret'));
+      },
+      'its settings': async (at) => {
+        git(at, 'init', '-q');
+        await appendFile(path.join(at, '.git/config'), `[core][Include]path = ${theirs}/config\n`);
+      },
+    };
+    for (const [n, [way, make]] of Object.entries(ways).entries()) {
+      const at = path.join(base, `way-${n}`);
+      await mkdir(at);
+      await make(at);
+      expect({ way, said: [await rigs.branchOf(at), await rigs.status(at, forever)] }).toEqual({ way, said: [undefined, undefined] });
+    }
+    // A store of its own beside its worktrees is the rig's, and so is where settings say that files are.
+    const bare = path.join(base, 'bare');
+    await cp(other, bare, { recursive: true });
+    await rename(path.join(bare, '.git'), path.join(bare, '.bare'));
+    await writeFile(path.join(bare, '.git'), 'gitdir: ./.bare\n');
+    git(bare, 'config', 'core.worktree', base);
+    expect([await rigs.branchOf(bare), await rigs.status(bare, forever)]).toEqual(['secret', expect.objectContaining({ clean: false })]);
   });
 
   it('says nothing of a directory that is no repository, also inside of one', async () => {

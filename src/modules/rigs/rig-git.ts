@@ -1,10 +1,9 @@
-import { lstat } from 'node:fs/promises';
-import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/config.js';
 import { gitEnvironment, PORTS } from '../../platform/git/git-environment.js';
-import { failureOf } from '../../platform/git/git-failure.js';
+import { failureOf, GitFailure } from '../../platform/git/git-failure.js';
 import { runGit } from '../../platform/git/git-process.js';
+import { ownRepository } from '../../platform/git/own-repository.js';
 import { Git, type Limits } from '../../platform/git/git.js';
 import { checkTree } from '../../platform/git/tree-limits.js';
 import { OutgoingRefused } from '../../platform/outgoing/outgoing-guard.js';
@@ -19,6 +18,11 @@ export interface Clone {
   /** Is not there yet. */
   readonly into: string;
   readonly signal: AbortSignal;
+}
+
+interface Place {
+  readonly cwd: string;
+  readonly gitDir: string;
 }
 
 type Settings = readonly (readonly [key: string, value: string])[];
@@ -53,10 +57,11 @@ export class RigGit {
 
   /** The default branch of a repository; undefined when there is none at `directory`. */
   async branchOf(directory: string): Promise<string | undefined> {
-    if (!(await isRepository(directory))) return undefined;
+    const place = await placeOf(directory);
+    if (place === undefined) return undefined;
     const signal = AbortSignal.timeout(LOOK_MS);
     const ask = async (name: string): Promise<string | undefined> => {
-      const text = await look(directory, ['symbolic-ref', '--quiet', '--short', name], signal).catch(() => '');
+      const text = await look(place, ['symbolic-ref', '--quiet', '--short', name], signal).catch(() => '');
       const found = text.trim().replace(/^origin\//, '');
       return found === '' ? undefined : found;
     };
@@ -65,15 +70,18 @@ export class RigGit {
 
   /** The state of the repository at `directory` itself; undefined when there is none. @throws GitFailure */
   async status(directory: string, signal: AbortSignal): Promise<GitStatus | undefined> {
-    if (!(await isRepository(directory))) return undefined;
+    const place = await placeOf(directory);
+    if (place === undefined) return undefined;
     const args = ['status', '--porcelain=v2', '--branch', '--untracked-files=normal', '--ignore-submodules=all', '-z'];
-    return statusIn(await look(directory, args, signal, await withoutFilters(directory, signal)));
+    return statusIn(await look(place, args, signal, await withoutFilters(place, signal)));
   }
 
   async #switch(directory: string, branch: string, signal: AbortSignal): Promise<void> {
     const remote = `refs/remotes/origin/${branch}`;
-    checkTree(Buffer.from(await look(directory, ['ls-tree', '-r', '-l', '-z', '--full-tree', remote], signal)), LIMITS);
-    await look(directory, ['checkout', '-q', '-f', '-B', branch, '--track', `origin/${branch}`], signal);
+    const place = await placeOf(directory);
+    if (place === undefined) throw new GitFailure('failed', 'what was cloned is no repository of its own');
+    checkTree(Buffer.from(await look(place, ['ls-tree', '-r', '-l', '-z', '--full-tree', remote], signal)), LIMITS);
+    await look(place, ['checkout', '-q', '-f', '-B', branch, '--track', `origin/${branch}`], signal);
   }
 
   /** True for a server of the own network that the configuration names. */
@@ -83,8 +91,8 @@ export class RigGit {
 }
 
 /** Filters are programs that a repository's own settings name: nothing that lies in a rig is run. */
-async function withoutFilters(directory: string, signal: AbortSignal): Promise<Settings> {
-  const names = await look(directory, ['config', '--null', '--name-only', '--get-regexp', '^filter\\.'], signal, [], [1]);
+async function withoutFilters(place: Place, signal: AbortSignal): Promise<Settings> {
+  const names = await look(place, ['config', '--null', '--name-only', '--get-regexp', '^filter\\.'], signal, [], [1]);
   const drivers = new Set(names.split('\0').flatMap((name) => /^(filter\..+)\.[^.]+$/s.exec(name)?.[1] ?? []));
   return [...drivers].flatMap((driver) => [
     [`${driver}.clean`, ''] as const,
@@ -93,15 +101,15 @@ async function withoutFilters(directory: string, signal: AbortSignal): Promise<S
   ]);
 }
 
-/** Runs git in the repository at `cwd` itself, never in one above it; `settings` count before its own. @throws GitFailure */
+/** Runs git in this very repository, wherever its settings say that its files lie; `settings` count before its own. @throws GitFailure */
 async function look(
-  cwd: string,
+  { cwd, gitDir }: Place,
   args: readonly string[],
   signal: AbortSignal,
   settings: Settings = [],
   fine: readonly number[] = [],
 ): Promise<string> {
-  const here = [`--git-dir=${path.join(cwd, '.git')}`, `--work-tree=${cwd}`];
+  const here = [`--git-dir=${gitDir}`, `--work-tree=${cwd}`];
   const { code, stdout, stderr } = await runGit({ args: [...here, ...args], cwd, env: withSettings(settings), signal });
   if (code !== 0 && !fine.includes(code)) throw failureOf(stderr);
   return stdout.toString('utf8');
@@ -118,12 +126,10 @@ function withSettings(settings: Settings): Record<string, string> {
   return env;
 }
 
-/** A directory above it does not count. */
-async function isRepository(directory: string): Promise<boolean> {
-  return lstat(path.join(directory, '.git')).then(
-    (found) => found.isDirectory() || found.isFile(),
-    () => false,
-  );
+/** A repository above the directory does not count, nor one that lies elsewhere in part. */
+async function placeOf(directory: string): Promise<Place | undefined> {
+  const gitDir = await ownRepository(directory);
+  return gitDir === undefined ? undefined : { cwd: directory, gitDir };
 }
 
 function statusIn(text: string): GitStatus {

@@ -1,0 +1,78 @@
+import { lstat, open, readdir, realpath } from 'node:fs/promises';
+import path from 'node:path';
+
+const MAX_TEXT = 1024 * 1024;
+const MAX_ENTRIES = 20_000;
+const LOOSE = /^[0-9a-f]{2}$/;
+
+/**
+ * Git's directory of the repository that lies in `directory` with all it consists of; undefined when there is none. A `.git` that
+ * points elsewhere, a shared or borrowed store of objects, links, and settings that include other files would have git read, and
+ * tell of, another's repository: such a one counts as none. What changes between this look and git's is the runner's isolation to
+ * stop; git's own words about a rig are shown to nobody.
+ */
+export async function ownRepository(directory: string): Promise<string | undefined> {
+  try {
+    const root = await realpath(directory);
+    const gitDir = await gitDirOf(root);
+    if (gitDir === undefined) return undefined;
+    const common = await pointed(gitDir, 'commondir', root);
+    for (const each of new Set([gitDir, common ?? gitDir])) if (!(await isWhole(each))) return undefined;
+    return gitDir;
+  } catch {
+    return undefined;
+  }
+}
+
+async function gitDirOf(root: string): Promise<string | undefined> {
+  const there = path.join(root, '.git');
+  const found = await lstat(there);
+  if (found.isDirectory()) return there;
+  if (!found.isFile()) return undefined;
+  const [, to] = /^gitdir: ([^\n]+)\n?$/.exec(await textOf(there)) ?? [];
+  return to === undefined ? undefined : inside(root, path.resolve(root, to));
+}
+
+/** The directory that a file of git's names, which has to lie in the rig; undefined without the file. @throws Error when it does not */
+async function pointed(gitDir: string, name: string, root: string): Promise<string | undefined> {
+  const file = path.join(gitDir, name);
+  const found = await lstat(file).catch(() => undefined);
+  if (found === undefined) return undefined;
+  if (!found.isFile()) throw new Error(`${name} is no file`);
+  return inside(root, path.resolve(gitDir, (await textOf(file)).trim()));
+}
+
+async function inside(root: string, to: string): Promise<string> {
+  const real = await realpath(to);
+  if (!real.startsWith(root + path.sep)) throw new Error('it leads outside');
+  return real;
+}
+
+/** No link and no pipe in it, nothing borrowed, nothing included. */
+async function isWhole(gitDir: string): Promise<boolean> {
+  const left = [''];
+  let seen = 0;
+  for (let folder = left.pop(); folder !== undefined; folder = left.pop()) {
+    for (const entry of await readdir(path.join(gitDir, folder), { withFileTypes: true })) {
+      const at = path.join(folder, entry.name);
+      if (++seen > MAX_ENTRIES || !(entry.isFile() || entry.isDirectory())) return false;
+      // A loose object is what its name says, or git does not take it: one does not have to look at a hundred thousand.
+      if (entry.isDirectory() && !(folder === 'objects' && LOOSE.test(entry.name))) left.push(at);
+      if (/^objects\/info\/(?:http-)?alternates$/.test(at)) return false;
+    }
+  }
+  const texts = await Promise.all(['config', 'config.worktree'].map((name) => textOf(path.join(gitDir, name)).catch(() => '')));
+  return texts.every((text) => !/\[include/i.test(text));
+}
+
+/** @throws Error for what is too large to be a file of settings */
+async function textOf(file: string): Promise<string> {
+  const handle = await open(file);
+  try {
+    const { size } = await handle.stat();
+    if (size > MAX_TEXT) throw new Error('the file is too large');
+    return await handle.readFile('utf8');
+  } finally {
+    await handle.close();
+  }
+}
