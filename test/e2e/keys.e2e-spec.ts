@@ -124,6 +124,20 @@ describe('SVC_AUTH=keys', () => {
     await stays.close();
   });
 
+  // Guard: a read that waits ends with its key.
+  it('ends reads that wait with a revoked key, on the other replica too', async () => {
+    const { id, key } = await makeKey('waiter', { scope: 'read' });
+    const heads = await Promise.all(['events', 'beads', 'sessions'].map((what) => admin.get(`/v0/city/mine/${what}?limit=1`)));
+    const paths = ['events', 'beads', 'sessions'].map(
+      (what, n) => `/v0/city/mine/${what}?wait=4m&index=${heads[n]!.headers.get('x-svc-index')}`,
+    );
+    const waiting = paths.flatMap((path) => [0, 1].map((replica) => at(replica, key).get(path)));
+    const answered = waiting.map((read) => read.then(() => true));
+    expect(await Promise.race([...answered, admin.get('/v0/cities').then(() => false)])).toBe(false);
+    await admin.delete(`/v0/keys/${id}`);
+    for (const reply of await Promise.all(waiting)) expectRefusal(reply, 401, 'unauthorized');
+  });
+
   it('refuses a stream before its headers', async () => {
     const headers: RequestHeaders = { Accept: 'text/event-stream' };
     expectRefusal(await nobody.get('/v0/events/stream', headers), 401, 'unauthorized');

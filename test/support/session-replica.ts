@@ -23,7 +23,8 @@ import { Lifecycle } from '../../src/platform/health/lifecycle.js';
 import { Metrics } from '../../src/platform/health/metrics.js';
 import { Readiness } from '../../src/platform/health/readiness.js';
 import { AppLogger, createLogger } from '../../src/platform/logging/logger.js';
-import { EventStreams, KeyValidity } from '../../src/platform/streams/event-streams.js';
+import { EventStreams } from '../../src/platform/streams/event-streams.js';
+import { KeyValidity, KeyWatch } from '../../src/platform/streams/key-watch.js';
 import { StreamHub } from '../../src/platform/streams/hub.js';
 import { HintListener, ListenUrl } from '../../src/platform/streams/listener.js';
 import { Notifier } from '../../src/platform/streams/notifier.js';
@@ -65,7 +66,7 @@ export class SessionReplica {
     this.signals.onModuleInit();
     this.log = new TranscriptLogService(new TranscriptLogRepository(this.pool), this.signals, NO_ENDS);
     const events = new StreamHub(config, new StreamLogRepository(this.db, this.pool), moved, listener, logger, this.lifecycle, metrics);
-    const streams = new EventStreams(events, config, this.failpoints, this.keys, this.lifecycle);
+    const streams = new EventStreams(events, config, this.failpoints, new KeyWatch(this.keys, this.signals, this.lifecycle));
     const reads = new LiveReads(this.db);
     this.hub = new SessionHub(config, reads, this.signals, listener, logger, this.lifecycle, metrics);
     this.hub.onModuleInit();

@@ -11,10 +11,12 @@ import { Metrics } from '../../src/platform/health/metrics.js';
 import { Readiness } from '../../src/platform/health/readiness.js';
 import { AppLogger, createLogger } from '../../src/platform/logging/logger.js';
 import { ProblemError } from '../../src/contract/problems.js';
-import { EventStreams, KeyValidity } from '../../src/platform/streams/event-streams.js';
+import { EventStreams } from '../../src/platform/streams/event-streams.js';
+import { KeyValidity, KeyWatch } from '../../src/platform/streams/key-watch.js';
 import { StreamHub } from '../../src/platform/streams/hub.js';
 import { HintListener, ListenUrl } from '../../src/platform/streams/listener.js';
 import { Notifier } from '../../src/platform/streams/notifier.js';
+import type { Signals } from '../../src/platform/streams/signals.js';
 import { StreamLogRepository } from '../../src/platform/streams/stream-log.repository.js';
 
 class AnyKey extends KeyValidity {
@@ -62,7 +64,8 @@ export class StreamReplica {
   static async start(url: string, env: Record<string, string> = {}): Promise<StreamReplica> {
     const replica = new StreamReplica(url, env);
     replica.hub.onModuleInit();
-    const streams = new EventStreams(replica.hub, replica.config, replica.failpoints, new AnyKey(), replica.lifecycle);
+    const keys = new KeyWatch(new AnyKey(), { onTopics: () => () => undefined } as unknown as Signals, replica.lifecycle);
+    const streams = new EventStreams(replica.hub, replica.config, replica.failpoints, keys);
     replica.#server = createServer((request, response) => {
       const target = new URL(request.url!, 'http://local');
       const query = (name: string): string | undefined => target.searchParams.get(name) ?? undefined;

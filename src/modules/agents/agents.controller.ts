@@ -36,9 +36,10 @@ export class AgentsController {
   async list(
     @City() city: CityScope,
     @Query({ schema: AgentsQuery }) query: AgentsQuery,
+    @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBodyAgentResponse> {
-    const answer = await this.reads.list(city, query, clientGone(reply.raw));
+    const answer = await this.reads.list(city, query, clientGone(reply.raw, caller));
     return stamped(reply, { index: answer.index }, answer.body);
   }
 

@@ -40,9 +40,10 @@ export class BeadsController {
   async list(
     @City() city: CityScope,
     @Query({ schema: BeadsQuery }) query: BeadsQuery,
+    @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<JsonText> {
-    return page(reply, await this.beads.list(city, query, clientGone(reply.raw)));
+    return page(reply, await this.beads.list(city, query, clientGone(reply.raw, caller)));
   }
 
   @Operation({
@@ -84,8 +85,9 @@ export class BeadsController {
   async ready(
     @City() city: CityScope,
     @Query({ schema: ReadyQuery }) query: ReadyQuery,
+    @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<JsonText> {
-    return page(reply, await this.beads.ready(city, query, clientGone(reply.raw)));
+    return page(reply, await this.beads.ready(city, query, clientGone(reply.raw, caller)));
   }
 }

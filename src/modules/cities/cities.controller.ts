@@ -79,7 +79,7 @@ export class CitiesController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<StatusBody> {
-    const { head, body } = await this.cities.status(name, query, caller, clientGone(reply.raw));
+    const { head, body } = await this.cities.status(name, query, caller, clientGone(reply.raw, caller));
     reply.header('x-svc-index', head).header('x-svc-cache-age-s', 0);
     return body;
   }

@@ -51,9 +51,10 @@ export class ConvoysController {
   async list(
     @City() city: CityScope,
     @Query({ schema: ConvoysQuery }) query: ConvoysQuery,
+    @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    return answer(reply, await this.reads.list(city, query, clientGone(reply.raw)));
+    return answer(reply, await this.reads.list(city, query, clientGone(reply.raw, caller)));
   }
 
   @Operation({

@@ -9,6 +9,7 @@ import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../platform/logging/logger.js';
 import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import type { StreamHub } from '../../platform/streams/hub.js';
+import type { KeyWatch } from '../../platform/streams/key-watch.js';
 import type { BeadRecord, NewBead } from '../work/bead-record.js';
 import type { Work } from '../work/work.js';
 import { ConvoyReadsService } from './convoy-reads.service.js';
@@ -242,7 +243,11 @@ it('that loses all its children at once is empty, not completed', async () => {
 it('answers no more than fits, and says so', async () => {
   const reads = new ConvoyReadsService(
     new ConvoysRepository(realm.db),
-    new HeadWaiter({ stream: () => undefined } as unknown as StreamHub, new Lifecycle(new AppLogger(createLogger('silent')))),
+    new HeadWaiter(
+      { stream: () => undefined } as unknown as StreamHub,
+      { add: () => () => undefined } as unknown as KeyWatch,
+      new Lifecycle(new AppLogger(createLogger('silent'))),
+    ),
   );
   const { streamId } = realm.city;
   await sql`insert into beads (stream_id, id, title, issue_type, description) select ${streamId}, 'c-' || n, 'x', 'convoy', repeat('d', 262144) from generate_series(1, 50) n`.execute(

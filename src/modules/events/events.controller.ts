@@ -51,7 +51,7 @@ export class EventsController {
     @Query({ schema: CityEventsQuery }) query: CityEventsQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    const page = await this.cityEvents.list(cityName, query, caller, clientGone(reply.raw));
+    const page = await this.cityEvents.list(cityName, query, caller, clientGone(reply.raw, caller));
     void reply.header('x-svc-index', String(page.head)).header('x-svc-cache-age-s', '0');
     return page.json;
   }
@@ -61,7 +61,8 @@ export class EventsController {
     summary: 'Record an event',
     description:
       'Answers once the event is durable, with its `seq`. Payloads of known kinds must fit their schema; other kinds take any object. ' +
-      'Kinds beginning with `request.`, `supervisor.`, `city.`, `controller.` or `events.` are reserved.',
+      'Kinds beginning with `request.`, `supervisor.`, `city.`, `controller.` or `events.` are reserved, ' +
+      'and so is every other spelling that could be taken for one.',
     tag: 'events',
     status: 201,
     response: EventEmitOutputBody,

@@ -3,9 +3,11 @@ import type { Principal } from '../../contract/principal.js';
 import { Db } from '../../platform/database/database.js';
 import { Authenticator } from '../../platform/http/authenticator.js';
 import { sameHash, tokenHash, tokenId } from './key-token.js';
+import { KEYS_TOPIC } from '../../platform/streams/key-watch.js';
+import { Signals } from '../../platform/streams/signals.js';
 import { KeysRepository } from './keys.repository.js';
 
-const FRESH_MS = 2_000;
+const FRESH_MS = 1_000;
 const MAX_ENTRIES = 10_000;
 
 interface Entry {
@@ -15,8 +17,8 @@ interface Entry {
 }
 
 /**
- * Authenticates from memory: a key's row is read at most once in two seconds a process, so a revocation is seen
- * everywhere within that time. Only keys that exist are kept; a database that does not answer lets nobody in.
+ * Authenticates from memory: a key's row is read at most once a second a process, so a revocation is seen
+ * everywhere within that time, and at once where the word of it comes. Only keys that exist are kept; a database that does not answer lets nobody in.
  */
 @Injectable()
 export class KeyCache extends Authenticator {
@@ -27,8 +29,12 @@ export class KeyCache extends Authenticator {
   constructor(
     private readonly db: Db,
     private readonly repository: KeysRepository,
+    signals: Signals,
   ) {
     super();
+    signals.onTopics((topics) => {
+      if (topics === 'all' || topics.has(KEYS_TOPIC)) this.forget();
+    });
   }
 
   override authenticate(token: string): Principal | undefined | Promise<Principal | undefined> {
@@ -42,11 +48,11 @@ export class KeyCache extends Authenticator {
     return this.#fresh(keyId) !== undefined || this.#read(keyId).then((entry) => entry !== undefined);
   }
 
-  /** At once in this process; the others see it when what they hold is no longer fresh. */
-  forget(id: string): void {
+  /** Keys have changed. */
+  forget(): void {
     this.#forgotten++;
-    this.#entries.delete(id);
-    this.#reading.delete(id);
+    this.#entries.clear();
+    this.#reading.clear();
   }
 
   /** The first use in a while: also noted in the row, which nobody waits for. */

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { Authenticator } from '../../platform/http/authenticator.js';
-import { KeyValidity } from '../../platform/streams/event-streams.js';
+import { KeyValidity } from '../../platform/streams/key-watch.js';
 import { SessionTokensModule } from '../session-tokens/session-tokens.module.js';
 import { CallerAuthenticator } from './caller-authenticator.js';
 import { KeyCache } from './key-cache.js';

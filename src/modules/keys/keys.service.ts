@@ -3,7 +3,9 @@ import type { Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
 import { Db } from '../../platform/database/database.js';
 import { violatedConstraint } from '../../platform/database/pg-errors.js';
-import { afterCommit, Transactions } from '../../platform/database/transactions.js';
+import { afterCommit, Transactions, type Tx } from '../../platform/database/transactions.js';
+import { KEYS_TOPIC } from '../../platform/streams/key-watch.js';
+import { Signals } from '../../platform/streams/signals.js';
 import { KeyCache } from './key-cache.js';
 import { newToken, tokenHash } from './key-token.js';
 import { KeysRepository, type KeyRow } from './keys.repository.js';
@@ -17,6 +19,7 @@ export class KeysService {
     private readonly transactions: Transactions,
     private readonly repository: KeysRepository,
     private readonly cache: KeyCache,
+    private readonly signals: Signals,
   ) {}
 
   async create(caller: Principal, input: ApiKeyCreateInput): Promise<ApiKeyCreatedResponse> {
@@ -45,8 +48,14 @@ export class KeysService {
     demandAdministrator(caller);
     await this.transactions.run(async (tx) => {
       if (!(await this.repository.revoke(tx, id))) throw problem('not_found', `no such key: ${id}`);
-      afterCommit(tx, () => this.cache.forget(id));
+      this.#changed(tx);
     });
+  }
+
+  /** At once in this process, and in the others as soon as they hear of it. */
+  #changed(tx: Tx): void {
+    afterCommit(tx, () => this.cache.forget());
+    this.signals.mark(tx, KEYS_TOPIC);
   }
 }
 

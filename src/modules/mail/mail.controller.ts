@@ -54,9 +54,10 @@ export class MailController {
   async list(
     @City() city: CityScope,
     @Query({ schema: MailListQuery }) query: MailListQuery,
+    @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    return indexed(reply, await this.reading.list(city, query, clientGone(reply.raw)));
+    return indexed(reply, await this.reading.list(city, query, clientGone(reply.raw, caller)));
   }
 
   @Operation({

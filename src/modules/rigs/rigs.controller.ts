@@ -59,9 +59,10 @@ export class RigsController {
   async list(
     @City() city: CityScope,
     @Query({ schema: RigsQuery }) query: RigsQuery,
+    @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBodyRigResponse> {
-    return read(reply, await this.reads.list(city, query, clientGone(reply.raw)));
+    return read(reply, await this.reads.list(city, query, clientGone(reply.raw, caller)));
   }
 
   @Operation({

@@ -51,9 +51,10 @@ export class SessionsController {
   async list(
     @City() city: CityScope,
     @Query({ schema: SessionsQuery }) query: SessionsQuery,
+    @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBodySessionResponse> {
-    return stamped(reply, await this.lists.list(city, query, clientGone(reply.raw)));
+    return stamped(reply, await this.lists.list(city, query, clientGone(reply.raw, caller)));
   }
 
   @Operation({

@@ -26,12 +26,12 @@ class Line extends Writable {
 
 const HEARTBEAT_MS = 15_000;
 
-function joined({ reads = true, frames = 4_096, keyId = undefined as string | undefined } = {}) {
+function joined({ reads = true, frames = 4_096 } = {}) {
   const replay = (): Promise<undefined> => new Promise(() => undefined);
   const source = { replay, currentId: () => 'the newest' };
   const channel = new Channel(source, new Metrics().counter({ name: 'sent', help: 'sent' }), { frames, bytes: 1 << 30 });
   const line = new Line(reads);
-  const subscriber = new Subscriber(line as unknown as Socket, HEARTBEAT_MS, (one) => channel.remove(one), keyId);
+  const subscriber = new Subscriber(line as unknown as Socket, HEARTBEAT_MS, (one) => channel.remove(one));
   subscriber.next = channel.end;
   channel.attach(subscriber);
   const publish = (seq: number, bytes = 10): void =>
@@ -92,7 +92,7 @@ describe('a subscriber of a channel', () => {
     const { channel } = joined();
     channel.retire();
     const late = new Line(true);
-    const subscriber = new Subscriber(late as unknown as Socket, HEARTBEAT_MS, () => undefined, undefined);
+    const subscriber = new Subscriber(late as unknown as Socket, HEARTBEAT_MS, () => undefined);
     channel.attach(subscriber);
     expect([subscriber.state, channel.size]).toEqual(['closed', 1]);
   });

@@ -4,17 +4,16 @@ import { problem, ProblemError } from '../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { AppConfig } from '../config/config.js';
 import { Failpoints } from '../failpoints/failpoints.js';
-import { Lifecycle } from '../health/lifecycle.js';
 import type { Channel } from './channel.js';
 import { isOpaque, parseComposite, parseSeq, placeOf } from './cursor.js';
 import type { StreamState } from './feed-state.js';
 import { StreamHub, type SupervisorGroup } from './hub.js';
+import { KeyWatch } from './key-watch.js';
 import { retryFrame } from './sse.js';
 import { Subscriber, type Lag } from './subscriber.js';
 
 /** Open streams a process carries; beyond it a client is sent elsewhere. */
 const MAX_STREAMS = 20_000;
-const RECHECK_MS = 2_000;
 
 export interface CityStreamRequest {
   readonly stream: string;
@@ -31,11 +30,6 @@ export interface SupervisorStreamRequest {
   readonly cities: readonly string[] | undefined;
   readonly types: readonly string[] | undefined;
   readonly keyId: string | undefined;
-}
-
-/** Asked every two seconds for the keys of open streams; false ends their streams. */
-export abstract class KeyValidity {
-  abstract stillValid(keyId: string): boolean | Promise<boolean>;
 }
 
 /** A stream whose position is accepted: from here on nothing can fail any more, so headers may be sent. */
@@ -67,15 +61,8 @@ export class EventStreams {
     private readonly hub: StreamHub,
     private readonly config: AppConfig,
     private readonly failpoints: Failpoints,
-    private readonly keys: KeyValidity,
-    lifecycle: Lifecycle,
-  ) {
-    const timer = setInterval(() => void this.#recheck(), RECHECK_MS);
-    timer.unref();
-    lifecycle.onStop('streams', 'stream key checks', () => clearInterval(timer));
-  }
-
-  readonly #keyed = new Map<string, Set<Subscriber>>();
+    private readonly keys: KeyWatch,
+  ) {}
 
   /** @throws 400 invalid_cursor, 410 cursor_expired, 404 when the stream does not exist, 503. */
   openCity(request: CityStreamRequest): Promise<Opening> {
@@ -263,12 +250,13 @@ export class EventStreams {
         response.flushHeaders();
         await this.failpoints.hit('stream.after_headers');
         if (socket.destroyed) return;
+        let forget = (): void => undefined;
         const gone = (s: Subscriber): void => {
           closed(s);
-          this.#forget(s);
+          forget();
         };
-        const subscriber = new Subscriber(socket, this.config.heartbeatMs, gone, keyId);
-        if (keyId !== undefined) this.#keyed.set(keyId, (this.#keyed.get(keyId) ?? new Set()).add(subscriber));
+        const subscriber = new Subscriber(socket, this.config.heartbeatMs, gone);
+        forget = this.keys.add(keyId, () => subscriber.end(''));
         subscriber.write(retryFrame());
         await this.failpoints.hit('stream.before_first_frame');
         if (subscriber.state === 'closed') return;
@@ -276,20 +264,6 @@ export class EventStreams {
         take(subscriber);
       },
     };
-  }
-
-  #forget(subscriber: Subscriber): void {
-    if (subscriber.keyId === undefined) return;
-    const open = this.#keyed.get(subscriber.keyId);
-    open?.delete(subscriber);
-    if (open?.size === 0) this.#keyed.delete(subscriber.keyId);
-  }
-
-  async #recheck(): Promise<void> {
-    for (const [keyId, open] of [...this.#keyed]) {
-      const valid = await Promise.resolve(this.keys.stillValid(keyId)).catch(() => true);
-      if (!valid) for (const s of [...open]) s.end('');
-    }
   }
 }
 

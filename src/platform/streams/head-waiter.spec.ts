@@ -4,12 +4,15 @@ import { AppLogger, createLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
 import { HeadWaiter } from './head-waiter.js';
 import type { StreamHub } from './hub.js';
+import type { KeyWatch } from './key-watch.js';
+
+const NO_KEYS = { add: () => () => undefined } as unknown as KeyWatch;
 
 function aWaiter(head: number) {
   const state = { head };
   const lifecycle = new Lifecycle(new AppLogger(createLogger('silent', {})));
   const hub = { stream: (name: string) => (name === 'alpha' ? state : undefined) } as unknown as StreamHub;
-  return { state, lifecycle, waiter: new HeadWaiter(hub, lifecycle) };
+  return { state, lifecycle, waiter: new HeadWaiter(hub, NO_KEYS, lifecycle) };
 }
 /** Longer than any test may take: whoever waits this long was not woken. */
 const NEVER = 600_000;

@@ -1,9 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { parseDuration } from '../../contract/duration.js';
+import { ANYBODY, type Principal } from '../../contract/principal.js';
+import { problem } from '../../contract/problems.js';
 import type { BlockingRead } from '../../contract/query.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { StreamHub } from './hub.js';
+import { KeyWatch } from './key-watch.js';
 
 const LOOK_EVERY_MS = 20;
 const DEFAULT_WAIT_MS = 30_000;
@@ -27,6 +30,7 @@ export class HeadWaiter {
 
   constructor(
     private readonly hub: StreamHub,
+    private readonly keys: KeyWatch,
     lifecycle: Lifecycle,
   ) {
     lifecycle.onStop('accept', 'waiting reads', () => {
@@ -57,11 +61,20 @@ export class HeadWaiter {
   /**
    * What a blocking read does after its first look: waits when it was asked to and the head it saw is not above `index`.
    * True when it has waited and should look again.
+   *
+   * @throws ProblemError unauthorized once the key that it waits with is no longer good
    */
   async readAgain(stream: string, head: number, { index, wait }: BlockingRead, gone: AbortSignal): Promise<boolean> {
     if (index === undefined || head > Number(index)) return false;
     const ms = Math.min(wait === undefined ? DEFAULT_WAIT_MS : (parseDuration(wait) ?? DEFAULT_WAIT_MS), MAX_WAIT_MS);
-    await this.above(stream, Number(index), ms + Math.random() * (ms / 16), gone);
+    const revoked = new AbortController();
+    const forget = this.keys.add(keyIds.get(gone), () => revoked.abort());
+    try {
+      await this.above(stream, Number(index), ms + Math.random() * (ms / 16), AbortSignal.any([gone, revoked.signal]));
+    } finally {
+      forget();
+    }
+    if (revoked.signal.aborted) throw problem('unauthorized', 'the API key is not valid any more', UNAUTHORIZED);
     return true;
   }
 
@@ -79,9 +92,14 @@ export class HeadWaiter {
   }
 }
 
-/** Aborts when the client goes away before it has been answered. */
-export function clientGone(response: ServerResponse): AbortSignal {
+const UNAUTHORIZED = { headers: { 'www-authenticate': 'Bearer' } };
+/** With which key a request waits. */
+const keyIds = new WeakMap<AbortSignal, string>();
+
+/** Aborts when the client goes away before it has been answered. A read that waits ends with the caller's key, too. */
+export function clientGone(response: ServerResponse, { keyId }: Principal = ANYBODY): AbortSignal {
   const gone = new AbortController();
+  if (keyId !== undefined) keyIds.set(gone.signal, keyId);
   response.once('close', () => gone.abort());
   return gone.signal;
 }

@@ -2,6 +2,7 @@ import { Module, type DynamicModule, type ModuleMetadata } from '@nestjs/common'
 import { EventLogModule } from '../event-log/event-log.module.js';
 import { EventStreams } from './event-streams.js';
 import { HeadWaiter } from './head-waiter.js';
+import { KeyWatch } from './key-watch.js';
 import { StreamHub } from './hub.js';
 import { Signals } from './signals.js';
 import { HintListener, ListenUrl } from './listener.js';
@@ -31,7 +32,7 @@ export class StreamsModule {
     return {
       module: StreamsModule,
       imports: [EventLogModule, ...imports],
-      providers: [StreamLogRepository, StreamHub, EventStreams, HeadWaiter],
+      providers: [StreamLogRepository, StreamHub, EventStreams, HeadWaiter, KeyWatch],
       exports: [StreamHub, EventStreams, HeadWaiter],
     };
   }

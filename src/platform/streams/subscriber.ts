@@ -31,8 +31,6 @@ export class Subscriber {
     readonly socket: Socket,
     heartbeatMs: number,
     private readonly onClose: (subscriber: Subscriber) => void,
-    /** The key this stream was opened with; it is asked again while the stream is open. */
-    readonly keyId: string | undefined,
   ) {
     const now = Date.now();
     this.beatAt = now + heartbeatMs;

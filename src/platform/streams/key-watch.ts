@@ -1,0 +1,54 @@
+import { Injectable } from '@nestjs/common';
+import { Lifecycle } from '../health/lifecycle.js';
+import { Signals } from './signals.js';
+
+const RECHECK_MS = 1_000;
+
+/** The topic of `Signals` under which keys are said to have changed. */
+export const KEYS_TOPIC = 'keys';
+
+/** Asked again and again for the keys of what is open. */
+export abstract class KeyValidity {
+  abstract stillValid(keyId: string): boolean | Promise<boolean>;
+}
+
+/** Ends what was begun with a key and goes on, streams and waiting reads, once the key is no longer good: when it is told so, and at the latest when it looks. */
+@Injectable()
+export class KeyWatch {
+  readonly #open = new Map<string, Set<() => void>>();
+
+  constructor(
+    private readonly keys: KeyValidity,
+    signals: Signals,
+    lifecycle: Lifecycle,
+  ) {
+    const forget = signals.onTopics((topics) => {
+      if (topics === 'all' || topics.has(KEYS_TOPIC)) void this.#recheck();
+    });
+    const timer = setInterval(() => void this.#recheck(), RECHECK_MS);
+    timer.unref();
+    lifecycle.onStop('streams', 'key checks', () => {
+      forget();
+      clearInterval(timer);
+    });
+  }
+
+  /** Calls `end` when the key is no longer good. Returns how to be forgotten. */
+  add(keyId: string | undefined, end: () => void): () => void {
+    if (keyId === undefined) return () => undefined;
+    const open = this.#open.get(keyId) ?? new Set();
+    this.#open.set(keyId, open.add(end));
+    return () => {
+      open.delete(end);
+      if (open.size === 0 && this.#open.get(keyId) === open) this.#open.delete(keyId);
+    };
+  }
+
+  async #recheck(): Promise<void> {
+    for (const [keyId, open] of [...this.#open]) {
+      // A database that does not answer ends nothing: what is open has been let in.
+      const valid = await Promise.resolve(this.keys.stillValid(keyId)).catch(() => true);
+      if (!valid) for (const end of [...open]) end();
+    }
+  }
+}
