@@ -9,9 +9,7 @@ import { idempotencyMismatch } from '../../platform/idempotency/idempotency.js';
 import type { EventEmitOutputBody, EventEmitRequest } from './events.schemas.js';
 import { EmitCommitter } from './emit-committer.js';
 import { cityNotRunning } from './problems.js';
-
-/** Kinds that only this product itself may record. */
-const RESERVED = ['request.', 'supervisor.', 'city.', 'controller.', 'events.'];
+import { isReserved, RESERVED } from './reserved-kinds.js';
 
 /** Rejected values and exceeded limits: what Postgres cannot store is the client's mistake. */
 const UNSTORABLE = /^(22|54)/;
@@ -44,7 +42,7 @@ function itemText(city: string, body: EventEmitRequest, key: string | undefined)
 }
 
 function checked(body: EventEmitRequest): { version: number; payload: unknown } {
-  if (RESERVED.some((prefix) => body.type.startsWith(prefix))) {
+  if (isReserved(body.type)) {
     const message = `is reserved: kinds beginning with ${RESERVED.join(', ')} are recorded by the supervisor itself`;
     throw refused({ message, location: 'body.type', value: body.type });
   }
