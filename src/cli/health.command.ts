@@ -24,7 +24,11 @@ export function addHealth(program: Command, io: Io): void {
         ['up', showDuration(data.uptime_sec * 1_000)],
         [
           'cities',
-          data.cities_total < 0 ? 'unknown: the database does not answer' : `${data.cities_running} of ${data.cities_total} running`,
+          data.cities_total < 0
+            ? data.startup?.phase === undefined
+              ? 'told to keys that are not limited to cities'
+              : 'unknown: the database does not answer'
+            : `${data.cities_running} of ${data.cities_total} running`,
         ],
       ]),
     );

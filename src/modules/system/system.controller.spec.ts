@@ -4,11 +4,13 @@ import { Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
 import { api, type Api } from '../../../test/support/http.js';
+import { ANYBODY, type Principal } from '../../contract/principal.js';
 import { VERSION } from '../../contract/version.js';
-import { loadConfig } from '../../platform/config/config.js';
+import { AppConfig, loadConfig } from '../../platform/config/config.js';
 import { Db } from '../../platform/database/database.js';
 import { HealthModule } from '../../platform/health/health.module.js';
 import { Readiness } from '../../platform/health/readiness.js';
+import { Authenticator } from '../../platform/http/authenticator.js';
 import { createHttpApp } from '../../platform/http/http-app.js';
 import { AppLogger, createLogger } from '../../platform/logging/logger.js';
 import { LoggingModule } from '../../platform/logging/logging.module.js';
@@ -34,6 +36,13 @@ const repository = {
   },
 };
 
+/** What the process was told; the front door of a worker knows no keys. */
+const settings: { auth: 'keys' | 'off' } = { auth: 'off' };
+const KEYS: Readonly<Record<string, Principal>> = {
+  root: { ...ANYBODY, keyId: 'r', actor: 'root' },
+  local: { ...ANYBODY, keyId: 'l', actor: 'local', cities: ['mine'] },
+};
+
 @Module({
   controllers: [SystemController],
   providers: [
@@ -41,6 +50,8 @@ const repository = {
     { provide: Clock, useValue: clock },
     { provide: SystemRepository, useValue: repository },
     { provide: Db, useValue: {} },
+    { provide: AppConfig, useValue: settings },
+    { provide: Authenticator, useValue: { authenticate: (token: string) => KEYS[token] } },
   ],
 })
 class StubModule {}
@@ -52,7 +63,7 @@ describe('health, readiness and metrics', () => {
     const config = loadConfig({ SVC_DATABASE_URL: 'postgres://nobody@localhost/none' }, '/tmp');
     const logger = new AppLogger(createLogger('silent'));
     const root = { module: StubModule, imports: [LoggingModule.forRoot(logger), HealthModule] };
-    app = await createHttpApp(root, config.with({ auth: 'keys', role: 'worker' }), logger);
+    app = await createHttpApp(root, config.with({ auth: 'keys' }), logger);
     await app.listen(0, '127.0.0.1');
     client = api(`http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`);
   });
@@ -75,6 +86,22 @@ describe('health, readiness and metrics', () => {
     clock.ms = 999;
     await client.get('/health');
     expect(asked).toBe(1);
+  });
+
+  // Guard: without a key there is nothing to learn from health.
+  it('counts for keys that may see every city, where keys are needed', async () => {
+    settings.auth = 'keys';
+    try {
+      for (const key of [undefined, 'Bearer local', 'Bearer nonsense', 'Basic x']) {
+        const { status, body } = await client.get('/health', key === undefined ? {} : { Authorization: key });
+        expect({ key, status, body }).toMatchObject({ key, status: 200, body: { cities_total: -1, cities_running: -1 } });
+        expect(body.startup).toEqual({ ready: false });
+      }
+      const told = { cities_total: 3, cities_running: 2, startup: { ready: false, phase: 'starting_agents' } };
+      expect((await client.get('/health', { Authorization: 'Bearer root' })).body).toMatchObject(told);
+    } finally {
+      settings.auth = 'off';
+    }
   });
 
   it('stays alive when the database fails or does not answer, and counts nothing', async () => {

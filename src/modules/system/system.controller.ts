@@ -1,6 +1,8 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { z } from 'zod';
+import type { Principal } from '../../contract/principal.js';
 import { Metrics } from '../../platform/health/metrics.js';
+import { Caller } from '../../platform/http/caller.decorator.js';
 import { Operation } from '../../platform/http/operation.decorator.js';
 import { SupervisorHealthOutputBody, SupervisorReadyOutputBody, type SupervisorHealth, type SupervisorReady } from './system.schemas.js';
 import { SystemService } from './system.service.js';
@@ -13,10 +15,19 @@ export class SystemController {
     private readonly metrics: Metrics,
   ) {}
 
-  @Operation({ id: 'get-health', summary: 'Health of the supervisor', response: SupervisorHealthOutputBody, public: true })
+  @Operation({
+    id: 'get-health',
+    summary: 'Health of the supervisor',
+    description:
+      'Needs no key. Where keys are needed, cities are counted, and the phase of a start told, for a key that is not limited to cities; ' +
+      'the counts are -1 otherwise, and while the database does not tell.',
+    response: SupervisorHealthOutputBody,
+    public: true,
+    knowsKeys: true,
+  })
   @Get('health')
-  health(): SupervisorHealth | Promise<SupervisorHealth> {
-    return this.system.health();
+  health(@Caller() caller: Principal): SupervisorHealth | Promise<SupervisorHealth> {
+    return this.system.health(caller);
   }
 
   @Operation({

@@ -14,7 +14,7 @@ export const SupervisorHealthOutputBody = contract(
     version: z.string(),
     build_id: z.string().optional(),
     uptime_sec: int64,
-    /** -1 while the database does not tell; `startup` is then not ready, of the phase `unknown`. */
+    /** -1 for those who may not know and while the database does not tell; `startup` is then not ready, of the phase `unknown`. */
     cities_total: int64,
     cities_running: int64,
     packs_lock_sha256: z.string().optional(),

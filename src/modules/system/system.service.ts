@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import type { Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
 import { VERSION } from '../../contract/version.js';
+import { AppConfig } from '../../platform/config/config.js';
 import { Db } from '../../platform/database/database.js';
 import { Readiness } from '../../platform/health/readiness.js';
 import { Clock } from '../../platform/time/clock.js';
@@ -25,13 +27,15 @@ export class SystemService {
     private readonly repository: SystemRepository,
     private readonly readiness: Readiness,
     private readonly clock: Clock,
+    private readonly config: AppConfig,
   ) {
     this.#started = clock.monotonic();
   }
 
-  health(): SupervisorHealth | Promise<SupervisorHealth> {
-    if (this.clock.monotonic() - this.#countedAt < FRESH_MS) return this.#health();
-    return this.#count().then(() => this.#health());
+  health(caller: Principal): SupervisorHealth | Promise<SupervisorHealth> {
+    const all = this.config.auth === 'off' || (caller.keyId !== undefined && caller.cities === undefined);
+    if (this.clock.monotonic() - this.#countedAt < FRESH_MS) return this.#health(all);
+    return this.#count().then(() => this.#health(all));
   }
 
   /** @throws ProblemError `unavailable` naming every part that fails. */
@@ -43,16 +47,17 @@ export class SystemService {
     });
   }
 
-  #health(): SupervisorHealth {
+  /** @param all what a probe has no use for, too. */
+  #health(all: boolean): SupervisorHealth {
     // The counts are numbers in the contract: one that no count can be says that they are not known.
     const { total, running, starting } = this.#counts ?? { total: UNKNOWN, running: UNKNOWN, starting: 'unknown' };
     return {
       status: 'ok',
       version: VERSION,
       uptime_sec: Math.floor((this.clock.monotonic() - this.#started) / 1000),
-      cities_total: total,
-      cities_running: running,
-      startup: starting === null ? { ready: true, phase: 'running' } : { ready: false, phase: starting },
+      cities_total: all ? total : UNKNOWN,
+      cities_running: all ? running : UNKNOWN,
+      startup: { ready: starting === null, ...(all ? { phase: starting ?? 'running' } : {}) },
     };
   }
 

@@ -63,6 +63,7 @@ export class Gate {
     const mutation = MUTATIONS.has(method);
     const guarded = operation !== undefined && operation.public !== true;
     const needsKey = this.config.auth === 'keys' && guarded;
+    const knowsKeys = this.config.auth === 'keys' && operation?.knowsKeys === true;
     const noHead = method === 'HEAD' && operation?.stream !== undefined;
     if (!noHead) this.#routes.add(route);
     const after = (request: FastifyRequest, reply: FastifyReply): ProblemError | undefined => {
@@ -77,6 +78,10 @@ export class Gate {
       const refused = this.#open(request, reply, mutation);
       if (refused !== undefined) return this.renderer.send(refused, request, reply);
       // Whoever says to be a session is taken for nothing else, also where nobody has to say who he is.
+      if (knowsKeys && bearer(request.raw.headers.authorization) !== undefined) {
+        // Whoever has no good key is nobody in particular here, and so is everybody while the keys cannot be read.
+        return this.#authenticate(request, undefined, () => done());
+      }
       if (!needsKey && !(guarded && saysSession(request))) {
         const why = after(request, reply);
         return why === undefined ? done() : this.renderer.send(why, request, reply);

@@ -46,6 +46,8 @@ export interface OperationSpec {
   readonly headers?: readonly ResponseHeader[];
   /** No key needed, also with `SVC_AUTH=keys`. */
   readonly public?: boolean;
+  /** A public one that tells more to those who have a key. */
+  readonly knowsKeys?: boolean;
   readonly tag?: string;
 }
 
