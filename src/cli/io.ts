@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { writtenOut } from './harmless.js';
 
 /** What a command may touch of the process: nothing else of the outside world is reached for, so tests hand in their own. */
 export interface Io {
@@ -40,6 +41,9 @@ export interface Surroundings {
   on(event: 'SIGINT', listener: () => void): unknown;
 }
 
+/** Files and pipes get the data as it is; on a terminal nothing hides, wherever it comes from. */
+const shown = (data: string, output: Output): string => (output.isTTY === true ? writtenOut(data) : data);
+
 export function processIo(around: Surroundings, signal: AbortSignal): Io {
   const { env, stdin, stdout, stderr } = around;
   const interactive = stderr.isTTY === true && env.TERM !== 'dumb' && (env.CI ?? '') === '';
@@ -48,10 +52,10 @@ export function processIo(around: Surroundings, signal: AbortSignal): Io {
     cwd: around.cwd(),
     out: (data) =>
       new Promise((resolve) => {
-        if (stdout.write(data)) resolve();
+        if (stdout.write(shown(data, stdout))) resolve();
         else stdout.once('drain', resolve);
       }),
-    err: (data) => void stderr.write(data),
+    err: (data) => void stderr.write(shown(data, stderr)),
     interactive,
     colour: (env.NO_COLOR ?? '') === '' && stdout.isTTY === true && env.TERM !== 'dumb',
     columns: (interactive ? stderr.columns : stdout.columns) || 80,

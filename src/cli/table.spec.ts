@@ -17,6 +17,7 @@ describe('table', () => {
 
   it('lets no control character through', () => {
     expect(plain('a\u001b[31mred\u001b[0m\nb\u0007')).toBe('ared b ');
+    expect(plain('a\u202e\u2066b\u200b\u{e0041}c \u{1f469}\u200d\u{1f680}')).toBe('abc \u{1f469}\u200d\u{1f680}');
   });
 });
 

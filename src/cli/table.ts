@@ -1,9 +1,10 @@
 import { stripVTControlCharacters } from 'node:util';
+import { seen } from './harmless.js';
 
 /** Control characters never reach the terminal: names and messages come from other people. */
 export function plain(text: string): string {
   // eslint-disable-next-line no-control-regex -- removing them is the purpose
-  return stripVTControlCharacters(text).replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ');
+  return seen(stripVTControlCharacters(text)).replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ');
 }
 
 const SEGMENTS = new Intl.Segmenter(undefined, { granularity: 'grapheme' });

@@ -5,7 +5,7 @@ import { ApiError, CliError, InterruptedError } from '../errors.js';
 import { followFrames, type OpenStream } from '../follow.js';
 import type { Io } from '../io.js';
 import { openSession, sessionFrame, type Message, type SessionFrame } from './frames.js';
-import { harmless, harmlessLine } from './harmless.js';
+import { harmless, harmlessLine } from '../harmless.js';
 import { saidOf } from './parts.js';
 
 export interface Answer {

@@ -1,6 +1,6 @@
 import type { Schemas } from '../api.js';
 import type { Question } from './frames.js';
-import { harmlessLine } from './harmless.js';
+import { harmlessLine } from '../harmless.js';
 
 type Response = Schemas['SessionRespondInputBody'];
 

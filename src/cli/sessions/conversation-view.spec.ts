@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { answerOf, respondCommand } from './answers.js';
 import { ConversationView, type ViewOptions } from './conversation-view.js';
 import type { Message, Question, SessionFrame } from './frames.js';
-import { harmless } from './harmless.js';
+import { harmless } from '../harmless.js';
 
 type Status = Message['status'];
 const entry = (id: string, role: string, blocks: object[], status: Status = 'final'): Message => ({ id, role, status, blocks }) as Message;

@@ -1,6 +1,6 @@
 import { cut } from '../table.js';
 import type { Message, Question, SessionFrame } from './frames.js';
-import { harmlessLine } from './harmless.js';
+import { harmlessLine } from '../harmless.js';
 import { partOf, type Prose, type ToolCall } from './parts.js';
 
 export interface ViewOptions {

@@ -1,6 +1,6 @@
 import { cut } from '../table.js';
 import type { Message } from './frames.js';
-import { harmless, harmlessLine } from './harmless.js';
+import { harmless, harmlessLine } from '../harmless.js';
 
 type Block = Message['blocks'][number];
 type Of<T extends Block['type']> = Extract<Block, { type: T }>;

@@ -3,7 +3,7 @@ import { ask, type Api } from '../api.js';
 import type { Progress } from '../cities/progress.js';
 import { respondCommand } from './answers.js';
 import type { Question } from './frames.js';
-import { harmlessLine } from './harmless.js';
+import { harmlessLine } from '../harmless.js';
 
 const POLL_MS = 1_000;
 const PAGE = 500;

@@ -3,7 +3,7 @@ import { age, moment } from '../duration.js';
 import type { Io } from '../io.js';
 import { block, cut, facts, table } from '../table.js';
 import type { Question } from './frames.js';
-import { harmlessLine } from './harmless.js';
+import { harmlessLine } from '../harmless.js';
 import { questionLine } from './questions.js';
 import { restLine } from './rest.js';
 

@@ -1,0 +1,38 @@
+/** What turns the direction of writing, hides or cannot be seen: it could make a text look like another one. */
+const INVISIBLE =
+  /[\u17b4\u17b5\u180b-\u180f\u061c\u115f\u1160\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
+// eslint-disable-next-line no-control-regex -- replacing them is the purpose
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f]/g;
+const OTHERS = /[\u007f-\u009f]/g;
+
+/**
+ * A text of an agent for a terminal: lines and tabs stay, every other control character becomes a sign that shows it. A
+ * text that grows stays the beginning of what it grows to, also where a sequence was only half there.
+ */
+export function harmless(text: string): string {
+  return text
+    .replace(/\r$/, '')
+    .replaceAll(/\r\n?|[\u2028\u2029]/g, '\n')
+    .replaceAll(CONTROLS, (sign) => String.fromCharCode(0x2400 + sign.charCodeAt(0)))
+    .replaceAll(OTHERS, '\ufffd')
+    .replaceAll(INVISIBLE, '');
+}
+
+/** A text without what cannot be seen. */
+export function seen(text: string): string {
+  return text.replaceAll(INVISIBLE, '');
+}
+
+/** Anything for a terminal, the client's own colours included: what cannot be seen is written out, as JSON writes it. */
+export function writtenOut(data: string): string {
+  return data.replaceAll(OTHERS, escaped).replaceAll(INVISIBLE, escaped);
+}
+
+function escaped(sign: string): string {
+  return Array.from({ length: sign.length }, (_, n) => `\\u${sign.charCodeAt(n).toString(16).padStart(4, '0')}`).join('');
+}
+
+/** The same in one line. */
+export function harmlessLine(text: string): string {
+  return harmless(text).replaceAll(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,28 @@
+import { describe, expect, it } from '@jest/globals';
+import { Readable } from 'node:stream';
+import { processIo, type Surroundings } from './io.js';
+
+/** What stdout and stderr get of a text. */
+async function written(text: string, isTTY: boolean): Promise<string[]> {
+  const got: string[] = [];
+  const output = { isTTY, columns: 80, write: (data: string) => got.push(data) > 0 };
+  const around = { env: {}, stdin: Readable.from([]), stdout: output, stderr: output, cwd: () => '/', on: () => undefined };
+  const io = processIo(around as unknown as Surroundings, new AbortController().signal);
+  await io.out(text);
+  io.err(text);
+  return got;
+}
+
+// Guard: nothing hides on a terminal.
+describe('what the client writes', () => {
+  const line = `${JSON.stringify({ message: 'pay \u202e001\u2069 to\u200b me\u009b1m\u{e0041} \u{1f469}\u200d\u{1f680} é' })}\n`;
+  const seen = `{"message":"pay \\u202e001\\u2069 to\\u200b me\\u009b1m\\udb40\\udc41 \u{1f469}\u200d\u{1f680} é"}\n`;
+
+  it('hides nothing on a terminal, and is the same JSON', async () => {
+    expect(await written(line, true)).toEqual([seen, seen]);
+    expect(JSON.parse(seen)).toEqual(JSON.parse(line));
+    expect(await written('\u001b[31m-\u001b[39m\r\u001b[K\n', true)).toContain('\u001b[31m-\u001b[39m\r\u001b[K\n');
+  });
+
+  it('is the data itself in files and pipes', async () => expect(await written(line, false)).toEqual([line, line]));
+});
