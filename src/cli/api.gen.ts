@@ -11,7 +11,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Health of the supervisor */
+        /**
+         * Health of the supervisor
+         * @description Needs no key. Where keys are needed, cities are counted, and the phase of a start told, for a key that is not limited to cities; the counts are -1 otherwise, and while the database does not tell.
+         */
         get: operations["get-health"];
         put?: never;
         post?: never;
@@ -1027,7 +1030,7 @@ export interface paths {
         put?: never;
         /**
          * Record an event
-         * @description Answers once the event is durable, with its `seq`. Payloads of known kinds must fit their schema; other kinds take any object. Kinds beginning with `request.`, `supervisor.`, `city.`, `controller.` or `events.` are reserved.
+         * @description Answers once the event is durable, with its `seq`. Payloads of known kinds must fit their schema; other kinds take any object. Kinds beginning with `request.`, `supervisor.`, `city.`, `controller.` or `events.` are reserved, and so is every other spelling that could be taken for one.
          */
         post: operations["emit-event"];
         delete?: never;
@@ -11029,6 +11032,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -11090,6 +11103,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -11143,6 +11166,16 @@ export interface operations {
             };
             /** @description Bad Request */
             400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -11226,6 +11259,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -11289,6 +11332,16 @@ export interface operations {
             };
             /** @description Unauthorized */
             401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -11420,6 +11473,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -11570,6 +11633,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -11678,6 +11751,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -11817,6 +11900,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -11920,6 +12013,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found`, `agent-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -12071,6 +12174,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -12251,6 +12364,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -12363,6 +12486,16 @@ export interface operations {
             };
             /** @description Conflict: `transcript-cursor-invalidated` */
             409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -12487,6 +12620,16 @@ export interface operations {
             };
             /** @description Gone: `cursor-expired` */
             410: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -12629,6 +12772,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -12733,6 +12886,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found`, `agent-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -12885,6 +13048,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -13066,6 +13239,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -13179,6 +13362,16 @@ export interface operations {
             };
             /** @description Conflict: `transcript-cursor-invalidated` */
             409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -13304,6 +13497,16 @@ export interface operations {
             };
             /** @description Gone: `cursor-expired` */
             410: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -13447,6 +13650,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -13556,6 +13769,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -13710,6 +13933,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -13844,6 +14077,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -13952,6 +14195,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found`, `bead-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -14102,6 +14355,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -14266,6 +14529,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -14442,6 +14715,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -14588,6 +14871,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -14750,6 +15043,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -14857,6 +15160,16 @@ export interface operations {
             };
             /** @description Not Found: `bead-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -15001,6 +15314,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -15155,6 +15478,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -15258,6 +15591,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found`, `bead-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -15401,6 +15744,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -15567,6 +15920,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -15725,6 +16088,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -15867,6 +16240,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -16029,6 +16412,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -16180,6 +16573,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -16352,6 +16755,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -16474,6 +16887,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -16633,6 +17056,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -16736,6 +17169,16 @@ export interface operations {
             };
             /** @description Not Found: `bead-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -16854,6 +17297,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -16948,6 +17401,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -17060,6 +17523,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -17154,6 +17627,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -17261,6 +17744,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -17359,6 +17852,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -17495,6 +17998,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -17610,6 +18123,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -17707,6 +18230,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -17795,6 +18328,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -17934,6 +18477,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -18037,6 +18590,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found`, `convoy-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -18162,6 +18725,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -18326,6 +18899,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -18429,6 +19012,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found`, `convoy-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -18559,6 +19152,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -18717,6 +19320,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -18863,6 +19476,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -18974,6 +19597,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -19129,6 +19762,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -19253,6 +19896,16 @@ export interface operations {
             };
             /** @description Gone: `cursor-expired` */
             410: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -19405,6 +20058,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -19531,6 +20194,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -19673,6 +20346,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -19761,6 +20444,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -19865,6 +20558,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found`, `agent-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -20006,6 +20709,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -20108,6 +20821,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -20219,6 +20942,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -20367,6 +21100,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -20532,6 +21275,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -20645,6 +21398,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -20733,6 +21496,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -20872,6 +21645,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -20987,6 +21770,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -21082,6 +21875,16 @@ export interface operations {
             };
             /** @description Not Found: `mail-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -21207,6 +22010,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -21350,6 +22163,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -21485,6 +22308,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -21612,6 +22445,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -21780,6 +22623,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -21882,6 +22735,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -22025,6 +22888,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -22181,6 +23054,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -22346,6 +23229,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -22451,6 +23344,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found`, `patch-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -22608,6 +23511,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -22714,6 +23627,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found`, `patch-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -22872,6 +23795,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -22976,6 +23909,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -23142,6 +24085,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -23247,6 +24200,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found`, `patch-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -23404,6 +24367,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -23508,6 +24481,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -23674,6 +24657,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -23779,6 +24772,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found`, `patch-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -23936,6 +24939,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -24040,6 +25053,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -24206,6 +25229,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -24319,6 +25352,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -24410,6 +25453,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -24526,6 +25579,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found`, `provider-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -24675,6 +25738,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -24851,6 +25924,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -24955,6 +26038,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -25107,6 +26200,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -25219,6 +26322,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -25310,6 +26423,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -25413,6 +26536,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found`, `rig-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -25566,6 +26699,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -25744,6 +26887,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -25882,6 +27035,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -25988,6 +27151,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -26167,6 +27340,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -26283,6 +27466,16 @@ export interface operations {
             };
             /** @description Conflict: `session-conflict`, `conflict-wrong-state` */
             409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -26425,6 +27618,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -26576,6 +27779,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -26693,6 +27906,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -26793,6 +28016,16 @@ export interface operations {
             };
             /** @description Conflict: `session-conflict` */
             409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -26928,6 +28161,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -27079,6 +28322,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -27222,6 +28475,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -27336,6 +28599,16 @@ export interface operations {
             };
             /** @description Conflict: `session-conflict` */
             409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -27488,6 +28761,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -27598,6 +28881,16 @@ export interface operations {
             };
             /** @description Conflict: `session-conflict` */
             409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -27740,6 +29033,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -27853,6 +29156,16 @@ export interface operations {
             };
             /** @description Conflict: `session-conflict`, `conflict-wrong-state` */
             409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -27995,6 +29308,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -28165,6 +29488,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -28300,6 +29633,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -28462,6 +29805,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -28607,6 +29960,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -28793,6 +30156,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -28929,6 +30302,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -29090,6 +30473,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -29214,6 +30607,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -29313,6 +30716,16 @@ export interface operations {
             };
             /** @description Conflict: `session-conflict` */
             409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -29456,6 +30869,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -29571,6 +30994,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -29723,6 +31156,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -29864,6 +31307,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -29970,6 +31423,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -30118,6 +31581,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -30284,6 +31757,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -30428,6 +31911,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -30534,6 +32027,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -30668,6 +32171,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -30820,6 +32333,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -30939,6 +32462,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -31032,6 +32565,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found`, `wait-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -31184,6 +32727,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -31326,6 +32879,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -31489,6 +33052,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -31636,6 +33209,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -31745,6 +33328,16 @@ export interface operations {
             };
             /** @description Not Found: `city-not-found` */
             404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -31899,6 +33492,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -32006,6 +33609,16 @@ export interface operations {
             };
             /** @description Gone: `cursor-expired` */
             410: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -32127,6 +33740,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -32213,6 +33836,16 @@ export interface operations {
             };
             /** @description Forbidden: `forbidden` */
             403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -32342,6 +33975,16 @@ export interface operations {
             };
             /** @description Payload Too Large */
             413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -32482,6 +34125,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unsupported Media Type */
             415: {
                 headers: {
@@ -32579,6 +34232,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -32658,6 +34321,16 @@ export interface operations {
             };
             /** @description Unauthorized */
             401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -32755,6 +34428,16 @@ export interface operations {
             };
             /** @description Forbidden: `forbidden` */
             403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;

@@ -133,7 +133,7 @@ function headerParameters(spec: OperationSpec, { mutation, parameters }: Documen
 function responses(spec: OperationSpec, { mutation, parameters }: DocumentedRoute): (MethodDecorator & ClassDecorator)[] {
   const problems: ProblemName[] = [...(spec.problems ?? [])];
   if (parameters.some((p) => p.factory === IDEMPOTENCY_KEY_FACTORY)) problems.push('idempotency_in_flight', 'idempotency_mismatch');
-  const refusals = new Set<number>([400, 422, 500, ...problems.map((name) => PROBLEMS[name].status)]);
+  const refusals = new Set<number>([400, 414, 422, 500, ...problems.map((name) => PROBLEMS[name].status)]);
   const codes = (status: number): string[] => [
     ...new Set(problems.flatMap((name) => (PROBLEMS[name].status === status ? [PROBLEMS[name].code] : []))),
   ];
