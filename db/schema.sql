@@ -24,7 +24,12 @@ create table api_keys (
   created_at timestamp with time zone default now() not null,
   last_used_at timestamp with time zone,
   revoked_at timestamp with time zone,
+  rights text[] default '{}'::text[] not null,
+  expires_at timestamp with time zone,
+  previous_hash bytea,
+  previous_until timestamp with time zone,
   constraint api_keys_id_pkey PRIMARY KEY (id),
+  constraint api_keys_rights_check CHECK (rights <@ ARRAY['operate'::text, 'configure'::text, 'commands'::text]),
   constraint api_keys_scope_check CHECK (scope = ANY (ARRAY['read'::text, 'write'::text]))
 );
 CREATE UNIQUE INDEX api_keys_name_key ON public.api_keys USING btree (name) WHERE (revoked_at IS NULL);

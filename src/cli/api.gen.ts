@@ -2567,6 +2567,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/keys/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give an API key a new secret
+         * @description Id, name, rights and end stay. The secret before is good for `grace_seconds` more, an earlier one no longer; what is open with a secret ends with it.
+         */
+        post: operations["rotate-key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/provider-readiness": {
         parameters: {
             query?: never;
@@ -2823,34 +2843,83 @@ export interface components {
         ApiKeyCreateInputBody: {
             /** @description Limits the key to these cities; absent means all. */
             cities?: string[];
+            /**
+             * Format: date-time
+             * @description From then on the key is refused, and what is open with it ends.
+             */
+            expires_at?: string;
             /** @description The actor of the events that the key causes; unique among keys that are not revoked. */
             name: string;
+            /** @description What it may change, beside reading. `operate`: sessions, messages, beads, mail, sling, suspending. `configure`: agents, rigs, patches, cities. `commands`: what is run: providers, variables of processes, packs, directories that are made cities. */
+            rights?: ("operate" | "configure" | "commands")[];
             /**
-             * @default write
+             * @description `write` (the default) is every right, `read` none; absent beside `rights`.
              * @enum {string}
              */
-            scope: "read" | "write";
+            scope?: "read" | "write";
         };
         ApiKeyCreatedResponse: {
             cities: string[] | null;
             /** Format: date-time */
             created_at: string;
+            /** Format: date-time */
+            expires_at: string | null;
             id: string;
             /** @description The key itself. Shown once, stored only as a hash. */
             key: string;
             name: string;
-            /** @enum {string} */
+            rights: ("operate" | "configure" | "commands")[];
+            /**
+             * @description `write`: every right.
+             * @enum {string}
+             */
             scope: "read" | "write";
         };
         ApiKeyResponse: {
             cities: string[] | null;
             /** Format: date-time */
             created_at: string;
+            /** Format: date-time */
+            expires_at: string | null;
             id: string;
             /** Format: date-time */
             last_used_at: string | null;
             name: string;
-            /** @enum {string} */
+            rights: ("operate" | "configure" | "commands")[];
+            /**
+             * @description `write`: every right.
+             * @enum {string}
+             */
+            scope: "read" | "write";
+        };
+        ApiKeyRotateInputBody: {
+            /**
+             * Format: int64
+             * @description For how long the secret before is good, too.
+             * @default 3600
+             */
+            grace_seconds: number;
+        };
+        ApiKeyRotatedResponse: {
+            cities: string[] | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string | null;
+            id: string;
+            /** @description The key with its new secret. Shown once, stored only as a hash. */
+            key: string;
+            name: string;
+            /**
+             * Format: date-time
+             * @description Until then the secret before is good; null when it is not any more.
+             */
+            previous_until: string | null;
+            rights: ("operate" | "configure" | "commands")[];
+            /**
+             * @description `write`: every right.
+             * @enum {string}
+             */
             scope: "read" | "write";
         };
         AsyncAcceptedBody: {
@@ -34156,6 +34225,152 @@ export interface operations {
                 };
             };
             429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "rotate-key": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["ApiKeyRotateInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKeyRotatedResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
             /** @description Internal Server Error */
             500: {
                 headers: {

@@ -1,12 +1,17 @@
 import { Option, type Command } from 'commander';
 import { ask, MUTATION } from './api.js';
 import { collect, contextOf, flagsOf, printJson, withExamples, withTarget } from './command.js';
+import { durationOf } from './events/options.js';
 import type { Io } from './io.js';
 import { table } from './table.js';
 
+const SCOPES = ['read', 'operate', 'configure', 'commands', 'write'] as const;
+type Scope = (typeof SCOPES)[number];
+
 interface CreateFlags {
   readonly name: string;
-  readonly scope: 'read' | 'write';
+  readonly scope: readonly Scope[];
+  readonly expires?: string;
   readonly city?: readonly string[];
   readonly json?: boolean;
 }
@@ -15,6 +20,7 @@ export function addKey(program: Command, io: Io): void {
   const key = program.command('key').description('API keys (needs a write key that is not limited to cities)');
   addCreate(key, io);
   addList(key, io);
+  addRotate(key, io);
   addRevoke(key, io);
 }
 
@@ -23,15 +29,30 @@ function addCreate(key: Command, io: Io): void {
     .command('create')
     .description('make a key; it is shown once')
     .requiredOption('--name <name>', 'who will use it: the actor of the events that it causes')
-    .addOption(new Option('--scope <scope>', 'what it may do').choices(['read', 'write']).makeOptionMandatory())
+    .addOption(
+      new Option('--scope <scopes...>', 'what it may do, beside reading: one or some; write is all of them')
+        .choices(SCOPES)
+        .makeOptionMandatory(),
+    )
+    .option('--expires <duration>', 'it is refused after that time, such as 90d (default: never)')
     .option('--city <name>', 'only this city; repeatable (default: all cities)', collect)
     .option('--json', 'print the answer as one JSON line');
   withTarget(create);
-  withExamples(create, 'svc key create --name dashboard --scope read', 'svc key create --name ci --scope write --city alpha --city beta');
+  withExamples(
+    create,
+    'svc key create --name dashboard --scope read',
+    'svc key create --name bot --scope operate --city alpha --expires 90d',
+    'svc key create --name ci --scope configure commands --city alpha --city beta',
+  );
   create.action(async (_options, command: Command) => {
     const flags = flagsOf<CreateFlags>(command);
     const { api } = contextOf(command, io);
-    const body = { name: flags.name, scope: flags.scope, ...(flags.city === undefined ? {} : { cities: [...flags.city] }) };
+    const body = {
+      name: flags.name,
+      ...allowed(flags.scope),
+      ...(flags.city === undefined ? {} : { cities: [...flags.city] }),
+      ...(flags.expires === undefined ? {} : { expires_at: new Date(Date.now() + durationOf('--expires', flags.expires)).toISOString() }),
+    };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/keys', { params: { header: MUTATION }, body, signal }));
     if (flags.json === true) return printJson(io, data);
     io.err(`key ${data.id} for ${flags.name}; it is not shown again:\n`);
@@ -53,12 +74,41 @@ function addList(key: Command, io: Io): void {
     const rows = (data.items ?? []).map((k) => [
       k.id,
       k.name,
-      k.scope,
+      k.scope === 'write' ? 'write' : k.rights.join(',') || 'read',
       k.cities?.join(',') ?? 'all',
       k.created_at,
+      k.expires_at ?? 'never',
       k.last_used_at ?? 'never',
     ]);
-    return io.out(table(['ID', 'NAME', 'SCOPE', 'CITIES', 'CREATED', 'LAST USED'], rows));
+    return io.out(table(['ID', 'NAME', 'SCOPE', 'CITIES', 'CREATED', 'EXPIRES', 'LAST USED'], rows));
+  });
+}
+
+function allowed(scopes: readonly Scope[]): { scope: 'read' | 'write' } | { rights: Exclude<Scope, 'read' | 'write'>[] } {
+  if (scopes.includes('write')) return { scope: 'write' };
+  const rights = scopes.filter((scope) => scope !== 'read' && scope !== 'write');
+  return rights.length === 0 ? { scope: 'read' } : { rights: [...new Set(rights)] };
+}
+
+function addRotate(key: Command, io: Io): void {
+  const rotate = key
+    .command('rotate')
+    .argument('<id>', 'id of the key, as in the list')
+    .description('give a key a new secret, which is shown once')
+    .option('--grace <duration>', 'for how long the secret before is good, too; 0s ends it at once', '1h')
+    .option('--json', 'print the answer as one JSON line');
+  withTarget(rotate);
+  withExamples(rotate, 'svc key rotate 4be01f9c2d77', 'svc key rotate 4be01f9c2d77 --grace 0s');
+  rotate.action(async (id: string, _options, command: Command) => {
+    const flags = flagsOf<{ grace: string; json?: boolean }>(command);
+    const { api } = contextOf(command, io);
+    const body = { grace_seconds: Math.ceil(durationOf('--grace', flags.grace) / 1_000) };
+    const params = { path: { id }, header: MUTATION };
+    const { data } = await ask(api, (signal) => api.http.POST('/v0/keys/{id}/rotate', { params, body, signal }));
+    if (flags.json === true) return printJson(io, data);
+    const until = data.previous_until === null ? 'is not good any more' : `is good until ${data.previous_until}`;
+    io.err(`key ${id} of ${data.name}; it is not shown again, and the one before ${until}:\n`);
+    return io.out(`${data.key}\n`);
   });
 }
 

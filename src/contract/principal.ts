@@ -1,10 +1,22 @@
+/**
+ * What a caller may change. `operate`: what is done in a city as it is set up (sessions, messages, beads, mail, sling, suspending).
+ * `configure`: how it is set up, without saying what is run (agents, rigs, patches, cities). `commands`: what is run (providers,
+ * variables of processes, packs, directories made cities). None follows from another.
+ */
+export const RIGHTS = ['operate', 'configure', 'commands'] as const;
+export type Right = (typeof RIGHTS)[number];
+
 /** Who calls. Without keys everybody is `api` with every right. */
 export interface Principal {
   /** The `actor` of the events that this call causes: the key's name, the name a session works under, or `api`. */
   readonly actor: string;
   /** Names the credential, also later: open streams ask whether it is still good. */
   readonly keyId: string | undefined;
+  /** `write` is every right; a key with some is of scope `read` and has them in `rights`. */
   readonly scope: 'read' | 'write';
+  readonly rights?: readonly Right[];
+  /** Names what was shown as proof: a key that has a new secret is another credential. */
+  readonly credential?: string;
   /** The cities this caller may see; undefined means all of them. */
   readonly cities: readonly string[] | undefined;
   /** The session whose process calls: it acts as itself only. */
@@ -23,6 +35,13 @@ export interface SessionCaller {
 }
 
 export const ANYBODY: Principal = Object.freeze({ actor: 'api', keyId: undefined, scope: 'write', cities: undefined });
+
+/** What open streams and waiting reads ask about, again and again. */
+export const credentialOf = (principal: Principal): string | undefined => principal.credential ?? principal.keyId;
+
+export function may(principal: Principal, right: Right): boolean {
+  return principal.scope === 'write' || principal.rights?.includes(right) === true;
+}
 
 export function maySee(principal: Principal, city: string): boolean {
   return principal.cities === undefined || principal.cities.includes(city);

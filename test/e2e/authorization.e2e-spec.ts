@@ -33,6 +33,10 @@ const SECRET = 'secret';
 /** Is not registered any more; its files are there. As long as the other names, so that answers that repeat it are. */
 const FORMER = 'former';
 const ABSENT = 'absent';
+const RIGHTS = ['operate', 'configure', 'commands'];
+/** What the document says that a key needs. */
+const needOf = ({ definition }: DocumentedOperation): string | undefined =>
+  (definition.security as readonly { apiKey?: readonly string[] }[] | undefined)?.[0]?.apiKey?.[0];
 
 let stack: Stack;
 /** In the city that only some may see. */
@@ -42,13 +46,19 @@ const keys = new Map<string, string>();
 const connections = new Agent({ keepAlive: true, maxSockets: 16 });
 const as = (key: string, replica = 0): Api => api(stack.urls[replica]!, { Authorization: `Bearer ${keys.get(key) ?? key}` }, connections);
 
-async function key(name: string, scope: 'read' | 'write', cities?: readonly string[], revoked = false): Promise<void> {
+async function key(
+  name: string,
+  scope: 'read' | 'write',
+  cities?: readonly string[],
+  revoked = false,
+  rights: readonly string[] = [],
+): Promise<void> {
   const id = createHash('md5').update(name).digest('hex').slice(0, 12);
   const token = `svc_${id}_${createHash('md5').update(`secret of ${name}`).digest('hex')}`;
-  const values = [id, name, createHash('sha256').update(token).digest(), scope, cities ?? null, revoked ? new Date() : null];
+  const values = [id, name, createHash('sha256').update(token).digest(), scope, cities ?? null, revoked ? new Date() : null, rights];
   await adminAt(
     stack.databaseUrl,
-    'insert into api_keys (id, name, hash, scope, cities, revoked_at) values ($1, $2, $3, $4, $5, $6)',
+    'insert into api_keys (id, name, hash, scope, cities, revoked_at, rights) values ($1, $2, $3, $4, $5, $6, $7)',
     values,
   );
   keys.set(name, token);
@@ -63,6 +73,14 @@ beforeAll(async () => {
   stack = await startStack({ config: { auth: 'keys' } });
   await key('root', 'write');
   await key('reader', 'read');
+  for (const right of RIGHTS)
+    await key(
+      `all but ${right}`,
+      'read',
+      undefined,
+      false,
+      RIGHTS.filter((each) => each !== right),
+    );
   await key('mine', 'write', ['mine']);
   await key('mine-reader', 'read', ['mine']);
   await key('nothing', 'write', ['nowhere']);
@@ -256,6 +274,47 @@ describe('what a key may not see', () => {
       });
       expect({ id: operation.id, answer: answers[0] }).toEqual({ id: operation.id, answer: answers[1] });
     }
+describe('a key of some rights', () => {
+  it('finds said of every operation what a key needs for it', () => {
+    const needs = new Map(GUARDED.map((o) => [o.id, { method: o.method, need: needOf(o) }]));
+    const known = [...RIGHTS, 'administer'];
+    for (const [id, { method, need }] of needs)
+      expect({ id, known: (method === 'GET' ? ['read', 'administer'] : known).includes(need!) }).toEqual({ id, known: true });
+    expect(new Set([...needs.values()].map(({ need }) => need))).toEqual(new Set(['read', ...known]));
+  });
+
+  it.each(RIGHTS)('changes nothing that needs %s without it', async (right) => {
+    const operations = MUTATIONS.filter((o) => needOf(o) === right);
+    expect(operations.length).toBeGreaterThan(3);
+    await witness.unchangedBy(() =>
+      Promise.all(
+        operations.map(async (operation) => {
+          const path = target(operation, 'mine');
+          const reply = await as(`all but ${right}`).send(operation.method, path, bodyOf(operation));
+          expectRefusal(reply, path, { status: 403, detail: `forbidden: the API key lacks the right "${right}"` });
+        }),
+      ),
+    );
+  });
+
+  it('may not say what is run, nor manage keys, without the right to', async () => {
+    const says = [
+      ['POST', '/v0/city', { dir: 'more', provider: 'loopback', start_command: 'sh' }],
+      ['PUT', '/v0/city/mine/patches/agents', { name: 'mayor', env: { LD_PRELOAD: '/x' } }],
+    ] as const;
+    for (const [method, path, body] of says) {
+      const reply = await witness.unchangedBy(() => as('all but commands').send(method, path, body));
+      expectRefusal(reply, path, { status: 403, detail: /^forbidden: the API key may not say what is run/ });
+    }
+    for (const right of RIGHTS) {
+      const reply = await witness.unchangedBy(() => as(`all but ${right}`).post('/v0/keys', { name: 'more' }));
+      expectRefusal(reply, '/v0/keys', { status: 403, detail: 'forbidden: …' });
+    }
+    // What it may, it may.
+    expect((await as('all but commands').send('PUT', '/v0/city/mine/patches/agents', { name: 'nobody', suspended: true })).status).toBe(
+      404,
+    );
+    expect((await as('all but configure').post('/v0/city/mine/beads', {})).status).toBe(422);
   });
 });
 

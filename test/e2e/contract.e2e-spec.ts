@@ -195,6 +195,7 @@ describe('the service', () => {
     for (const suspended of [true, false]) expect((await b.patch('/v0/city/alpha', { suspended })).status).toBe(200);
     const created = await a.post('/v0/keys', { name: 'contract', cities: ['alpha'], scope: 'read' });
     expect((await b.get('/v0/keys')).body.total).toBe(1);
+    expect((await a.post(`/v0/keys/${created.body.id}/rotate`, {})).status).toBe(200);
     expect((await b.delete(`/v0/keys/${created.body.id}`)).status).toBe(200);
     for (const step of ['stop', 'start', 'unregister']) await ended(await b.post(`/v0/city/alpha/${step}`), step);
     await ended(await b.post('/v0/cities/register', { dir: 'alpha' }), 'register');

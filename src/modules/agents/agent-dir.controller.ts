@@ -56,6 +56,7 @@ export class AgentDirController {
 
   @Operation({
     id: 'patch-v0-city-by-city-name-agent-by-dir-by-base',
+    needs: 'configure',
     example: { suspended: true },
     summary: 'Change the agent of a rig',
     description: UPDATED,
@@ -80,6 +81,7 @@ export class AgentDirController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-agent-by-dir-by-base',
+    needs: 'configure',
     summary: 'Take the agent of a rig out of the city’s files',
     description: 'With everything in its folder. Refused while something still names the agent; the answer says what.',
     tag: 'agents',
@@ -101,6 +103,7 @@ export class AgentDirController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-agent-by-dir-by-base-by-action',
+    needs: 'operate',
     summary: 'Suspend or resume the agent of a rig',
     description: ACTED,
     tag: 'agents',

@@ -54,6 +54,7 @@ export class AgentController {
 
   @Operation({
     id: 'patch-v0-city-by-city-name-agent-by-base',
+    needs: 'configure',
     example: { suspended: true },
     summary: 'Change an agent',
     description: UPDATED,
@@ -77,6 +78,7 @@ export class AgentController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-agent-by-base',
+    needs: 'configure',
     summary: 'Take an agent out of the city’s files',
     description: 'With everything in its folder. Refused while something still names the agent; the answer says what.',
     tag: 'agents',
@@ -97,6 +99,7 @@ export class AgentController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-agent-by-base-by-action',
+    needs: 'operate',
     summary: 'Suspend or resume an agent',
     description: ACTED,
     tag: 'agents',

@@ -45,6 +45,7 @@ export class AgentsController {
 
   @Operation({
     id: 'create-agent',
+    needs: 'configure',
     example: { name: 'worker', provider: 'loopback' },
     summary: 'Create an agent of the city',
     description:

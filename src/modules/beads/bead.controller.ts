@@ -63,7 +63,7 @@ export class BeadController {
     return bead(reply, await this.beads.get(city, id, caller), known);
   }
 
-  @Operation({ id: 'patch-v0-city-by-city-name-bead-by-id', ...UPDATE })
+  @Operation({ id: 'patch-v0-city-by-city-name-bead-by-id', needs: 'operate', ...UPDATE })
   @Patch()
   async patch(
     @City() city: CityScope,
@@ -76,7 +76,7 @@ export class BeadController {
     return changed(reply, await this.changes.update({ city, id, caller, expected }, body), { status: 'updated' });
   }
 
-  @Operation({ id: 'post-v0-city-by-city-name-bead-by-id-update', ...UPDATE })
+  @Operation({ id: 'post-v0-city-by-city-name-bead-by-id-update', needs: 'operate', ...UPDATE })
   @Post('update')
   async update(
     @City() city: CityScope,
@@ -91,6 +91,7 @@ export class BeadController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-bead-by-id-assign',
+    needs: 'operate',
     summary: 'Give a bead to somebody, or to nobody',
     description:
       'Without an `assignee`, or with an empty one, nobody has it. What somebody has claimed can be given to another only with the current revision in If-Match.',
@@ -114,6 +115,7 @@ export class BeadController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-bead-by-id-close',
+    needs: 'operate',
     summary: 'Close a bead',
     description: 'The body may be left out; its `reason` is kept as `close_reason`. Closing what is closed changes nothing.',
     tag: 'beads',
@@ -135,6 +137,7 @@ export class BeadController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-bead-by-id-reopen',
+    needs: 'operate',
     summary: 'Open a closed bead again',
     tag: 'beads',
     response: OKResponseBody,
@@ -154,6 +157,7 @@ export class BeadController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-bead-by-id',
+    needs: 'operate',
     summary: 'Close a bead, or remove it for good',
     description:
       'Closes it, as `close` does. With `hard=true` the bead and its dependencies are removed and the answer is `deleted`; ' +

@@ -48,6 +48,7 @@ export class BeadsController {
 
   @Operation({
     id: 'create-bead',
+    needs: 'operate',
     summary: 'Create a bead',
     description:
       'A new bead is open. Without a `rig` it is the city’s own. `assignee` becomes the canonical name of the agent that it addresses; ' +

@@ -25,7 +25,7 @@ const LABELS = {
 export class LabelsController {
   constructor(private readonly changes: BeadChangesService) {}
 
-  @Operation({ id: 'put-v0-city-by-city-name-bead-by-id-labels', summary: "Replace a bead's labels", ...LABELS })
+  @Operation({ id: 'put-v0-city-by-city-name-bead-by-id-labels', needs: 'operate', summary: "Replace a bead's labels", ...LABELS })
   @Put()
   async replace(
     @City() city: CityScope,
@@ -39,7 +39,7 @@ export class LabelsController {
     return changed(reply, done, done.bead.snapshot);
   }
 
-  @Operation({ id: 'post-v0-city-by-city-name-bead-by-id-labels', summary: 'Add labels to a bead', ...LABELS })
+  @Operation({ id: 'post-v0-city-by-city-name-bead-by-id-labels', needs: 'operate', summary: 'Add labels to a bead', ...LABELS })
   @Post()
   async add(
     @City() city: CityScope,
@@ -55,6 +55,7 @@ export class LabelsController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-bead-by-id-labels-by-label',
+    needs: 'operate',
     summary: 'Take a label off a bead; one that it does not have is no mistake',
     ...LABELS,
   })

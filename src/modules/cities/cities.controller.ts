@@ -47,6 +47,7 @@ export class CitiesController {
 
   @Operation({
     id: 'patch-v0-city-by-city-name',
+    needs: 'operate',
     example: { suspended: true },
     summary: 'Suspend or resume a running city',
     tag: 'cities',

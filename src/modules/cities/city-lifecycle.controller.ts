@@ -24,6 +24,8 @@ export class CityLifecycleController {
   @Operation({
     ...accepted,
     id: 'post-v0-city',
+    needs: 'configure',
+    commands: ['start_command'],
     example: { dir: 'my-city', provider: 'loopback' },
     summary: 'Create a city: scaffold its directory, register it and bring it up',
     description:
@@ -43,6 +45,7 @@ export class CityLifecycleController {
   @Operation({
     ...accepted,
     id: 'post-v0-cities-register',
+    needs: 'commands',
     example: { dir: 'my-city' },
     summary: 'Attach a directory that already holds a city, and bring it up',
     description:
@@ -61,6 +64,7 @@ export class CityLifecycleController {
   @Operation({
     ...accepted,
     id: 'post-v0-city-by-city-name-stop',
+    needs: 'operate',
     summary: 'Stop a city; it stays registered',
     problems: ['city_not_found', 'operation_in_progress'],
   })
@@ -76,6 +80,7 @@ export class CityLifecycleController {
   @Operation({
     ...accepted,
     id: 'post-v0-city-by-city-name-start',
+    needs: 'operate',
     summary: 'Start a stopped city, or try a failed one again at once',
     problems: ['city_not_found', 'operation_in_progress'],
   })
@@ -91,6 +96,7 @@ export class CityLifecycleController {
   @Operation({
     ...accepted,
     id: 'post-v0-city-by-city-name-unregister',
+    needs: 'configure',
     summary: 'Take a city out of the registry; its directory is left alone',
     problems: ['city_not_found', 'operation_in_progress', 'not_implemented'],
   })

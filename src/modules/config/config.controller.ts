@@ -120,6 +120,7 @@ export class ConfigController {
   @Operation({
     ...common,
     id: 'post-v0-city-by-city-name-config-validate',
+    needs: 'configure',
     summary: 'Compose the files with some of them as they might be',
     description: 'Nothing is written. Paths are relative to the city; null takes a file away.',
     response: ConfigValidateOutputBody,
@@ -136,6 +137,7 @@ export class ConfigController {
   @Operation({
     ...common,
     id: 'post-v0-city-by-city-name-config-reload',
+    needs: 'configure',
     summary: 'Make the files as they are now what the city runs',
     description: 'A changed file is noticed without it. Files that cannot be used are refused and change nothing.',
     response: ConfigReloadBody,

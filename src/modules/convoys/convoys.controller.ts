@@ -59,6 +59,7 @@ export class ConvoysController {
 
   @Operation({
     id: 'create-convoy',
+    needs: 'operate',
     summary: 'Create a convoy, with its members',
     description:
       'All of `items` or nothing; they may be of any rig. `owned` keeps it from closing by itself: its owner lands it. Members that are closed ' +
@@ -115,6 +116,7 @@ export class ConvoysController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-convoy-by-id-add',
+    needs: 'operate',
     example: { items: ['al-1'] },
     summary: 'Add members to an open convoy',
     description:
@@ -137,6 +139,7 @@ export class ConvoysController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-convoy-by-id-remove',
+    needs: 'operate',
     example: { items: ['al-1'] },
     summary: 'Remove members from a convoy',
     description:
@@ -159,6 +162,7 @@ export class ConvoysController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-convoy-by-id-close',
+    needs: 'operate',
     summary: 'Close a convoy, whatever its members are',
     description: 'Its members stay as they are. A closed convoy stays closed, with the reason that it has.',
     response: OKResponseBody,
@@ -178,6 +182,7 @@ export class ConvoysController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-convoy-by-id',
+    needs: 'operate',
     summary: 'Close a convoy',
     description: 'The same as closing it without a reason of your own.',
     response: OKResponseBody,
@@ -196,6 +201,7 @@ export class ConvoysController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-convoy-by-id-land',
+    needs: 'operate',
     summary: 'Land an owned convoy',
     description:
       'Closes it once all its members are closed, with `force` also before; they stay as they are. `dry_run` tells what would be refused or ' +

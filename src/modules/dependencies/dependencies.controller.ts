@@ -53,6 +53,7 @@ export class DependenciesController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-bead-by-id-dependencies',
+    needs: 'operate',
     summary: 'Make a bead depend on another',
     description:
       'An edge that is there gets the given type; a repeat changes nothing and answers the same. Blocking edges may form no circle, ' +
@@ -78,6 +79,7 @@ export class DependenciesController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-bead-by-id-dependencies-by-depends-on-id',
+    needs: 'operate',
     summary: 'Make a bead no longer depend on another',
     description: 'Succeeds without an effect when it does not depend on it.',
     tag: 'beads',

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { maySee, type Principal } from '../../contract/principal.js';
+import { credentialOf, maySee, type Principal } from '../../contract/principal.js';
 import { EventStreams, type Opening } from '../../platform/streams/event-streams.js';
 import { CitiesService } from '../cities/cities.service.js';
 import type { CityStreamQuery, SupervisorStreamQuery } from './event-streams.schemas.js';
@@ -14,7 +14,13 @@ export class EventStreamsService {
 
   async openCity(name: string, caller: Principal, query: CityStreamQuery, lastEventId: string | undefined): Promise<Opening> {
     await this.cities.requireRunning(name, caller);
-    return this.streams.openCity({ stream: name, lastEventId, afterSeq: query.after_seq, types: sorted(query.type), keyId: caller.keyId });
+    return this.streams.openCity({
+      stream: name,
+      lastEventId,
+      afterSeq: query.after_seq,
+      types: sorted(query.type),
+      keyId: credentialOf(caller),
+    });
   }
 
   async openSupervisor(caller: Principal, query: SupervisorStreamQuery, lastEventId: string | undefined): Promise<Opening> {
@@ -24,7 +30,7 @@ export class EventStreamsService {
       afterCursor: query.after_cursor,
       cities: sorted(asked),
       types: sorted(query.type),
-      keyId: caller.keyId,
+      keyId: credentialOf(caller),
     });
   }
 }

@@ -58,6 +58,7 @@ export class EventsController {
 
   @Operation({
     id: 'emit-event',
+    needs: 'operate',
     summary: 'Record an event',
     description:
       'Answers once the event is durable, with its `seq`. Payloads of known kinds must fit their schema; other kinds take any object. ' +
@@ -80,6 +81,7 @@ export class EventsController {
 
   @Operation({
     id: 'rotate-events',
+    needs: 'configure',
     summary: "Seal a city's active log",
     description:
       'The sealed part stays readable until its retention ends, seqs go on. Sealing is complete at once, so `wait` has nothing to wait for.',

@@ -26,6 +26,7 @@ export class ClaimsController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-bead-by-id-claim',
+    needs: 'operate',
     summary: 'Claim a bead',
     description:
       'Makes an open bead the work of `assignee` until its lease ends, is extended or given back. Claiming what one has already begins its lease anew. ' +
@@ -48,6 +49,7 @@ export class ClaimsController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-bead-by-id-release',
+    needs: 'operate',
     summary: 'Give a claimed bead back',
     description:
       'Only its owner can, and with `fence` only under the claim of that fence. The bead becomes open and unassigned; its route stays.',
@@ -69,6 +71,7 @@ export class ClaimsController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-bead-by-id-heartbeat',
+    needs: 'operate',
     summary: 'Extend the lease of a claimed bead',
     description: 'By its own length from now. Refused once the bead has changed hands; it changes nothing else and makes no event.',
     tag: 'beads',

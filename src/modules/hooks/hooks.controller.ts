@@ -36,6 +36,7 @@ export class HooksController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-hook-claim',
+    needs: 'operate',
     summary: 'Claim the next bead on the hook',
     description:
       'Takes the first bead that a read of the hook would show, so that no two callers ever get the same one. Open beads of its continuation group ' +

@@ -69,6 +69,7 @@ export class InteractionsController {
 
   @Operation({
     id: 'respond-session',
+    needs: 'operate',
     example: { action: 'allow' },
     summary: 'Answer what a session waits for',
     description:

@@ -17,7 +17,15 @@ export async function ensureBootstrapKey(db: Kysely<Database>, file: string): Pr
     await repository.lockBootstrap(tx);
     if (await repository.hasAdministrator(tx)) return false;
     const { id, token } = newToken();
-    await repository.insert(tx, { id, name: `admin-${id}`, hash: tokenHash(token), scope: 'write', cities: null });
+    await repository.insert(tx, {
+      id,
+      name: `admin-${id}`,
+      hash: tokenHash(token),
+      scope: 'write',
+      rights: [],
+      cities: null,
+      expires_at: null,
+    });
     // Before the commit: a key whose file could not be written must not exist, as nobody could ever use it.
     await writeSecret(file, `${token}\n`);
     return true;

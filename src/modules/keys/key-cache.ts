@@ -5,16 +5,20 @@ import { Authenticator } from '../../platform/http/authenticator.js';
 import { sameHash, tokenHash, tokenId } from './key-token.js';
 import { KEYS_TOPIC } from '../../platform/streams/key-watch.js';
 import { Signals } from '../../platform/streams/signals.js';
-import { KeysRepository } from './keys.repository.js';
+import { rightsOf } from './key-rights.js';
+import { KeysRepository, type KeyRow } from './keys.repository.js';
 
 const FRESH_MS = 1_000;
 const MAX_ENTRIES = 10_000;
 
 interface Entry {
   readonly at: number;
-  readonly hash: Buffer;
-  readonly principal: Principal;
+  /** The secrets that are good, each until its time (milliseconds since 1970), and who shows them. */
+  readonly secrets: readonly { readonly hash: Buffer; readonly until: number; readonly principal: Principal }[];
 }
+
+/** How often a use is noted; the statement itself holds all processes to it. */
+const NOTED_MS = 60_000;
 
 /**
  * Authenticates from memory: a key's row is read at most once a second a process, so a revocation is seen
@@ -24,6 +28,7 @@ interface Entry {
 export class KeyCache extends Authenticator {
   readonly #entries = new Map<string, Entry>();
   readonly #reading = new Map<string, Promise<Entry | undefined>>();
+  readonly #noted = new Map<string, number>();
   #forgotten = 0;
 
   constructor(
@@ -44,8 +49,12 @@ export class KeyCache extends Authenticator {
     return known === undefined ? this.#read(id).then((entry) => this.#enter(entry, token)) : matching(known, token);
   }
 
-  override stillValid(keyId: string): boolean | Promise<boolean> {
-    return this.#fresh(keyId) !== undefined || this.#read(keyId).then((entry) => entry !== undefined);
+  /** @param credential of a principal of this room. */
+  override stillValid(credential: string): boolean | Promise<boolean> {
+    const id = credential.split('.')[0]!;
+    const shown = (entry: Entry | undefined): boolean => good(entry).some(({ principal }) => principal.credential === credential);
+    const known = this.#fresh(id);
+    return known === undefined ? this.#read(id).then(shown) : shown(known);
   }
 
   /** Keys have changed. */
@@ -58,8 +67,16 @@ export class KeyCache extends Authenticator {
   /** The first use in a while: also noted in the row, which nobody waits for. */
   #enter(entry: Entry | undefined, token: string): Principal | undefined {
     const principal = matching(entry, token);
-    if (principal?.keyId !== undefined) this.repository.used(this.db, principal.keyId).catch(() => undefined);
+    if (principal?.keyId !== undefined) this.#note(principal.keyId);
     return principal;
+  }
+
+  #note(id: string): void {
+    const now = performance.now();
+    if (now - (this.#noted.get(id) ?? -Infinity) < NOTED_MS) return;
+    if (this.#noted.size >= MAX_ENTRIES) this.#noted.clear();
+    this.#noted.set(id, now);
+    this.repository.used(this.db, id).catch(() => this.#noted.delete(id));
   }
 
   #fresh(id: string): Entry | undefined {
@@ -86,9 +103,7 @@ export class KeyCache extends Authenticator {
       this.#entries.delete(id);
       return undefined;
     }
-    const scope = row.scope === 'write' ? 'write' : 'read';
-    const principal = Object.freeze({ actor: row.name, keyId: row.id, scope, cities: row.cities ?? undefined } as const);
-    const entry = { at, hash: row.hash, principal };
+    const entry = { at, secrets: secretsOf(row) };
     if (this.#entries.size >= MAX_ENTRIES) this.#entries.clear();
     // What was read before a revocation must not come back after it.
     if (forgotten === this.#forgotten) this.#entries.set(id, entry);
@@ -96,6 +111,23 @@ export class KeyCache extends Authenticator {
   }
 }
 
+function secretsOf(row: KeyRow): Entry['secrets'] {
+  const end = row.expires_at?.getTime() ?? Infinity;
+  const rights = rightsOf(row);
+  const of = (hash: Buffer, until: number): Entry['secrets'][number] => {
+    const who = { actor: row.name, keyId: row.id, credential: `${row.id}.${hash.toString('hex', 0, 8)}`, cities: row.cities ?? undefined };
+    const what =
+      row.scope === 'write' ? ({ scope: 'write' } as const) : ({ scope: 'read', ...(rights.length === 0 ? {} : { rights }) } as const);
+    return { hash, until, principal: Object.freeze({ ...who, ...what }) };
+  };
+  const before =
+    row.previous_hash === null || row.previous_until === null ? [] : [of(row.previous_hash, Math.min(end, row.previous_until.getTime()))];
+  return [of(row.hash, end), ...before];
+}
+
+const good = (entry: Entry | undefined): Entry['secrets'] => (entry?.secrets ?? []).filter(({ until }) => until > Date.now());
+
 function matching(entry: Entry | undefined, token: string): Principal | undefined {
-  return entry !== undefined && sameHash(entry.hash, tokenHash(token)) ? entry.principal : undefined;
+  const hash = tokenHash(token);
+  return good(entry).find((secret) => sameHash(secret.hash, hash))?.principal;
 }

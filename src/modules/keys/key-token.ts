@@ -8,8 +8,7 @@ export interface NewToken {
   readonly token: string;
 }
 
-export function newToken(): NewToken {
-  const id = randomBytes(6).toString('hex');
+export function newToken(id = randomBytes(6).toString('hex')): NewToken {
   return { id, token: `svc_${id}_${randomBytes(24).toString('base64url')}` };
 }
 

@@ -37,9 +37,9 @@ describe('the key operations', () => {
   afterAll(() => app.close());
   beforeEach(() => void asked.splice(0));
 
-  it('create with a scope of write unless told otherwise', async () => {
+  it('hand on what was asked for', async () => {
     expect((await client.post('/v0/keys', { name: 'ci' })).status).toBe(201);
-    expect(asked).toEqual([{ name: 'ci', scope: 'write' }]);
+    expect(asked).toEqual([{ name: 'ci' }]);
   });
 
   it.each([
@@ -50,6 +50,8 @@ describe('the key operations', () => {
     [{ name: 'a', cities: [] }, 'body.cities'],
     [{ name: 'a', cities: ['a,b'] }, 'body.cities.0'],
     [{ name: 'a', expires: 1 }, 'body.expires'],
+    [{ name: 'a', rights: ['everything'] }, 'body.rights.0'],
+    [{ name: 'a', expires_at: 'tomorrow' }, 'body.expires_at'],
   ])('refuse %j', async (body, location) => {
     const reply = await client.post('/v0/keys', body);
     expect(reply.status).toBe(422);

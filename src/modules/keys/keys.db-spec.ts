@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { eventually } from '../../../test/support/sse.js';
-import { ANYBODY, type Principal } from '../../contract/principal.js';
+import { sql } from 'kysely';
+import { ANYBODY, credentialOf, may, RIGHTS, type Principal } from '../../contract/principal.js';
 import { createDb, createPool, type Db } from '../../platform/database/database.js';
 import { Transactions } from '../../platform/database/transactions.js';
 import { Signals } from '../../platform/streams/signals.js';
@@ -48,7 +49,13 @@ describe('API keys', () => {
     expect(made).toMatchObject({ name: 'limited', scope: 'read', cities: ['a', 'b'] });
     expect(made.key).toMatch(/^svc_[0-9a-f]{12}_[\w-]{32}$/);
     const principal = await there.cache.authenticate(made.key);
-    expect(principal).toEqual({ actor: 'limited', keyId: made.id, scope: 'read', cities: ['a', 'b'] });
+    expect(principal).toEqual({
+      actor: 'limited',
+      keyId: made.id,
+      credential: expect.stringContaining(made.id),
+      scope: 'read',
+      cities: ['a', 'b'],
+    });
     expect(there.cache.authenticate(made.key)).toEqual(principal);
   });
 
@@ -72,15 +79,73 @@ describe('API keys', () => {
 
   it('stop working when revoked: at once here, within seconds elsewhere', async () => {
     const { id, key } = await here.service.create(ANYBODY, { name: 'leaver', scope: 'write' });
-    expect(await there.cache.authenticate(key)).toBeDefined();
+    const principal = (await there.cache.authenticate(key))!;
     expect(await here.cache.authenticate(key)).toBeDefined();
     await here.service.revoke(ANYBODY, id);
     expect(await here.cache.authenticate(key)).toBeUndefined();
-    expect(await here.cache.stillValid(id)).toBe(false);
+    expect(await here.cache.stillValid(credentialOf(principal)!)).toBe(false);
     await eventually(async () => (await there.cache.authenticate(key)) === undefined);
-    expect(await there.cache.stillValid(id)).toBe(false);
+    expect(await there.cache.stillValid(credentialOf(principal)!)).toBe(false);
     await expect(here.service.revoke(ANYBODY, id)).rejects.toMatchObject({ detail: `not_found: no such key: ${id}` });
     await expect(here.service.create(ANYBODY, { name: 'leaver', scope: 'read' })).resolves.toBeDefined();
+  });
+
+  it('have the rights they were made with, and only those; all of them are every right', async () => {
+    const some = await here.service.create(ANYBODY, { name: 'some', rights: ['commands', 'operate'] });
+    expect(some).toMatchObject({ scope: 'read', rights: ['operate', 'commands'] });
+    const principal = (await there.cache.authenticate(some.key))!;
+    expect(RIGHTS.filter((right) => may(principal, right))).toEqual(['operate', 'commands']);
+    const every = await here.service.create(ANYBODY, { name: 'every', rights: ['commands', 'operate', 'configure'] });
+    expect(every).toMatchObject({ scope: 'write', rights: RIGHTS });
+    expect(await here.service.create(ANYBODY, { name: 'plain' })).toMatchObject({ scope: 'write', rights: RIGHTS });
+    expect(await here.service.create(ANYBODY, { name: 'none', scope: 'read' })).toMatchObject({ scope: 'read', rights: [] });
+    await expect(here.service.create(ANYBODY, { name: 'x', scope: 'write', rights: ['operate'] })).rejects.toMatchObject({
+      problem: 'validation_failed',
+    });
+  });
+
+  // Guard: a key ends when it was said to.
+  it('end when they were said to, and are listed with their end', async () => {
+    const expires_at = new Date(Date.now() + 3_600_000).toISOString();
+    const { id, key } = await here.service.create(ANYBODY, { name: 'guest', scope: 'write', expires_at });
+    const principal = (await here.cache.authenticate(key))!;
+    expect(await here.cache.stillValid(credentialOf(principal)!)).toBe(true);
+    // The clock of a process that has the key in memory, and of the database for one that has not.
+    const now = Date.now;
+    try {
+      Date.now = () => now() + 3_600_001;
+      expect(await here.cache.authenticate(key)).toBeUndefined();
+      expect(await here.cache.stillValid(credentialOf(principal)!)).toBe(false);
+    } finally {
+      Date.now = now;
+    }
+    await sql`update api_keys set expires_at = now() - interval '1 second' where id = ${id}`.execute(db);
+    expect(await process().cache.authenticate(key)).toBeUndefined();
+    const listed = (await here.service.list(ANYBODY)).items!.find((one) => one.id === id)!;
+    expect(Date.parse(listed.expires_at!)).toBeLessThan(now());
+    await expect(here.service.rotate(ANYBODY, id, { grace_seconds: 0 })).rejects.toMatchObject({ detail: `not_found: no such key: ${id}` });
+    const late = here.service.create(ANYBODY, { name: 'late', expires_at: '2020-01-01T00:00:00Z' });
+    await expect(late).rejects.toMatchObject({ problem: 'validation_failed' });
+  });
+
+  // Guard: a secret that was replaced is good for its time only.
+  it('get a new secret, and the one before is good for a while', async () => {
+    const { id, key: first } = await here.service.create(ANYBODY, { name: 'rotated', rights: ['operate'] });
+    const before = (await here.cache.authenticate(first))!;
+    const { key: second, previous_until } = await here.service.rotate(ANYBODY, id, { grace_seconds: 3_600 });
+    expect(Date.parse(previous_until!)).toBeGreaterThan(Date.now());
+    expect(await here.cache.authenticate(second)).toMatchObject({ keyId: id, actor: 'rotated', rights: ['operate'] });
+    await eventually(async () => (await there.cache.authenticate(second)) !== undefined);
+    expect(await there.cache.authenticate(first)).toEqual(before);
+    expect(await here.cache.stillValid(credentialOf(before)!)).toBe(true);
+    await sql`update api_keys set previous_until = now() - interval '1 second' where id = ${id}`.execute(db);
+    const later = process();
+    expect([await later.cache.authenticate(first), await later.cache.stillValid(credentialOf(before)!)]).toEqual([undefined, false]);
+    expect(await later.cache.authenticate(second)).toBeDefined();
+    const { key: third } = await here.service.rotate(ANYBODY, id, { grace_seconds: 0 });
+    expect([await here.cache.authenticate(second), await here.cache.authenticate(first)]).toEqual([undefined, undefined]);
+    expect(await here.cache.authenticate(third)).toBeDefined();
+    await expect(here.service.rotate(ANYBODY, '0'.repeat(12), { grace_seconds: 0 })).rejects.toMatchObject({ problem: 'not_found' });
   });
 
   it('have unique names while they work', async () => {
@@ -93,9 +158,11 @@ describe('API keys', () => {
   it('are managed by callers with every right only', async () => {
     const reader: Principal = { ...ANYBODY, scope: 'read' };
     const local: Principal = { ...ANYBODY, cities: ['a'] };
-    for (const caller of [reader, local]) {
+    const some: Principal = { ...reader, rights: ['operate', 'configure'] };
+    for (const caller of [reader, local, some]) {
       await expect(here.service.list(caller)).rejects.toMatchObject({ problem: 'forbidden' });
       await expect(here.service.create(caller, { name: 'x', scope: 'read' })).rejects.toMatchObject({ problem: 'forbidden' });
+      await expect(here.service.rotate(caller, '0'.repeat(12), { grace_seconds: 0 })).rejects.toMatchObject({ problem: 'forbidden' });
       await expect(here.service.revoke(caller, '0'.repeat(12))).rejects.toMatchObject({ problem: 'forbidden' });
     }
   });

@@ -4,7 +4,7 @@ import type { Database } from '../../platform/database/database.js';
 import type { Tx } from '../../platform/database/transactions.js';
 
 export type KeyRow = Selectable<Database['api_keys']>;
-export type NewKeyRow = Pick<Insertable<Database['api_keys']>, 'id' | 'name' | 'hash' | 'scope' | 'cities'>;
+export type NewKeyRow = Pick<Insertable<Database['api_keys']>, 'id' | 'name' | 'hash' | 'scope' | 'rights' | 'cities' | 'expires_at'>;
 
 /** Serialises the processes that all start for the first time. */
 const BOOTSTRAP_LOCK = 7_204_001;
@@ -15,13 +15,35 @@ export class KeysRepository {
     return tx.insertInto('api_keys').values(key).returningAll().executeTakeFirstOrThrow();
   }
 
-  /** Keys that still work, oldest first. */
+  /** Keys that are not revoked, oldest first. */
   list(db: Kysely<Database>): Promise<KeyRow[]> {
     return db.selectFrom('api_keys').selectAll().where('revoked_at', 'is', null).orderBy('created_at').orderBy('id').execute();
   }
 
   find(db: Kysely<Database>, id: string): Promise<KeyRow | undefined> {
-    return db.selectFrom('api_keys').selectAll().where('id', '=', id).where('revoked_at', 'is', null).executeTakeFirst();
+    return db
+      .selectFrom('api_keys')
+      .selectAll()
+      .where('id', '=', id)
+      .where('revoked_at', 'is', null)
+      .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', sql<Date>`now()`)]))
+      .executeTakeFirst();
+  }
+
+  /** Gives a key that works a new secret; the one before is good for `graceS` seconds more. Undefined when there is no such key. */
+  rotate(tx: Tx, id: string, hash: Buffer, graceS: number): Promise<KeyRow | undefined> {
+    return tx
+      .updateTable('api_keys')
+      .set((eb) => ({
+        hash,
+        previous_hash: graceS === 0 ? null : eb.ref('hash'),
+        previous_until: graceS === 0 ? null : sql<Date>`now() + make_interval(secs => ${graceS})`,
+      }))
+      .where('id', '=', id)
+      .where('revoked_at', 'is', null)
+      .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', sql<Date>`now()`)]))
+      .returningAll()
+      .executeTakeFirst();
   }
 
   /** False when there is no such key or it is revoked already. */
@@ -53,6 +75,7 @@ export class KeysRepository {
       .where('revoked_at', 'is', null)
       .where('scope', '=', 'write')
       .where('cities', 'is', null)
+      .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', sql<Date>`now()`)]))
       .limit(1)
       .executeTakeFirst();
     return row !== undefined;

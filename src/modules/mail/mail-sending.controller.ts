@@ -19,6 +19,7 @@ export class MailSendingController {
 
   @Operation({
     id: 'send-mail',
+    needs: 'operate',
     summary: 'Send a message',
     description:
       '`to` and `cc` are `human`, or agents and named sessions: in full, bare within `rig`, or bare when only one has that name. Each of `cc` gets ' +
@@ -43,6 +44,7 @@ export class MailSendingController {
 
   @Operation({
     id: 'broadcast-mail',
+    needs: 'operate',
     summary: 'Send a message to many',
     description:
       'One message each, in a thread each: to those of `to`, or without it to every agent and named session of the city except the sender. ' +
@@ -66,6 +68,7 @@ export class MailSendingController {
 
   @Operation({
     id: 'reply-mail',
+    needs: 'operate',
     example: { body: 'Done.' },
     summary: 'Reply to a message',
     description:

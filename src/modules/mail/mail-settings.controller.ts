@@ -23,6 +23,7 @@ export class MailSettingsController {
 
   @Operation({
     id: 'put-v0-city-by-city-name-mail-settings',
+    needs: 'configure',
     example: { unread_retention: '720h' },
     summary: 'Say how long unread mail is kept',
     tag: 'mail',

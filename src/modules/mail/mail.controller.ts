@@ -119,6 +119,7 @@ export class MailController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-mail-by-id-read',
+    needs: 'operate',
     summary: 'Mark a message as read',
     tag: 'mail',
     response: OKResponseBody,
@@ -136,6 +137,7 @@ export class MailController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-mail-by-id-mark-unread',
+    needs: 'operate',
     summary: 'Mark a message as unread',
     tag: 'mail',
     response: OKResponseBody,
@@ -153,6 +155,7 @@ export class MailController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-mail-by-id-archive',
+    needs: 'operate',
     summary: 'Archive a message',
     description: 'Final. Succeeds without an effect for a message that is not there or no longer in its mailbox.',
     tag: 'mail',
@@ -171,6 +174,7 @@ export class MailController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-mail-by-id',
+    needs: 'operate',
     summary: 'Delete a message',
     description: 'As archiving, but the message is in no list any more. One that is already archived stays so.',
     tag: 'mail',

@@ -38,6 +38,7 @@ export class MessagesController {
 
   @Operation({
     id: 'send-session-message',
+    needs: 'operate',
     summary: 'Send a message',
     description:
       `Delivered once, in the order of arrival, when the session is idle. ${AWAKE} The request ends with \`request.result.session.message\` ` +
@@ -61,6 +62,7 @@ export class MessagesController {
 
   @Operation({
     id: 'submit-session',
+    needs: 'operate',
     summary: 'Send a message with an intent',
     description:
       `\`default\` and \`follow_up\` wait for the end of a turn, \`interrupt_now\` ends it. ${AWAKE} A follow-up during a turn, and a default ` +
@@ -113,6 +115,7 @@ export class MessagesController {
 
   @Operation({
     id: 'cancel-session-message',
+    needs: 'operate',
     summary: 'Cancel a queued message',
     description:
       'Its request fails with `cancelled`. One that has been given to the session is refused; cancelling twice changes nothing. ' +

@@ -41,6 +41,7 @@ export class PacksController {
 
   @Operation({
     id: 'add-pack',
+    needs: 'commands',
     example: { source: 'https://git.example.org/pack.git' },
     summary: 'Import a pack',
     description:
@@ -66,6 +67,7 @@ export class PacksController {
 
   @Operation({
     id: 'install-packs',
+    needs: 'commands',
     summary: 'Fetch what the files of a city import',
     description: 'Pins and fetches imports that were written by hand, and lets the city run them. Pins that are still allowed stay.',
     tag: 'packs',
@@ -89,6 +91,7 @@ export class PacksController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-packs-by-name',
+    needs: 'configure',
     summary: 'Take an import out of a city',
     description: 'Where city.toml and pack.toml both have it, city.toml first. `default-rig:<binding>` names an import that new rigs get.',
     tag: 'packs',

@@ -39,6 +39,8 @@ export class AgentPatchesController {
   @Operation({
     ...WRITTEN,
     id: 'put-v0-city-by-city-name-patches-agents',
+    needs: 'configure',
+    commands: ['env'],
     example: { name: 'mayor', suspended: true },
     summary: 'Store a patch of an agent',
     description: PUT,
@@ -94,6 +96,7 @@ export class AgentPatchesController {
   @Operation({
     ...WRITTEN,
     id: 'delete-v0-city-by-city-name-patches-agent-by-base',
+    needs: 'configure',
     summary: 'Take the patch of an agent of the city out of the city’s files',
     response: PatchDeletedResponseBody,
     problems: ['patch_not_found', ...REFUSED],
@@ -112,6 +115,7 @@ export class AgentPatchesController {
   @Operation({
     ...WRITTEN,
     id: 'delete-v0-city-by-city-name-patches-agent-by-dir-by-base',
+    needs: 'configure',
     summary: 'Take the patch of an agent of a rig out of the city’s files',
     response: PatchDeletedResponseBody,
     problems: ['patch_not_found', ...REFUSED],

@@ -42,6 +42,7 @@ export class PatchesController {
   @Operation({
     ...WRITTEN,
     id: 'put-v0-city-by-city-name-patches-rigs',
+    needs: 'configure',
     example: { name: 'web', suspended: true },
     summary: 'Store a patch of a rig',
     description: PUT,
@@ -79,6 +80,7 @@ export class PatchesController {
   @Operation({
     ...WRITTEN,
     id: 'delete-v0-city-by-city-name-patches-rig-by-name',
+    needs: 'configure',
     summary: 'Take the patch of a rig out of the city’s files',
     response: PatchDeletedResponseBody,
     problems: ['patch_not_found', ...REFUSED],
@@ -111,6 +113,7 @@ export class PatchesController {
   @Operation({
     ...WRITTEN,
     id: 'put-v0-city-by-city-name-patches-providers',
+    needs: 'commands',
     example: { name: 'loopback', args: [] },
     summary: 'Store a patch of a provider',
     description: PUT,
@@ -148,6 +151,7 @@ export class PatchesController {
   @Operation({
     ...WRITTEN,
     id: 'delete-v0-city-by-city-name-patches-provider-by-name',
+    needs: 'configure',
     summary: 'Take the patch of a provider out of the city’s files',
     response: PatchDeletedResponseBody,
     problems: ['patch_not_found', ...REFUSED],

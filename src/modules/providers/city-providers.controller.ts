@@ -82,6 +82,7 @@ export class CityProvidersController {
 
   @Operation({
     id: 'create-provider',
+    needs: 'commands',
     example: { name: 'mine', command: 'my-agent' },
     summary: 'Define a provider',
     description: 'Written to city.toml. A name of a builtin overrides it, and inherits from it unless `base` says otherwise.',
@@ -103,6 +104,7 @@ export class CityProvidersController {
 
   @Operation({
     id: 'patch-v0-city-by-city-name-provider-by-name',
+    needs: 'commands',
     example: { command: 'my-agent' },
     summary: 'Change a provider of the city',
     description:
@@ -126,6 +128,7 @@ export class CityProvidersController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-provider-by-name',
+    needs: 'configure',
     summary: 'Take a provider out of the city’s files',
     description: 'Refused while something still uses it; the answer names what.',
     tag: 'providers',

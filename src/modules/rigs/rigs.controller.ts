@@ -67,6 +67,7 @@ export class RigsController {
 
   @Operation({
     id: 'create-rig',
+    needs: 'configure',
     example: { name: 'web' },
     summary: 'Add a rig',
     description:
@@ -112,6 +113,7 @@ export class RigsController {
 
   @Operation({
     id: 'patch-v0-city-by-city-name-rig-by-name',
+    needs: 'configure',
     example: { suspended: true },
     summary: 'Change a rig in the files',
     description:
@@ -136,6 +138,7 @@ export class RigsController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-rig-by-name',
+    needs: 'configure',
     summary: 'Remove a rig from the files',
     description:
       'Its binding and the agents that city.toml defines for it go with it; its directory and its beads stay. Whatever else of the files names ' +
@@ -159,6 +162,7 @@ export class RigsController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-rig-by-name-by-action',
+    needs: 'operate',
     summary: 'Suspend, resume or restart a rig',
     description:
       '`suspend` and `resume` count whatever the files say, until `reset` makes the files count again. `restart` ends the processes of ' +

@@ -47,6 +47,7 @@ export class SessionDriftController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-sessions-accept-drift',
+    needs: 'operate',
     summary: 'Let the sessions of an agent go on with an older configuration',
     description: 'As for one session, for all that have a process. What is being stopped already is skipped.',
     tag,
@@ -64,6 +65,7 @@ export class SessionDriftController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-accept-drift',
+    needs: 'operate',
     summary: 'Let a session go on with an older configuration',
     description:
       'Its process is not started again for what has changed until now; a further change counts again, and so does its next process. Twice ' +

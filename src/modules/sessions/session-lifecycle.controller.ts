@@ -29,6 +29,7 @@ export class SessionLifecycleController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-wake',
+    needs: 'operate',
     summary: 'Wake a session',
     description:
       'Ends a suspension, a hold, a quarantine and a pause after failures, and has it started; its waits are canceled. A configured named ' +
@@ -51,6 +52,7 @@ export class SessionLifecycleController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-suspend',
+    needs: 'operate',
     summary: 'Park a session',
     description: `Its process is stopped, and none is started until it is woken or sent a message. ${goesOn}`,
     tag,
@@ -70,6 +72,7 @@ export class SessionLifecycleController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-stop',
+    needs: 'operate',
     summary: 'End the current turn of a session',
     description: 'The process stays. Answered when the turn has ended; after 15 s with 503. Without a turn nothing happens.',
     tag,
@@ -88,6 +91,7 @@ export class SessionLifecycleController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-kill',
+    needs: 'operate',
     summary: 'Kill the process of a session',
     description: `The session stays; where its configuration or its queue wants it, it is started again. Without a process nothing happens. ${goesOn}`,
     tag,
@@ -106,6 +110,7 @@ export class SessionLifecycleController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-reset',
+    needs: 'operate',
     summary: 'Give a session a fresh conversation',
     description:
       'Its process is stopped and started again without what was said before; the transcript stays. A parked session gets it with its next ' +
@@ -126,6 +131,7 @@ export class SessionLifecycleController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-drain',
+    needs: 'operate',
     summary: 'Let a session finish its turn and sleep',
     description:
       'Answered at once. Past the drain time of its agent (5m) it is stopped. A wake takes it back. Without a process nothing happens.',
@@ -140,6 +146,7 @@ export class SessionLifecycleController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-close',
+    needs: 'operate',
     summary: 'End a session',
     description:
       'Every state accepts it, also twice. Its names are free, its work is open again, its questions and messages are cancelled; its transcript ' +

@@ -59,6 +59,7 @@ export class SessionsController {
 
   @Operation({
     id: 'create-session',
+    needs: 'operate',
     example: { kind: 'agent', name: 'mayor' },
     summary: 'Make a session of an agent or a provider',
     description:
@@ -114,6 +115,7 @@ export class SessionsController {
 
   @Operation({
     id: 'patch-v0-city-by-city-name-session-by-id',
+    needs: 'operate',
     example: { title: 'My session' },
     summary: 'Change the title or the alias of a session',
     description: 'An empty alias takes it away. What a session was called before reserves nothing.',
@@ -133,6 +135,7 @@ export class SessionsController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-rename',
+    needs: 'operate',
     summary: 'Change the title of a session',
     tag,
     response: SessionResponse,
@@ -150,6 +153,7 @@ export class SessionsController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-permission-mode',
+    needs: 'operate',
     example: { permission_mode: 'ask' },
     summary: 'Set the permission mode of a session',
     description:

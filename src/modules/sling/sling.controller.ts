@@ -18,6 +18,7 @@ export class SlingController {
 
   @Operation({
     id: SLING,
+    needs: 'operate',
     example: { bead: 'al-1', target: 'mayor' },
     summary: 'Give a bead to an agent or a pool',
     description:
@@ -56,6 +57,7 @@ export class SlingController {
 
   @Operation({
     id: SLING_BATCH,
+    needs: 'operate',
     example: { beads: ['al-1'], target: 'mayor' },
     summary: 'Give several beads, or the open members of a convoy, to an agent or a pool',
     description:

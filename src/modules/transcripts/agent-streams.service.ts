@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
 import { LAST_EVENT_ID } from '../../platform/streams/cursor.js';
-import type { Principal } from '../../contract/principal.js';
+import { credentialOf, type Principal } from '../../contract/principal.js';
 import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { AppLogger } from '../../platform/logging/logger.js';
 import { EventStreams } from '../../platform/streams/event-streams.js';
@@ -78,7 +78,7 @@ export class AgentStreams implements OnModuleInit {
     };
     const closed = (subscriber: Subscriber): void => feed?.channel.remove(subscriber);
     const headers: Record<string, string> = session.live ? {} : { 'svc-agent-status': 'stopped' };
-    return { headers, opening: this.streams.opening({ keyId: caller.keyId, take, closed }) };
+    return { headers, opening: this.streams.opening({ keyId: credentialOf(caller), take, closed }) };
   }
 
   /** What a client still lacks of the sessions from its position on: the first where it was, the others from their beginnings. */

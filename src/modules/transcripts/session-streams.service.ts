@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
-import type { Principal } from '../../contract/principal.js';
+import { credentialOf, type Principal } from '../../contract/principal.js';
 import type { Channel } from '../../platform/streams/channel.js';
 import { parseSeq, placeOf } from '../../platform/streams/cursor.js';
 import { EventStreams, type Opening } from '../../platform/streams/event-streams.js';
@@ -72,11 +72,11 @@ export class SessionStreams {
       channel = feed.channel;
       place(subscriber, feed, at, first);
     };
-    return { headers, opening: this.streams.opening({ keyId: caller.keyId, take, closed: (s) => channel?.remove(s) }) };
+    return { headers, opening: this.streams.opening({ keyId: credentialOf(caller), take, closed: (s) => channel?.remove(s) }) };
   }
 
   /** A session that has ended: what it still had to say, and the end. */
-  #toTheEnd(pk: number, view: View, at: number, head: number, first: string, { keyId }: Principal): Opening {
+  #toTheEnd(pk: number, view: View, at: number, head: number, first: string, caller: Principal): Opening {
     const feed = new SessionFeed(pk, view, Math.max(at, head), this.hub.reads, this.hub.sent);
     let forget = (): unknown => undefined;
     const take = (subscriber: Subscriber): void => {
@@ -89,7 +89,7 @@ export class SessionStreams {
       feed.channel.remove(subscriber);
       forget();
     };
-    return this.streams.opening({ keyId, take, closed });
+    return this.streams.opening({ keyId: credentialOf(caller), take, closed });
   }
 
   async #snapshot(pk: number, view: View, start: Pick<DataOptions, 'operation' | 'resetReason'>): Promise<First> {

@@ -58,6 +58,7 @@ export class WaitsController {
 
   @Operation({
     id: 'create-wait',
+    needs: 'operate',
     example: { session: 'mayor', kind: 'manual' },
     summary: 'Wait for beads to be closed',
     description:
@@ -95,6 +96,7 @@ export class WaitsController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-wait-by-id-ready',
+    needs: 'operate',
     summary: 'Make a wait ready by hand',
     description:
       'A ready wait stays as it is. For a finished one another is registered that is ready at once, with the next `delivery_attempt` ' +
@@ -117,6 +119,7 @@ export class WaitsController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-wait-by-id-cancel',
+    needs: 'operate',
     summary: 'Cancel a wait',
     description: 'The body may be left out. Canceling twice changes nothing.',
     tag,
@@ -137,6 +140,7 @@ export class WaitsController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-wait-by-id-accept',
+    needs: 'operate',
     summary: 'Close a ready wait: its nudge has reached the session',
     description: 'Repeating it with the same `nudge_id` changes nothing.',
     tag,
@@ -157,6 +161,7 @@ export class WaitsController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-wait-by-id-fail',
+    needs: 'operate',
     summary: 'Fail a ready wait: its nudge could not be delivered',
     description: 'Repeating it with the same `nudge_id` changes nothing.',
     tag,

@@ -48,11 +48,15 @@ export interface Agents {
 export interface ApiKeys {
   cities: string[] | null;
   created_at: Generated<Timestamp>;
+  expires_at: Timestamp | null;
   hash: Buffer;
   id: string;
   last_used_at: Timestamp | null;
   name: string;
+  previous_hash: Buffer | null;
+  previous_until: Timestamp | null;
   revoked_at: Timestamp | null;
+  rights: Generated<string[]>;
   scope: string;
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest, RouteOptions, onRequestHookHandler, preHandlerAsyncHookHandler } from 'fastify';
-import type { Principal } from '../../contract/principal.js';
+import { may, type Principal } from '../../contract/principal.js';
 import { problem, type ProblemError } from '../../contract/problems.js';
 import type { AppConfig } from '../config/config.js';
 import { Authenticator, SESSION_TOKEN_PREFIX, SessionPolicy } from './authenticator.js';
@@ -88,19 +88,27 @@ export class Gate {
       }
       this.#authenticate(request, mutation ? operation!.id : undefined, (why) => {
         const last = why ?? after(request, reply);
+      this.#authenticate(request, mutation ? operation : undefined, (why) => {
+        const last = why ?? after(request);
         if (last === undefined) done();
         else this.renderer.send(last, request, reply);
       });
     };
   }
 
-  /** The hook of a route that changes something, run once its body is read: whether a session may do just this. */
+  /** The hook of a route that changes something, run once its body is read: whether a key, or a session, may do just this. */
   afterBody({ config }: RouteOptions): preHandlerAsyncHookHandler {
     const { operation } = (config ?? {}) as RouteConfiguration;
     return async (request) => {
       const caller = principalOf(request);
-      if (caller.session === undefined || operation === undefined) return;
+      if (operation === undefined) return;
       const { params, query, body } = request as { params: Record<string, unknown>; query: Record<string, unknown>; body: unknown };
+      if (operation.commands?.some((member) => says(body, member)) === true && !may(caller, 'commands'))
+        throw problem(
+          'forbidden',
+          `the API key may not say what is run (${operation.commands.join(', ')}): that needs the right "commands"`,
+        );
+      if (caller.session === undefined) return;
       const why = await this.#policy!.refusal(caller, operation.id, { params, query, body });
       if (why !== undefined) throw problem('forbidden', why);
     };
@@ -158,7 +166,7 @@ export class Gate {
   }
 
   /** @param changes the operation, when it is one that changes something. */
-  #authenticate(request: FastifyRequest, changes: string | undefined, then: (why: unknown) => void): void {
+  #authenticate(request: FastifyRequest, changes: OperationSpec | undefined, then: (why: unknown) => void): void {
     const token = bearer(request.raw.headers.authorization);
     if (token === undefined || this.#authenticator === undefined)
       return then(unauthorized('an API key is required: Authorization: Bearer svc_…'));
@@ -171,9 +179,10 @@ export class Gate {
               : 'the API key is not valid',
           ),
         );
-      if (changes !== undefined && principal.scope !== 'write') return then(problem('forbidden', 'the API key may only read'));
-      if (changes !== undefined && principal.session !== undefined && this.#policy?.admits(changes) !== true)
-        return then(problem('forbidden', `sessions may not use ${changes}`));
+      const lacks = changes === undefined ? undefined : lacking(principal, changes);
+      if (lacks !== undefined) return then(problem('forbidden', lacks));
+      if (changes !== undefined && principal.session !== undefined && this.#policy?.admits(changes.id) !== true)
+        return then(problem('forbidden', `sessions may not use ${changes.id}`));
       setPrincipal(request, principal);
       then(undefined);
     };
@@ -181,6 +190,19 @@ export class Gate {
     if (found instanceof Promise) found.then(judge).catch(then);
     else judge(found);
   }
+}
+
+/** Why a key may not use an operation that changes something. Who manages keys is for their room to say. */
+function lacking(principal: Principal, { needs }: OperationSpec): string | undefined {
+  if (principal.scope !== 'write' && (principal.rights ?? []).length === 0) return 'the API key may only read';
+  if (needs === undefined || needs === 'administer' || may(principal, needs)) return undefined;
+  return `the API key lacks the right "${needs}"`;
+}
+
+function says(body: unknown, member: string): boolean {
+  if (typeof body !== 'object' || body === null) return false;
+  const said = (body as Record<string, unknown>)[member];
+  return said !== undefined && said !== null;
 }
 
 function saysSession(request: FastifyRequest): boolean {

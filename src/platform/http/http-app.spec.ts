@@ -313,6 +313,9 @@ describe('SVC_AUTH=keys', () => {
   it('lets a read key change nothing', async () => {
     expectProblem(await client.post('/v0/things', { name: 'a' }, bearer('svc_read')), 403, 'forbidden', 'the API key may only read');
     expect((await client.post('/v0/things', { name: 'a' }, bearer('svc_write'))).status).toBe(201);
+    expect((await client.post('/v0/things', { name: 'a' }, bearer('svc_operate'))).status).toBe(201);
+    const builder = await client.post('/v0/things', { name: 'a' }, bearer('svc_configure'));
+    expectProblem(builder, 403, 'forbidden', 'the API key lacks the right "operate"');
     expect((await client.post('/v0/things', { name: 'a' }, { ...bearer('svc_write'), 'X-SVC-Request': undefined })).body.code).toBe('csrf');
   });
 

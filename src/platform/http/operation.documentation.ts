@@ -80,7 +80,7 @@ export interface DocumentedRoute {
 export function documentation(spec: OperationSpec, route: DocumentedRoute): MethodDecorator {
   const { id: operationId, summary, description } = spec;
   return applyDecorators(
-    ApiOperation({ operationId, summary, description, ...(spec.public === true ? { security: [] } : {}) }),
+    ApiOperation({ operationId, summary, description, security: spec.public === true ? [] : [{ apiKey: [spec.needs ?? 'read'] }, {}] }),
     ApiTags(spec.tag ?? route.tag),
     ...(spec.example === undefined ? [] : [ApiExtension(BODY_EXAMPLE, spec.example)]),
     ...queryParameters(route),

@@ -1,5 +1,6 @@
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import type { z } from 'zod';
+import type { Right } from '../../contract/principal.js';
 import type { ProblemName } from '../../contract/problems.js';
 
 /** A frame kind of a server-sent event stream: the `event:` name and the schema of its `data`. */
@@ -44,6 +45,10 @@ export interface OperationSpec {
   /** What it can fail with beyond what every operation can. */
   readonly problems?: readonly ProblemName[];
   readonly headers?: readonly ResponseHeader[];
+  /** What a key must be allowed for it; a read needs nothing but a key. `administer`: every right, in every city. */
+  readonly needs?: Right | 'administer';
+  /** Members of the body by which it says what is run: with one of them, the key needs `commands` too. */
+  readonly commands?: readonly string[];
   /** No key needed, also with `SVC_AUTH=keys`. */
   readonly public?: boolean;
   /** A public one that tells more to those who have a key. */

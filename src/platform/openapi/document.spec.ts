@@ -18,7 +18,7 @@ const ThingQuery = z.strictObject({ limit: queryInt({ min: 0, max: 9, default: 3
 
 @Controller('v0/city/:cityName')
 class ThingsController {
-  @Operation({ id: 'create-thing', summary: 'Create', status: 202, response: AsyncAcceptedResponse, problems: ['conflict', 'provider_not_ready'] })
+  @Operation({ id: 'create-thing', needs: 'operate', summary: 'Create', status: 202, response: AsyncAcceptedResponse, problems: ['conflict', 'provider_not_ready'] })
   @Post('things')
   create(@Param('cityName', { schema: City }) _city: string, @Body({ schema: Thing }) _body: unknown, @IdempotencyKey() _key: string | undefined): void {}
 
@@ -30,7 +30,7 @@ class ThingsController {
   @Get('things/stream')
   stream(@Param('cityName', { schema: City }) _city: string): void {}
 
-  @Operation({ id: 'delete-thing', summary: 'Delete', status: 204 })
+  @Operation({ id: 'delete-thing', needs: 'configure', summary: 'Delete', status: 204 })
   @Delete('things/:id')
   remove(@Param('cityName', { schema: City }) _city: string, @Param('id', { schema: z.string().max(9) }) _id: string, @Body({ schema: Small.optional() }) _body: unknown): void {}
 }

@@ -89,7 +89,9 @@ function base(): Omit<OpenAPIObject, 'paths'> {
     .addSecurity('apiKey', {
       type: 'http',
       scheme: 'bearer',
-      description: 'An API key, `svc_…`. Needed only when the server runs with SVC_AUTH=keys.',
+      description:
+        'An API key, `svc_…`. Needed only when the server runs with SVC_AUTH=keys. What an operation needs of it stands beside it: nothing ' +
+        'more (`read`), one of its rights (`operate`, `configure`, `commands`), or all of them in every city (`administer`).',
     })
     .addSecurityRequirements('apiKey')
     .addSecurityRequirements({})

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { parseDuration } from '../../contract/duration.js';
-import { ANYBODY, type Principal } from '../../contract/principal.js';
+import { ANYBODY, credentialOf, type Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
 import type { BlockingRead } from '../../contract/query.js';
 import { Lifecycle } from '../health/lifecycle.js';
@@ -97,7 +97,8 @@ const UNAUTHORIZED = { headers: { 'www-authenticate': 'Bearer' } };
 const keyIds = new WeakMap<AbortSignal, string>();
 
 /** Aborts when the client goes away before it has been answered. A read that waits ends with the caller's key, too. */
-export function clientGone(response: ServerResponse, { keyId }: Principal = ANYBODY): AbortSignal {
+export function clientGone(response: ServerResponse, caller: Principal = ANYBODY): AbortSignal {
+  const keyId = credentialOf(caller);
   const gone = new AbortController();
   if (keyId !== undefined) keyIds.set(gone.signal, keyId);
   response.once('close', () => gone.abort());

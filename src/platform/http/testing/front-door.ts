@@ -47,7 +47,7 @@ class ThingsController {
     return { id, query, caller };
   }
 
-  @Operation({ id: 'create-thing', summary: 'Create', status: 201 })
+  @Operation({ id: 'create-thing', needs: 'operate', summary: 'Create', status: 201 })
   @Post('v0/things')
   create(@Body({ schema: ThingInput }) body: z.infer<typeof ThingInput>, @IdempotencyKey() key: string | undefined): unknown {
     if (body.name === 'bug') throw new Error('the secret reason');
@@ -80,6 +80,8 @@ class ThingsController {
 
 export const KEYS: Readonly<Record<string, Principal>> = {
   svc_write: { actor: 'writer', keyId: 'w', scope: 'write', cities: undefined },
+  svc_operate: { actor: 'operator', keyId: 'o', scope: 'read', rights: ['operate'], cities: undefined },
+  svc_configure: { actor: 'builder', keyId: 'c', scope: 'read', rights: ['configure', 'commands'], cities: undefined },
   svc_read: { actor: 'reader', keyId: 'r', scope: 'read', cities: ['one'] },
 };
 
