@@ -34371,6 +34371,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
                 headers: {

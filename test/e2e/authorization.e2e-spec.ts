@@ -274,6 +274,9 @@ describe('what a key may not see', () => {
       });
       expect({ id: operation.id, answer: answers[0] }).toEqual({ id: operation.id, answer: answers[1] });
     }
+  });
+});
+
 describe('a key of some rights', () => {
   it('finds said of every operation what a key needs for it', () => {
     const needs = new Map(GUARDED.map((o) => [o.id, { method: o.method, need: needOf(o) }]));

@@ -77,19 +77,17 @@ export class Gate {
     return (request, reply, done) => {
       const refused = this.#open(request, reply, mutation);
       if (refused !== undefined) return this.renderer.send(refused, request, reply);
-      // Whoever says to be a session is taken for nothing else, also where nobody has to say who he is.
       if (knowsKeys && bearer(request.raw.headers.authorization) !== undefined) {
         // Whoever has no good key is nobody in particular here, and so is everybody while the keys cannot be read.
         return this.#authenticate(request, undefined, () => done());
       }
+      // Whoever says to be a session is taken for nothing else, also where nobody has to say who he is.
       if (!needsKey && !(guarded && saysSession(request))) {
         const why = after(request, reply);
         return why === undefined ? done() : this.renderer.send(why, request, reply);
       }
-      this.#authenticate(request, mutation ? operation!.id : undefined, (why) => {
-        const last = why ?? after(request, reply);
       this.#authenticate(request, mutation ? operation : undefined, (why) => {
-        const last = why ?? after(request);
+        const last = why ?? after(request, reply);
         if (last === undefined) done();
         else this.renderer.send(last, request, reply);
       });

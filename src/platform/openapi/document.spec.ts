@@ -80,8 +80,7 @@ describe('buildDocument', () => {
   it('refers to registered schemas and describes refusals as problems', () => {
     const create = at('/v0/city/{cityName}/things', 'post');
     expect(dig(create, 'requestBody', 'content', 'application/json', 'schema')).toEqual({ $ref: '#/components/schemas/TestThing' });
-    expect(Object.keys(dig(create, 'responses') as object)).toEqual(['202', '400', '401', '403', '409', '413', '415', '422', '429', '500', '503', 'default']);
-    expect(Object.keys(dig(create, 'responses') as object)).toEqual(['202', '400', '401', '403', '409', '413', '414', '415', '422', '500', '503', 'default']);
+    expect(Object.keys(dig(create, 'responses') as object)).toEqual(['202', '400', '401', '403', '409', '413', '414', '415', '422', '429', '500', '503', 'default']);
     expect(dig(create, 'responses', '409', 'content')).toEqual({ 'application/problem+json': { schema: { $ref: '#/components/schemas/ErrorModel' } } });
     const { 429: tooMany, ...responses } = dig(create, 'responses') as Record<string, { headers: object }>;
     for (const response of Object.values(responses)) expect(response.headers).toHaveProperty('X-SVC-Request-Id');
