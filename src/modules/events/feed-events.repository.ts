@@ -95,7 +95,7 @@ export class FeedEventsRepository {
       order by f.ts, f.stream_id, f.seq`.execute(this.db);
     const reached = new Map(read.map((r) => [r.id, r.upto]));
     for (const row of rows) if (!row.taken) reached.set(row.id, Math.min(reached.get(row.id)!, row.seq - 1));
-    return { keys: rows.filter((r) => r.taken), reached, full: rows.some((r) => !r.fits) };
+    return { keys: rows.filter((r) => r.taken), reached, full: rows.find((r) => !r.taken)?.fits === false };
   }
 
   /** Envelopes of single events, in the order given. */
