@@ -83,7 +83,7 @@ describe('two runners', () => {
 describe('cities that want more than a runner has room for', () => {
   const heldOf = async (): Promise<Record<string, number>> => {
     const { rows } = await sql<{ name: string; n: number }>`
-      select c.name, count(*)::int as n from sessions s join cities c using (stream_id) where s.live group by 1 order by 1`.execute(
+      select c.name, count(*)::int as n from sessions s join cities c using (stream_id) where s.runner_id is not null group by 1 order by 1`.execute(
       realm.db,
     );
     return Object.fromEntries(rows.map(({ name, n }) => [name, n]));
@@ -111,7 +111,7 @@ describe('cities that want more than a runner has room for', () => {
   it('leave a place to one that has none, however long they hold theirs', async () => {
     const a = await realm.runner('a', { capacity: 10 });
     await want(a, realm.city, 30);
-    await eventually(async () => (await live()) === 9);
+    await eventually(async () => (await live()) >= 9);
     await a.runner.look();
     expect(await heldOf()).toEqual({ alpha: 9 });
     await want(a, await beta(), 3);
