@@ -96,9 +96,10 @@ export class CityCreationService {
       this.transactions.run(async (tx) => {
         const stored = key && (await this.idempotency.hold(tx, key, requestId, RESERVED_S * 1000));
         if (stored !== undefined) return stored.body as AsyncAcceptedResponse;
-        await this.conflicts.reserve(tx, facts.name, dir, caller, former);
         const reservation = { dir, name: facts.name, requestId, scaffold: scaffold.plan };
         await this.reservations.insert(tx, reservation, this.config.processId, RESERVED_S);
+        // After the insert: a create that ended while it waited is visible now.
+        await this.conflicts.reserve(tx, facts.name, dir, caller, former);
         return undefined;
       }),
     );
