@@ -55,7 +55,7 @@ describe('a direct claim', () => {
       w.update('al-2', { status: 'in_progress', assignee: 'mayor', lease: { ms: 600_000 } }),
     );
     const { rows } = await sql<{ event: unknown }>`
-      select to_jsonb(e) - 'seq' - 'ts' - 'subject' #- '{payload,bead,id}' #- '{payload,bead,created_at}' #- '{payload,bead,updated_at}' as event
+      select to_jsonb(e) - 'size' - 'seq' - 'ts' - 'subject' #- '{payload,bead,id}' #- '{payload,bead,created_at}' #- '{payload,bead,updated_at}' as event
       from events e where seq > ${at} order by seq`.execute(realm.db);
     expect(rows).toHaveLength(2);
     expect(rows[0]).toEqual(rows[1]);

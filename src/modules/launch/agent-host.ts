@@ -43,7 +43,7 @@ export class AgentHost {
 
   /** What of this host programs need that we ship: the client, the shipped agent, Node, and the packs that commands may call. */
   programs(): string[] {
-    const parts = ['bin', 'dist', 'src', 'scripts', 'node_modules', 'packs', 'package.json', 'tsconfig.json'];
+    const parts = ['bin', 'dist', 'src', 'scripts', 'node_modules', 'packs', 'package.json', '.swcrc'];
     return [...parts.map((name) => path.join(projectDirectory(), name)), this.node];
   }
 
