@@ -453,10 +453,12 @@ it('public pages tell no city and no secret', async () => {
 
 it('a directory is registered again by whoever may see the city that it was, and by nobody else', async () => {
   await done(await as('mine').post('/v0/city/mine/unregister'));
+  await witness.settled();
   const refused = await witness.unchangedBy(() => as('nothing').post('/v0/cities/register', { dir: 'mine', name: 'nowhere' }));
   expect(refused.body.code).toBe('forbidden');
   // Named as a city of the key, and with the files of a city that it may not see.
   await done(await as('root').post('/v0/city/hidden/unregister'));
+  await witness.settled();
   for (const body of [{ dir: 'spare' }, { dir: 'spare', name: 'mine' }])
     expect((await witness.unchangedBy(() => as('spare').post('/v0/cities/register', body))).body.code).toBe('forbidden');
   await done(await as('spare').post('/v0/cities/register', { dir: 'mine', name: 'spare' }));

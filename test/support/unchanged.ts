@@ -1,8 +1,12 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { expect } from '@jest/globals';
 import type { Stack } from './app.js';
+import { eventually } from './sse.js';
+
+const SETTLED_MS = 300;
 
 /** What a refused request must leave as it was. Readiness rows and queue tables change by themselves and are left out. */
 const STATE = `select json_build_object(
@@ -17,6 +21,8 @@ const STATE = `select json_build_object(
 export interface Witness {
   /** Runs `request` and fails when anything of the product's state or files differs afterwards. */
   unchangedBy<T>(request: () => Promise<T>): Promise<T>;
+  /** When two looks in a row have seen the same: what an unregistered city leaves behind ends a moment later. */
+  settled(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -33,6 +39,16 @@ export async function watchState(stack: Stack): Promise<Witness> {
       const result = await request();
       expect(await look()).toEqual(before);
       return result;
+    },
+    settled: async () => {
+      let before = JSON.stringify(await look());
+      await eventually(async () => {
+        await sleep(SETTLED_MS);
+        const now = JSON.stringify(await look());
+        const same = now === before;
+        before = now;
+        return same;
+      });
     },
     close: () => client.end(),
   };
