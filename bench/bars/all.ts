@@ -4,6 +4,7 @@ import { catchUp } from './catch-up.js';
 import { composing, configChange, configRead } from './config.js';
 import { apiBesideStreams, endToEnd } from './end-to-end.js';
 import { fanOut } from './fan-out.js';
+import { isolation } from './isolation.js';
 import { arrival, notifier } from './notify.js';
 import { heldCity, hotCityHttp, http } from './requests.js';
 import { idle, memory } from './resting.js';
@@ -40,5 +41,6 @@ export const BARS: readonly Bar[] = [
   liveChunks,
   recording,
   coldStart,
+  isolation,
   transcripts,
 ];

@@ -1,14 +1,15 @@
-import { chmod, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawnAgent, type AgentProcess } from '../runtime/spawn.js';
 import { Bubblewrap } from './bubblewrap.js';
 import { readHostFile } from './host-file.js';
 import type { Mount } from './mounts.js';
 
 const LIMITS = { memory: 1024 ** 3, processes: 4_096, files: 1_024 };
-const bubblewrap = await Bubblewrap.tryOn(LIMITS).catch(() => undefined);
+const shared = await mkdtemp(path.join(tmpdir(), 'svc-isolation-'));
+const bubblewrap = await Bubblewrap.tryOn(LIMITS, shared).catch(() => undefined);
 const env = { PATH: '/usr/bin:/bin', SVC_CITY: 'port', LD_PRELOAD: '/city/evil.so', 'not-a-name': 'x', TOKEN: 'a secret' };
 let root: string;
 const running: AgentProcess[] = [];
@@ -17,6 +18,8 @@ beforeEach(async () => {
   root = await realpath(await mkdtemp(path.join(tmpdir(), 'svc-wall-')));
   await mkdir(path.join(root, 'own'));
 });
+
+afterAll(() => rm(shared, { recursive: true }));
 
 afterEach(async () => {
   await Promise.all(running.splice(0).map((one) => one.end({ hard: true })));
@@ -49,6 +52,16 @@ async function output(line: string, mounts?: Mount[], more?: Readonly<Record<str
     expect(Object.keys(outside).filter((name) => !name.startsWith('SVC_'))).toEqual([]);
     expect(outside).toEqual({ SVC_CITY: 'port', SVC_OF_PATH: env.PATH, SVC_OF_LD_PRELOAD: env.LD_PRELOAD, SVC_OF_TOKEN: env.TOKEN });
     expect(args.filter((arg) => arg.includes(env.TOKEN) || arg.includes(env.LD_PRELOAD))).toEqual([]);
+  });
+
+  it('has the part of /etc that programs need, with their own user', async () => {
+    expect(await output('cat /etc/passwd | cut -d: -f3 | xargs; ls /etc/shadow /etc/sudoers /etc/ssh 2>&1 | grep -vc "No such"')).toBe(
+      `${[...new Set([0, process.getuid!(), 65_534])].join(' ')}\n0\n`,
+    );
+    expect(await output('whoami; test -s /etc/nsswitch.conf && test -d /etc/ssl/certs && echo there')).toMatch(/^\S+\nthere\n$/);
+    expect((await readdir(shared)).length).toBe(1);
+    await Bubblewrap.tryOn(LIMITS, shared);
+    expect((await readdir(shared)).length).toBe(1);
   });
 
   it('gives variables as they are', async () => {

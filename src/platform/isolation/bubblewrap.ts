@@ -3,29 +3,13 @@ import { access, constants, readlink, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { StartError, type Program, type Sandbox } from '../runtime/port.js';
+import { etcArguments } from './etc.js';
 import type { HostRules } from './host-file.js';
 import { inOrder, isVisible, type Mount } from './mounts.js';
 
 const PROBE_MS = 10_000;
 /** Programs and libraries. On most hosts all but `/usr` are links into it. */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt', '/nix/store'];
-/** Of `/etc` what programs need to work. The rest of it may hold secrets, and the service's user may be root. */
-const ETC = [
-  ...[
-    'alternatives',
-    'ca-certificates',
-    'ca-certificates.conf',
-    'fonts',
-    'ssl/certs',
-    'ssl/openssl.cnf',
-    'pki',
-    'ld.so.cache',
-    'ld.so.conf',
-  ],
-  ...['ld.so.conf.d', 'localtime', 'timezone', 'locale.alias', 'locale.conf', 'mime.types', 'os-release', 'debian_version', 'terminfo'],
-  ...['hosts', 'host.conf', 'nsswitch.conf', 'resolv.conf', 'gai.conf', 'services', 'protocols', 'profile', 'profile.d', 'bash.bashrc'],
-  ...['inputrc', 'gitconfig', 'manpath.config', 'java', 'python3', 'perl', 'nodejs', 'npmrc', 'vim', 'magic'],
-];
 const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin'];
 const TOOLS = ['bwrap', 'prlimit', 'nice', 'env'] as const;
 type Tools = Readonly<Record<(typeof TOOLS)[number], string>>;
@@ -48,10 +32,19 @@ export class Bubblewrap {
     private readonly limits: HostRules['limits'],
   ) {}
 
-  /** Tries it with everything that a session's program gets. @throws Error that says why this host cannot */
-  static async tryOn(limits: HostRules['limits']): Promise<Bubblewrap> {
+  /**
+   * Tries it with everything that a session's program gets.
+   *
+   * @param directory of this service alone: what sandboxes of this host share is kept there
+   * @throws Error that says why this host cannot
+   */
+  static async tryOn(limits: HostRules['limits'], directory: string): Promise<Bubblewrap> {
     const found = await Promise.all(TOOLS.map(async (tool) => [tool, await toolAt(tool)] as const));
-    const bubblewrap = new Bubblewrap(Object.fromEntries(found) as Tools, await systemArguments(), limits);
+    const bubblewrap = new Bubblewrap(
+      Object.fromEntries(found) as Tools,
+      [...(await systemArguments()), ...(await etcArguments(directory))],
+      limits,
+    );
     const { command, args, env } = bubblewrap.#wrapped(
       { command: '/bin/sh', args: ['-c', 'test "$A" = 1'], cwd: '/', env: { A: '1' } },
       [],
@@ -121,12 +114,6 @@ async function systemArguments(): Promise<string[]> {
     const target = await readlink(at).catch(() => undefined);
     if (target !== undefined) args.push('--symlink', target, at);
     else if (await isThere(at)) args.push('--ro-bind-try', at, at);
-  }
-  for (const name of ETC) {
-    const at = `/etc/${name}`;
-    // A link of /etc may lead to /run, which is not the host's.
-    const real = await realpath(at).catch(() => undefined);
-    if (real !== undefined) args.push('--ro-bind-try', real, at);
   }
   return args;
 }

@@ -62,7 +62,12 @@ export class Isolation implements OnApplicationBootstrap {
     const wanted = this.config.isolation;
     if (wanted === 'none') return { kind: 'none', why: undefined, rules, bubblewrap: undefined };
     try {
-      return { kind: 'bubblewrap', why: undefined, rules, bubblewrap: await Bubblewrap.tryOn(rules.limits) };
+      return {
+        kind: 'bubblewrap',
+        why: undefined,
+        rules,
+        bubblewrap: await Bubblewrap.tryOn(rules.limits, path.join(this.config.dataDir, 'isolation')),
+      };
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       if (wanted !== 'auto') throw new Error(`SVC_RUNNER_ISOLATION=${wanted} cannot be had on this host: ${why}`, { cause: error });
