@@ -1024,7 +1024,7 @@ export interface paths {
         };
         /**
          * List a city's events
-         * @description Newest first by `seq`; with `after_seq` ascending from that position. `next_cursor` is there exactly when the list goes on; a page can be shorter than `limit` when a filter matches rarely, and ends once its events are 4 MiB together, with one at least. `since` and `until` are durations before now such as `5m`. `payload_match` is `key=value` with a dotted path, repeatable: different keys must all match, of one key any value. With `index` the answer waits until the head is above it, at most `wait`. `total` is exact unless `total_is_estimate` is set; then it is a lower bound.
+         * @description Newest first by `seq`; with `after_seq` ascending from that position. `next_cursor` is there exactly when the list goes on; a page can be shorter than `limit` when a filter matches rarely, and ends once its events are 2 MiB together, with one at least. `since` and `until` are durations before now such as `5m`. `payload_match` is `key=value` with a dotted path, repeatable: different keys must all match, of one key any value. With `index` the answer waits until the head is above it, at most `wait`. `total` is exact unless `total_is_estimate` is set; then it is a lower bound.
          */
         get: operations["get-v0-city-by-city-name-events"];
         put?: never;
@@ -2128,7 +2128,7 @@ export interface paths {
         };
         /**
          * Read a session's transcript
-         * @description The newest entries of the transcript, oldest first; with `after` those that follow an entry, with `before` those that precede one. `tail` keeps the last so many segments, which compactions divide. An answer has at most `limit` (2000) entries and some 4 MiB of stored text; `pagination` says what was left out: page back with `truncated_before_message` as `before`, on with `last_message` as `after`. `conversation` joins the parts of a long message; `raw` has the frames as the agent wrote them, or such as say the same, and in `entries` how many belong to each entry. Thoughts are left out unless `include_thinking`.
+         * @description The newest entries of the transcript, oldest first; with `after` those that follow an entry, with `before` those that precede one. `tail` keeps the last so many segments, which compactions divide. An answer has at most `limit` (2000) entries and some 2 MiB of stored text; `pagination` says what was left out: page back with `truncated_before_message` as `before`, on with `last_message` as `after`. `conversation` joins the parts of a long message; `raw` has the frames as the agent wrote them, or such as say the same, and in `entries` how many belong to each entry. Thoughts are left out unless `include_thinking`.
          */
         get: operations["get-v0-city-by-city-name-session-by-id-transcript"];
         put?: never;

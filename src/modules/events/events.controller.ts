@@ -35,7 +35,7 @@ export class EventsController {
     summary: "List a city's events",
     description:
       'Newest first by `seq`; with `after_seq` ascending from that position. `next_cursor` is there exactly when the list goes on; ' +
-      'a page can be shorter than `limit` when a filter matches rarely, and ends once its events are 4 MiB together, with one at least. `since` and `until` are durations before now such as `5m`. ' +
+      'a page can be shorter than `limit` when a filter matches rarely, and ends once its events are 2 MiB together, with one at least. `since` and `until` are durations before now such as `5m`. ' +
       '`payload_match` is `key=value` with a dotted path, repeatable: different keys must all match, of one key any value. ' +
       'With `index` the answer waits until the head is above it, at most `wait`. `total` is exact unless `total_is_estimate` is set; then it is a lower bound.',
     tag: 'events',

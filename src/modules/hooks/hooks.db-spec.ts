@@ -248,5 +248,5 @@ it('shows as much of a hook as one answer holds', async () => {
     realm.db,
   );
   const { items } = await p.hook('mayor');
-  expect(items.map((item) => item.bead.id)).toEqual(Array.from({ length: 15 }, (_, n) => `b-${n + 1}`));
+  expect(items.map((item) => item.bead.id)).toEqual(Array.from({ length: 7 }, (_, n) => `b-${n + 1}`));
 });

@@ -263,23 +263,21 @@ describe('a list', () => {
 
   it('ends a page early when its messages are long, and says where it goes on', async () => {
     const body = 'x'.repeat(256 * 1024);
-    for (let i = 0; i < 3; i++)
-      await sending.broadcast(
-        realm.city,
-        { subject: 's', body, to: ['mayor', 'deacon', 'human', 'web/polecat', 'web/witness', 'core/polecat'] },
-        undefined,
-        ANYBODY,
-      );
+    await sending.broadcast(
+      realm.city,
+      { subject: 's', body, to: ['mayor', 'deacon', 'human', 'web/polecat', 'web/witness', 'core/polecat'] },
+      undefined,
+      ANYBODY,
+    );
     await sql`insert into messages select stream_id, id || 'x', rig, thread_id, reply_to, principal, recipient, sender_principal, sender, subject, body from messages`.execute(
       realm.db,
     );
     const first = await listed();
-    expect(first).toMatchObject({ total: 36, more: expect.anything() });
-    expect(first.items).toHaveLength(15);
-    const second = await listed({}, { after: first.more as PageRequest['after'] });
-    const rest = await listed({}, { after: second.more as PageRequest['after'] });
-    expect(rest).toMatchObject({ total: 36, more: undefined });
-    expect(rest.items).toHaveLength(6);
+    expect(first).toMatchObject({ total: 12, more: expect.anything() });
+    expect(first.items).toHaveLength(7);
+    const rest = await listed({}, { after: first.more as PageRequest['after'] });
+    expect(rest).toMatchObject({ total: 12, more: undefined });
+    expect(rest.items).toHaveLength(5);
   });
 
   it('finds text in subjects and bodies, literally', async () => {

@@ -40,7 +40,7 @@ export class TranscriptsController {
     summary: "Read a session's transcript",
     description:
       'The newest entries of the transcript, oldest first; with `after` those that follow an entry, with `before` those that precede one. ' +
-      '`tail` keeps the last so many segments, which compactions divide. An answer has at most `limit` (2000) entries and some 4 MiB of stored ' +
+      '`tail` keeps the last so many segments, which compactions divide. An answer has at most `limit` (2000) entries and some 2 MiB of stored ' +
       'text; `pagination` says what was left out: page back with `truncated_before_message` as `before`, on with `last_message` as `after`. ' +
       '`conversation` joins the parts of a long message; `raw` has the frames as the agent wrote them, or such as say the same, and in ' +
       '`entries` how many belong to each entry. Thoughts are left out unless `include_thinking`.',

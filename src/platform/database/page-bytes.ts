@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 
 /** A page of a list ends early once its items are this long together, whatever its `limit`; its first item is always on it. */
-export const PAGE_BYTES = 4 << 20;
+export const PAGE_BYTES = 2 << 20;
 
 /** The most that an answer without pages holds. */
 export const ANSWER_BYTES = 16 << 20;
