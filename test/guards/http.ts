@@ -226,6 +226,13 @@ export const HTTP: readonly Guard[] = [
     test: BODY,
   },
   {
+    guard: 'Numbers that Postgres writes out do not make a body fifty times as long.',
+    file: 'src/platform/http/exact-numbers.ts',
+    find: 'added > ADDED_DIGITS',
+    replace: 'added < -ADDED_DIGITS',
+    test: BODY,
+  },
+  {
     guard: 'What a refused client still sends is read.',
     file: 'src/platform/http/problem.renderer.ts',
     find: "if (reply.statusCode === PAYLOAD_TOO_LARGE) reply.removeHeader('connection');",

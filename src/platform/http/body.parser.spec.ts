@@ -57,6 +57,15 @@ describe('parseJson', () => {
     expect(errors?.map(({ location }) => location)).toEqual(Array.from({ length: 20 }, (_, i) => `body.${i}`));
   });
 
+  it('takes numbers with large exponents, and not so many that they fill the disk', () => {
+    const numbers = (n: number): string => `[${Array(n).fill('1e300').join()}]`;
+    expect(parseJson(numbers(200))).toHaveLength(200);
+    expect(refusal(numbers(300)).errors?.[0]).toEqual({ message: 'is one of too many numbers with large exponents', location: 'body.218' });
+    expect(refusal(`[${Array(300).fill('1e-300').join()}]`).kind.status).toBe(422);
+    expect(refusal(`[${Array(1_000).fill('1e99').join()}]`).kind.status).toBe(422);
+    expect(parseJson(`[${Array(5_000).fill('1.5e10').join()}]`)).toHaveLength(5_000);
+  });
+
   it('looks for numbers outside strings', () => {
     expect(parseJson('["1e999", "\\\\", "\\"1e999", "a\\\\\\"1e999", 1e10]')).toEqual(['1e999', '\\', '"1e999', 'a\\"1e999', 1e10]);
     expect(refusal('["\\\\",1e999]').errors?.map(({ location }) => location)).toEqual(['body.1']);

@@ -1,11 +1,13 @@
-/** The numbers of a JSON text that a parser would change without a word. */
+/** The numbers of a JSON text that a parser would change without a word, or that would take far more room stored than sent. */
 
 /** Sixteen digits may be rounded; an exponent of two digits may be too large for a number, or too small. */
 const HINT = /\d{16}|\d[eE][+-]?\d{2}/;
-/** Characters of the shortest that is not kept: `1e309`. */
-const SHORTEST = 5;
+/** Characters of the shortest that is looked at: `1e99`. */
+const SHORTEST = 4;
 /** As many as are told; the first of them suffice to refuse. */
 const MAX_FOUND = 20;
+/** Digits that the exponents of a text may add: Postgres writes `1e308` out, so that a megabyte of them would become fifty. */
+const ADDED_DIGITS = 64 * 1024;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const PLUS = 0x2b;
@@ -27,12 +29,15 @@ export interface InexactNumber {
 export function inexactNumbers(text: string): readonly InexactNumber[] {
   const found: InexactNumber[] = [];
   if (!HINT.test(text)) return found;
+  let added = 0;
   for (let at = 0; at < text.length && found.length < MAX_FOUND; at++) {
     const c = text.charCodeAt(at);
     if (c === QUOTE) at = endOfString(text, at);
     else if (c === MINUS || (c >= DIGIT_0 && c <= DIGIT_9)) {
       const to = endOfNumber(text, at);
-      const why = to - at < SHORTEST ? undefined : whyInexact(text.slice(at, to));
+      const literal = to - at < SHORTEST ? '' : text.slice(at, to);
+      added += digitsAddedBy(literal);
+      const why = added > ADDED_DIGITS ? 'is one of too many numbers with large exponents' : whyInexact(literal);
       if (why !== undefined) found.push({ from: at, to, why });
       at = to - 1;
     }
@@ -61,6 +66,11 @@ function isEscaped(text: string, at: number): boolean {
   let before = at;
   while (text.charCodeAt(before - 1) === BACKSLASH) before--;
   return (at - before) % 2 === 1;
+}
+
+function digitsAddedBy(literal: string): number {
+  const exponent = /e([+-]?\d+)$/i.exec(literal)?.[1];
+  return exponent === undefined ? 0 : Math.min(Math.abs(Number(exponent)), 400);
 }
 
 function whyInexact(literal: string): string | undefined {
