@@ -18,6 +18,8 @@ import { WORKTREES, type Directories, type Places } from './work-dir.js';
 const SESSIONS = '.gc/sessions';
 /** Below the home of whoever runs the service: where installers put programs. There is nothing secret in them. */
 const PROGRAMS = ['.local/bin', '.local/share/claude', '.npm-global', '.opencode/bin', '.bun/bin', '.cargo/bin', '.nvm/versions'];
+/** Who somebody is to git: commits of an agent without it fail. */
+const GIT_IDENTITY = ['.gitconfig', '.config/git'];
 /** Where the programs of presets keep what somebody has signed in with. */
 const SIGN_INS: Readonly<Record<string, readonly string[]>> = {
   claude: ['.claude', '.claude.json'],
@@ -91,7 +93,8 @@ export class SessionSandboxes {
     const { rules } = await this.isolation.found();
     const home = homedir();
     // Without keys whoever reaches the service is who runs it: their sign-ins are their own.
-    const signIns = this.app.auth === 'off' && template.preset !== undefined ? (SIGN_INS[template.preset] ?? []) : [];
+    const own = this.app.auth === 'off';
+    const signIns = own && template.preset !== undefined ? (SIGN_INS[template.preset] ?? []) : [];
     const named = rules.visible.filter(
       ({ presets, cities }) =>
         (presets === undefined || (template.preset !== undefined && presets.includes(template.preset))) &&
@@ -99,6 +102,7 @@ export class SessionSandboxes {
     );
     const mounts = await Promise.all([
       ...[...PROGRAMS.map((at) => path.join(home, at)), ...this.host.programs()].map((at) => existing(at, 'read')),
+      ...(own ? GIT_IDENTITY : []).map((at) => existing(path.join(home, at), 'read')),
       ...signIns.map((at) => existing(path.join(home, at), 'write')),
       ...named.map(({ path: at, write }) => existing(at, write ? 'write' : 'read')),
     ]);
