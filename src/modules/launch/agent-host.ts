@@ -43,8 +43,10 @@ export class AgentHost {
 
   /** What of this host programs need that we ship: the client, the shipped agent, Node, and the packs that commands may call. */
   programs(): string[] {
-    const parts = ['bin', 'dist', 'src', 'scripts', 'node_modules', 'packs', 'package.json', '.swcrc'];
-    return [...parts.map((name) => path.join(projectDirectory(), name)), this.node];
+    const parts = ['bin', 'dist', 'scripts', 'node_modules', 'packs', 'package.json', '.swcrc'];
+    // What runs now need not be what `npm run build` makes.
+    const code = fileURLToPath(new URL('../../', import.meta.url));
+    return [...parts.map((name) => path.join(projectDirectory(), name)), path.resolve(code), this.node];
   }
 
   /** With 0 the system has chosen one. */
