@@ -88,7 +88,7 @@ async function output(line: string, mounts?: Mount[], more?: Readonly<Record<str
   });
 
   it('shows an inner mount over an outer one, and nothing where something is hidden', async () => {
-    await Promise.all(['read', 'read/write', 'read/hidden'].map((at) => mkdir(path.join(root, 'own', at))));
+    await Promise.all(['read/write', 'read/hidden'].map((at) => mkdir(path.join(root, 'own', at), { recursive: true })));
     await writeFile(path.join(root, 'own/read/hidden/secret'), 'x');
     const at = (name: string): string => path.join(root, 'own', name);
     const mounts: Mount[] = [
