@@ -17,7 +17,12 @@ export function checkConnections(history: History, violations: Violations): void
     const { closedAt, closedBy, openedAt } = connection;
     // A replica that was told to end while the stream was being opened has said `retry` and is excused.
     const terminated = history.faults.some((f) => f.name === 'terminate' && f.replica === connection.replica && near(f.from, connection));
-    if (!said && !terminated && closedBy === 'server' && closedAt !== undefined && closedAt - openedAt < AT_ONCE_MS) {
+    // So is one whose city was stopped in that moment: the next open of the same subscriber finds no city.
+    const stopped = history.refusals.some(
+      ({ subscriber, status, at }) =>
+        subscriber === connection.subscriber && status === 404 && closedAt !== undefined && at >= closedAt && at < closedAt + AT_ONCE_MS,
+    );
+    if (!said && !terminated && !stopped && closedBy === 'server' && closedAt !== undefined && closedAt - openedAt < AT_ONCE_MS) {
       const message = `${connection.subscriber} on ${connection.replica}: 200, then the end after ${closedAt - openedAt} ms without a frame`;
       violations.add('pre-header errors', message, { ...connection, frames: connection.frames.slice(0, 3) });
     }
