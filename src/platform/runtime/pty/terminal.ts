@@ -1,8 +1,8 @@
-import { access, constants, stat } from 'node:fs/promises';
-import path from 'node:path';
+import { stat } from 'node:fs/promises';
 import type { Terminal } from '@xterm/headless';
 import type { IPty, spawn } from 'node-pty';
 import { StartError, type Program, type StartSpec } from '../port.js';
+import { programsNamed } from '../programs.js';
 
 export const COLUMNS = 160;
 export const ROWS = 50;
@@ -60,19 +60,6 @@ async function located(spec: StartSpec): Promise<Program> {
   );
   if (!isDirectory) throw new StartError('not_found', `the working directory ${cwd} does not exist`);
   if (sandbox !== undefined) return sandbox.enter({ command, args, cwd, env });
-  const folders = command.includes('/') ? [cwd] : (env.PATH ?? '').split(path.delimiter).filter((folder) => folder !== '');
-  for (const folder of folders) {
-    const file = path.resolve(folder, command);
-    if (await isProgram(file)) return { command: file, args, cwd, env };
-  }
+  for await (const file of programsNamed(spec)) return { command: file, args, cwd, env };
   throw new StartError('not_found', `${command} is not a program that can be started here`);
-}
-
-async function isProgram(file: string): Promise<boolean> {
-  try {
-    await access(file, constants.X_OK);
-    return (await stat(file)).isFile();
-  } catch {
-    return false;
-  }
 }
