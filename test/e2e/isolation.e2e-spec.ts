@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
@@ -125,6 +125,18 @@ sleep 600
     expect(stderr).toMatch(
       /agent\.sh lies where agents of this host see nothing: name its folder under \[\[runner\.visible\]\] in .*host\.toml/,
     );
+  });
+
+  it('keep their own folders in their city, and follow no link out of it', async () => {
+    await rm(at('port', '.gc', 'sessions'), { recursive: true });
+    await mkdir(at('quay', 'kept'));
+    await symlink(at('quay'), at('port', '.gc', 'sessions'));
+    await ok('provider', 'update', 'tryer', '--command', './try.sh');
+    const { code, stderr } = await svc(['session', 'create', 'guest'], { env: env() });
+    expect(code).not.toBe(0);
+    expect(stderr).toMatch(/sessions is a link, or lies behind one/);
+    expect(await readdir(at('quay'))).toEqual(expect.arrayContaining(['city.toml', 'kept', 'secret']));
+    await rm(at('port', '.gc', 'sessions'));
   });
 
   it('are shown as isolated', async () => {

@@ -2,8 +2,9 @@ import { CONFIGURATION } from './configuration.js';
 import { DIRECTORIES } from './directories.js';
 import type { Guard } from './guard.js';
 import { HTTP } from './http.js';
+import { ISOLATION } from './isolation.js';
 import { PLATFORM } from './platform.js';
 import { SESSIONS } from './sessions.js';
 import { WORK } from './work.js';
 
-export const GUARDS: readonly Guard[] = [...PLATFORM, ...WORK, ...SESSIONS, ...CONFIGURATION, ...DIRECTORIES, ...HTTP];
+export const GUARDS: readonly Guard[] = [...PLATFORM, ...WORK, ...SESSIONS, ...CONFIGURATION, ...DIRECTORIES, ...HTTP, ...ISOLATION];

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/config.js';
 import { Isolation } from '../../platform/isolation/isolation.js';
-import type { Mount } from '../../platform/isolation/mounts.js';
+import { covers, type Mount } from '../../platform/isolation/mounts.js';
 import { StartError, type Sandbox } from '../../platform/runtime/port.js';
 import type { CityConfig } from '../composition/city-config.js';
 import { isBelow } from '../composition/trees/paths.js';
@@ -68,7 +68,8 @@ export class SessionSandboxes {
     if (kind === 'none') return undefined;
     const own = await this.#ownDirectory(session);
     return this.isolation.sandbox([
-      { at: this.host.home, mode: 'write', from: path.join(own, 'home') },
+      // Over the root nothing would be left of what is shown.
+      ...(this.host.home === '/' ? [] : [{ at: this.host.home, mode: 'write', from: path.join(own, 'home') } as const]),
       { at: '/tmp', mode: 'write', from: path.join(own, 'tmp') },
       ...(await this.#ofHost(session)),
       ...(await this.#ofCity(session)),
@@ -112,18 +113,22 @@ export class SessionSandboxes {
   async #ofCity({ config, places, directories: { city, rigRoot, workDir }, runtimeDir }: Session): Promise<Mount[]> {
     const inside = (at: string): string => path.join(city, at);
     await Promise.all([WORKTREES, '.gc/runtime/overlays'].map((at) => mkdir(inside(at), { recursive: true })));
+    const wanted = [workDir, ...(rigRoot === undefined ? [] : [rigRoot])].find(
+      (at) => at === inside('.gc') || covers(inside(SESSIONS), at),
+    );
+    if (wanted !== undefined) throw new StartError('unsupported', `no session works in ${wanted}: what is there is the service's`);
     const packs = await packDirectories(Object.keys(config.contents), places);
     return [
       ...packs.map((at): Mount => ({ at, mode: 'read' })),
       { at: city, mode: workDir === city ? 'write' : 'read' },
+      ...(rigRoot === undefined ? [] : [{ at: rigRoot, mode: 'write' } as const]),
+      ...(workDir === city ? [] : [{ at: workDir, mode: 'write' } as const]),
       { at: inside('.gc'), mode: 'read' },
       { at: inside(WORKTREES), mode: 'write' },
       { at: runtimeDir, mode: 'write' },
       // What we know of files that we have laid into directories: whoever could change it could have them overwritten.
       { at: inside('.gc/runtime/overlays'), mode: 'hidden' },
       { at: inside(SESSIONS), mode: 'hidden' },
-      ...(rigRoot === undefined ? [] : [{ at: rigRoot, mode: 'write' } as const]),
-      ...(workDir === city ? [] : [{ at: workDir, mode: 'write' } as const]),
     ];
   }
 
@@ -131,9 +136,14 @@ export class SessionSandboxes {
   async #ownDirectory({ id, streamId, directories: { city } }: Session): Promise<string> {
     const all = path.join(city, SESSIONS);
     const own = path.join(all, id);
-    await Promise.all(['home', 'tmp'].map((name) => mkdir(path.join(own, name), { recursive: true, mode: 0o700 })));
+    await mkdir(all, { recursive: true, mode: 0o700 });
+    // A link would have folders made, and removed, where it leads.
+    if ((await realpath(all)) !== all) throw new StartError('unsupported', `${all} is a link, or lies behind one`);
     const open = new Set([id, ...(await this.repository.openSessions(streamId))]);
-    for (const name of await readdir(all)) if (!open.has(name)) await rm(path.join(all, name), { recursive: true, force: true });
+    const over = (await readdir(all)).filter((name) => !open.has(name));
+    // However much they have left, the start does not wait for it.
+    void Promise.allSettled(over.map((name) => rm(path.join(all, name), { recursive: true, force: true })));
+    await Promise.all(['home', 'tmp'].map((name) => mkdir(path.join(own, name), { recursive: true, mode: 0o700 })));
     return own;
   }
 }

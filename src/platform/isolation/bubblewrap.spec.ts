@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -119,6 +119,16 @@ async function output(line: string, mounts?: Mount[], more?: Readonly<Record<str
     expect(await enter('./link', [own()])).toEqual(nothing);
     expect(await enter(program, [own(), { at: program, mode: 'read', from: '/bin/true' }])).toEqual(nothing);
     expect(await enter('./link', [own(), { at: program, mode: 'read' }])).toBe('starts');
+    // A folder that is reached by a link, and is shown at both places.
+    await mkdir(path.join(root, 'tools'));
+    await rename(program, path.join(root, 'tools/tool'));
+    await symlink(path.join(root, 'tools'), path.join(root, 'named'));
+    const tools = path.join(root, 'tools');
+    const named: Mount = { at: path.join(root, 'named'), mode: 'read', from: tools };
+    expect(await enter(path.join(root, 'named/tool'), [own(), named, { at: tools, mode: 'read' }])).toBe('starts');
+    expect(await enter(path.join(root, 'named/tool'), [own(), named])).toEqual(nothing);
+    await writeFile(path.join(root, 'own/a=b'), '#!/bin/sh\necho ran\n', { mode: 0o755 });
+    expect(await output('exec ./a=b')).toBe('ran\n');
     expect(await enter('sh', [own()])).toBe('starts');
     expect(await enter('no-such-program', [own()])).toBe('no-such-program is not a program that can be started here');
   });

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { access, constants, readlink, realpath, stat } from 'node:fs/promises';
-import path from 'node:path';
+import { readlink, realpath } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { StartError, type Program, type Sandbox } from '../runtime/port.js';
+import { isProgram, programsNamed } from '../runtime/programs.js';
 import { etcArguments } from './etc.js';
 import type { HostRules } from './host-file.js';
-import { inOrder, isVisible, type Mount } from './mounts.js';
+import { inOrder, shownAt, type Mount } from './mounts.js';
 
 const PROBE_MS = 10_000;
 /** Programs and libraries. On most hosts all but `/usr` are links into it. */
@@ -19,7 +19,7 @@ const SIGNALS = 'HUP,INT,QUIT,TERM';
  * says is in their environment under its own name: a library to load, for instance, would be loaded out here.
  */
 const OUTSIDE = `trap '' ${SIGNALS.replaceAll(',', ' ')}; exec "$@"`;
-/** Inside. Gives the variables their names back, and the signals their meaning, which only GNU env can do. */
+/** Inside, once GNU env has given the signals their meaning back: gives the variables their names. */
 const INSIDE = `for n in $0; do eval "export $n=\\"\\$SVC_OF_$n\\""; unset "SVC_OF_$n"; done; exec "$@"`;
 const OURS = /^SVC_/;
 const NAME = /^[A-Za-z_]\w*$/;
@@ -85,8 +85,8 @@ export class Bubblewrap {
         ...this.system,
         ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/run'],
         ...mounts.flatMap(mountArguments),
-        ...['--chdir', cwd, '--', '/bin/sh', '-c', INSIDE, named.join(' ')],
-        ...[setSignals, `--default-signal=${SIGNALS}`, command, ...args],
+        ...['--chdir', cwd, '--', setSignals, `--default-signal=${SIGNALS}`],
+        ...['/bin/sh', '-c', INSIDE, named.join(' '), command, ...args],
       ],
       cwd: '/',
       env: {
@@ -113,38 +113,25 @@ async function systemArguments(): Promise<string[]> {
   for (const at of SYSTEM) {
     const target = await readlink(at).catch(() => undefined);
     if (target !== undefined) args.push('--symlink', target, at);
-    else if (await isThere(at)) args.push('--ro-bind-try', at, at);
+    else args.push('--ro-bind-try', at, at);
   }
   return args;
 }
 
 /** The absolute path of a program that is the same inside. @throws StartError not_found */
-async function visibleProgram({ command, cwd, env }: Program, mounts: readonly Mount[], hint: string): Promise<string> {
-  const folders = command.includes('/') ? [cwd] : (env.PATH ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
+async function visibleProgram(program: Program, mounts: readonly Mount[], hint: string): Promise<string> {
   let hidden: string | undefined;
-  for (const folder of folders) {
-    const file = path.resolve(folder, command);
-    if (!(await isProgram(file))) continue;
-    const real = await realpath(file).catch(() => file);
-    if (isVisible(mounts, file) && isVisible(mounts, real)) return file;
+  for await (const file of programsNamed(program)) {
+    const real = await resolved(file);
+    const shown = shownAt(mounts, file);
+    // A folder that is reached by a link is shown at both places; what somebody's own home covers is another file.
+    if (shown !== undefined && shownAt(mounts, real) === real && (await resolved(shown)) === real) return file;
     hidden ??= file;
   }
-  if (hidden === undefined) throw new StartError('not_found', `${command} is not a program that can be started here`);
+  if (hidden === undefined) throw new StartError('not_found', `${program.command} is not a program that can be started here`);
   throw new StartError('not_found', `${hidden} lies where agents of this host see nothing: ${hint}`);
 }
 
-async function isThere(at: string): Promise<boolean> {
-  return stat(at).then(
-    () => true,
-    () => false,
-  );
-}
-
-async function isProgram(file: string): Promise<boolean> {
-  try {
-    await access(file, constants.X_OK);
-    return (await stat(file)).isFile();
-  } catch {
-    return false;
-  }
+async function resolved(file: string): Promise<string> {
+  return realpath(file).catch(() => file);
 }

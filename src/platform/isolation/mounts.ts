@@ -15,13 +15,15 @@ export function inOrder(mounts: readonly Mount[]): Mount[] {
   return [...byPath.values()].sort((a, b) => (a.at < b.at ? -1 : 1));
 }
 
-/** Whether a path of the host is the same inside. */
-export function isVisible(mounts: readonly Mount[], at: string): boolean {
+/** The place of the host that is seen at a path inside, if any is. */
+export function shownAt(mounts: readonly Mount[], at: string): string | undefined {
   let nearest: Mount | undefined;
   for (const mount of mounts) if (covers(mount.at, at) && mount.at.length >= (nearest?.at.length ?? 0)) nearest = mount;
-  return nearest !== undefined && nearest.mode !== 'hidden' && (nearest.from ?? nearest.at) === nearest.at;
+  if (nearest === undefined || nearest.mode === 'hidden') return undefined;
+  return (nearest.from ?? nearest.at) + at.slice(nearest.at.length);
 }
 
-function covers(outer: string, at: string): boolean {
+/** Whether a path is another one, or lies below it. */
+export function covers(outer: string, at: string): boolean {
   return at === outer || at.startsWith(outer.endsWith(path.sep) ? outer : outer + path.sep);
 }
