@@ -128,7 +128,7 @@ sleep 600
   });
 
   it('keep their own folders in their city, and follow no link out of it', async () => {
-    await rm(at('port', '.gc', 'sessions'), { recursive: true });
+    await rm(at('port', '.gc', 'sessions'), { recursive: true, force: true });
     await mkdir(at('quay', 'kept'));
     await symlink(at('quay'), at('port', '.gc', 'sessions'));
     await ok('provider', 'update', 'tryer', '--command', './try.sh');
