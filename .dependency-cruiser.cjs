@@ -23,7 +23,7 @@ const rooms = {
   openapi: [...base, 'http'],
   embedded: ['time', 'logging'],
   outgoing: ['config'],
-  git: ['outgoing'],
+  git: ['outgoing', 'isolation', 'runtime'],
   runtime: ['config', 'logging', 'time'],
   isolation: ['config', 'logging', 'runtime'],
 };

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startGitServer, type GitServer } from '../../../test/support/git-server.js';
 import { AppConfig, loadConfig, type Config } from '../../platform/config/config.js';
+import { gitRunner } from '../../platform/git/testing/runner.js';
 import { Git } from '../../platform/git/git.js';
 import { OutgoingGuard } from '../../platform/outgoing/outgoing-guard.js';
 import { failureOf } from './rig-failure.js';
@@ -28,7 +29,8 @@ afterAll(async () => {
 
 function gitFor(allowed: string): RigGit {
   const config = new AppConfig(loadConfig({ SVC_ALLOWED_TARGETS: allowed }, '/') as Config);
-  return new RigGit(new Git(new OutgoingGuard(config)), config);
+  const runner = gitRunner(base);
+  return new RigGit(new Git(new OutgoingGuard(config), runner), runner, config);
 }
 
 const codeOf = async (work: Promise<unknown>): Promise<string | undefined> => {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/config.js';
 import { gitEnvironment, PORTS } from '../../platform/git/git-environment.js';
 import { failureOf, GitFailure } from '../../platform/git/git-failure.js';
-import { runGit } from '../../platform/git/git-process.js';
+import { GitRunner } from '../../platform/git/git-runner.js';
 import { ownRepository } from '../../platform/git/own-repository.js';
 import { Git, type Limits } from '../../platform/git/git.js';
 import { checkTree } from '../../platform/git/tree-limits.js';
@@ -27,6 +27,14 @@ interface Place {
 
 type Settings = readonly (readonly [key: string, value: string])[];
 
+interface How {
+  /** They count before the repository's own. */
+  readonly settings?: Settings;
+  /** Codes that are no failure, beside 0. */
+  readonly fine?: readonly number[];
+  readonly mode?: 'read' | 'write';
+}
+
 const LOOK_MS = 3_000;
 /** Far beyond what agents work on, and less than fills a disk unnoticed. */
 const LIMITS: Limits = { bytes: 4 * 1024 ** 3, files: 150_000 };
@@ -36,6 +44,7 @@ const LIMITS: Limits = { bytes: 4 * 1024 ** 3, files: 150_000 };
 export class RigGit {
   constructor(
     private readonly git: Git,
+    private readonly runner: GitRunner,
     private readonly config: AppConfig,
   ) {}
 
@@ -61,7 +70,7 @@ export class RigGit {
     if (place === undefined) return undefined;
     const signal = AbortSignal.timeout(LOOK_MS);
     const ask = async (name: string): Promise<string | undefined> => {
-      const text = await look(place, ['symbolic-ref', '--quiet', '--short', name], signal).catch(() => '');
+      const text = await this.#look(place, ['symbolic-ref', '--quiet', '--short', name], signal).catch(() => '');
       const found = text.trim().replace(/^origin\//, '');
       return found === '' ? undefined : found;
     };
@@ -73,46 +82,46 @@ export class RigGit {
     const place = await placeOf(directory);
     if (place === undefined) return undefined;
     const args = ['status', '--porcelain=v2', '--branch', '--untracked-files=normal', '--ignore-submodules=all', '-z'];
-    return statusIn(await look(place, args, signal, await withoutFilters(place, signal)));
+    return statusIn(await this.#look(place, args, signal, { settings: await this.#withoutFilters(place, signal) }));
   }
 
   async #switch(directory: string, branch: string, signal: AbortSignal): Promise<void> {
     const remote = `refs/remotes/origin/${branch}`;
     const place = await placeOf(directory);
     if (place === undefined) throw new GitFailure('failed', 'what was cloned is no repository of its own');
-    checkTree(Buffer.from(await look(place, ['ls-tree', '-r', '-l', '-z', '--full-tree', remote], signal)), LIMITS);
-    await look(place, ['checkout', '-q', '-f', '-B', branch, '--track', `origin/${branch}`], signal);
+    checkTree(Buffer.from(await this.#look(place, ['ls-tree', '-r', '-l', '-z', '--full-tree', remote], signal)), LIMITS);
+    await this.#look(place, ['checkout', '-q', '-f', '-B', branch, '--track', `origin/${branch}`], signal, { mode: 'write' });
+  }
+
+  /** Filters are programs that a repository's own settings name: nothing that lies in a rig is run. */
+  async #withoutFilters(place: Place, signal: AbortSignal): Promise<Settings> {
+    const names = await this.#look(place, ['config', '--null', '--name-only', '--get-regexp', '^filter\\.'], signal, { fine: [1] });
+    const drivers = new Set(names.split('\0').flatMap((name) => /^(filter\..+)\.[^.]+$/s.exec(name)?.[1] ?? []));
+    return [...drivers].flatMap((driver) => [
+      [`${driver}.clean`, ''] as const,
+      [`${driver}.process`, ''] as const,
+      [`${driver}.required`, 'false'] as const,
+    ]);
+  }
+
+  /** Runs git in this very repository, wherever its settings say that its files lie. @throws GitFailure */
+  async #look({ cwd, gitDir }: Place, args: readonly string[], signal: AbortSignal, how: How = {}): Promise<string> {
+    const { settings = [], fine = [], mode = 'read' } = how;
+    const { code, stdout, stderr } = await this.runner.run({
+      args: [`--git-dir=${gitDir}`, `--work-tree=${cwd}`, ...args],
+      cwd,
+      env: withSettings(settings),
+      signal,
+      places: [{ at: cwd, mode }],
+    });
+    if (code !== 0 && !fine.includes(code)) throw failureOf(stderr);
+    return stdout.toString('utf8');
   }
 
   /** True for a server of the own network that the configuration names. */
   #isNamed({ host, port = PORTS.http }: RepositorySource): boolean {
     return this.config.allowedTargets.some((target) => target.host === host && (target.port ?? port) === port);
   }
-}
-
-/** Filters are programs that a repository's own settings name: nothing that lies in a rig is run. */
-async function withoutFilters(place: Place, signal: AbortSignal): Promise<Settings> {
-  const names = await look(place, ['config', '--null', '--name-only', '--get-regexp', '^filter\\.'], signal, [], [1]);
-  const drivers = new Set(names.split('\0').flatMap((name) => /^(filter\..+)\.[^.]+$/s.exec(name)?.[1] ?? []));
-  return [...drivers].flatMap((driver) => [
-    [`${driver}.clean`, ''] as const,
-    [`${driver}.process`, ''] as const,
-    [`${driver}.required`, 'false'] as const,
-  ]);
-}
-
-/** Runs git in this very repository, wherever its settings say that its files lie; `settings` count before its own. @throws GitFailure */
-async function look(
-  { cwd, gitDir }: Place,
-  args: readonly string[],
-  signal: AbortSignal,
-  settings: Settings = [],
-  fine: readonly number[] = [],
-): Promise<string> {
-  const here = [`--git-dir=${gitDir}`, `--work-tree=${cwd}`];
-  const { code, stdout, stderr } = await runGit({ args: [...here, ...args], cwd, env: withSettings(settings), signal });
-  if (code !== 0 && !fine.includes(code)) throw failureOf(stderr);
-  return stdout.toString('utf8');
 }
 
 function withSettings(settings: Settings): Record<string, string> {

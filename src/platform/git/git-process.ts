@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import type { Program } from '../runtime/port.js';
 import { GitFailure } from './git-failure.js';
 
 const MAX_OUTPUT = 16 * 1024 * 1024;
@@ -27,17 +28,28 @@ export interface GitExit {
   readonly stderr: string;
 }
 
+/** git within its memory. @param before what a shell does first with `words`, which it takes away from its arguments */
+export function gitProgram(
+  { args, cwd, env, memory = MAX_MEMORY }: GitRun,
+  before?: { readonly look: string; readonly words: readonly string[] },
+): Program {
+  const [line, words] = before === undefined ? [LIMITED, []] : [`${before.look}; ${LIMITED}`, before.words];
+  return { command: '/bin/sh', args: ['-c', line, String(memory), ...words, ...args], cwd, env };
+}
+
 /**
  * Runs git in a process group of its own. The answer comes when nothing of it is left, also after an abort.
  *
+ * @param program what to start, when that is not git itself
  * @throws GitFailure timeout or aborted by the signal's reason, too_large, unavailable
  */
-export async function runGit({ args, cwd, env, signal, memory = MAX_MEMORY }: GitRun): Promise<GitExit> {
+export async function runGit(run: GitRun, program: Program = gitProgram(run)): Promise<GitExit> {
+  const { signal } = run;
   if (signal.aborted) throw abortion(signal);
   return new Promise((resolve, reject) => {
-    const child = spawn('/bin/sh', ['-c', LIMITED, String(memory), ...args], {
-      cwd,
-      env,
+    const child = spawn(program.command, program.args, {
+      cwd: program.cwd,
+      env: program.env,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -1,7 +1,9 @@
 import { Module } from '@nestjs/common';
+import { IsolationModule } from '../isolation/isolation.module.js';
 import { OutgoingModule } from '../outgoing/outgoing.module.js';
+import { GitRunner } from './git-runner.js';
 import { Git } from './git.js';
 
 /** Repositories that users name. */
-@Module({ imports: [OutgoingModule], providers: [Git], exports: [Git] })
+@Module({ imports: [IsolationModule, OutgoingModule], providers: [Git, GitRunner], exports: [Git, GitRunner] })
 export class GitModule {}

@@ -9,8 +9,10 @@ import { OutgoingGuard, OutgoingRefused } from '../outgoing/outgoing-guard.js';
 import { Git } from './git.js';
 import { gitEnvironment, type Remote } from './git-environment.js';
 import { GitFailure, type GitReason } from './git-failure.js';
+import type { GitRunner } from './git-runner.js';
 import { gitServer, type GitServer } from './testing/git-server.js';
 import { TestRepository } from './testing/repository.js';
+import { gitRunner } from './testing/runner.js';
 
 const LIMITS = { bytes: 8 * 1024 * 1024, files: 100 };
 const forever = new AbortController().signal;
@@ -21,6 +23,7 @@ let repository: TestRepository;
 let first: string;
 let second: string;
 let git: Git;
+let runner: GitRunner;
 let into: string;
 let work: string;
 
@@ -42,9 +45,10 @@ beforeAll(async () => {
   );
   await repository.git('update-server-info');
   server = await gitServer(path.join(base, 'served'));
+  runner = gitRunner(path.join(base, 'data'));
 });
 beforeEach(async () => {
-  git = new Git(new OutgoingGuard(loadConfig({ SVC_ALLOWED_TARGETS: server.target }, '/')));
+  git = new Git(new OutgoingGuard(loadConfig({ SVC_ALLOWED_TARGETS: server.target }, '/')), runner);
   const scratch = await mkdtemp(path.join(base, 'scratch-'));
   into = path.join(scratch, 'into');
   work = path.join(scratch, 'work');
@@ -160,7 +164,7 @@ describe('Git', () => {
 
   it('calls nobody whom it may not', async () => {
     const before = server.requests.length;
-    const strict = new Git(new OutgoingGuard(loadConfig({}, '/')));
+    const strict = new Git(new OutgoingGuard(loadConfig({}, '/')), runner);
     await expect(strict.list(remote('smart/one/.git'), ['HEAD'], forever)).rejects.toThrow(OutgoingRefused);
     await expect(strict.clone(remote('smart/one/.git'), into, LIMITS, forever)).rejects.toThrow(OutgoingRefused);
     expect(server.requests).toHaveLength(before);
@@ -168,7 +172,10 @@ describe('Git', () => {
 
   it('goes where the guard looked, whatever the name means by then', async () => {
     const config = loadConfig({ SVC_ALLOWED_TARGETS: `pinned.example:${server.target.split(':')[1]}` }, '/');
-    const pinned = new Git(OutgoingGuard.with(config, () => Promise.resolve(['127.0.0.1'])));
+    const pinned = new Git(
+      OutgoingGuard.with(config, () => Promise.resolve(['127.0.0.1'])),
+      runner,
+    );
     const { url, port } = remote('smart/one/.git');
     const refs = await pinned.list(
       { url: url.replace('127.0.0.1', 'pinned.example'), transport: 'http', host: 'pinned.example', port },

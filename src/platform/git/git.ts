@@ -4,7 +4,8 @@ import { Injectable } from '@nestjs/common';
 import { OutgoingGuard } from '../outgoing/outgoing-guard.js';
 import { gitEnvironment, PORTS, type Remote } from './git-environment.js';
 import { failureOf, GitFailure } from './git-failure.js';
-import { runGit, type GitExit } from './git-process.js';
+import type { GitExit } from './git-process.js';
+import { GitRunner, type Place } from './git-runner.js';
 import { boundedBy } from './size-limit.js';
 import { checkTree } from './tree-limits.js';
 
@@ -24,14 +25,17 @@ export interface Limits {
  */
 @Injectable()
 export class Git {
-  constructor(private readonly guard: OutgoingGuard) {}
+  constructor(
+    private readonly guard: OutgoingGuard,
+    private readonly runner: GitRunner,
+  ) {}
 
   /** Commits by the name of the branch or tag (`refs/tags/v1.0`), `HEAD` among them; annotated tags as what they mark. */
   async list(remote: Remote, patterns: readonly string[], signal: AbortSignal): Promise<Map<string, string>> {
     const env = await this.#environment(remote);
     const limit = AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]);
     const args = ['ls-remote', '-q', '--', remote.url, ...patterns];
-    const { stdout } = required(await runGit({ args, cwd: '/', env, signal: limit, memory: LIST_MEMORY }));
+    const { stdout } = required(await this.runner.run({ args, cwd: '/', env, signal: limit, memory: LIST_MEMORY, places: [], remote }));
     const refs = new Map<string, string>();
     for (const line of stdout.toString('utf8').split('\n')) {
       const [, commit, name, peeled] = /^([0-9a-f]{40,64})\t(\S+?)(\^\{\})?$/.exec(line) ?? [];
@@ -49,20 +53,25 @@ export class Git {
     const env = await this.#environment(remote);
     const local = gitEnvironment(undefined);
     const gitDir = path.join(work, 'git');
-    required(await runGit({ args: ['init', '-q', '--bare', '--', gitDir], cwd: work, env: local, signal }));
+    const places: Place[] = [{ at: work, mode: 'write' }];
+    required(await this.runner.run({ args: ['init', '-q', '--bare', '--', gitDir], cwd: work, env: local, signal, places }));
     await boundedBy(limits.bytes, gitDir, signal, async (bounded) => {
       const base = ['--git-dir', gitDir, 'fetch', '-q', '--no-tags', '--no-recurse-submodules'];
-      const one = await runGit({ args: [...base, '--depth=1', '--', remote.url, commit], cwd: work, env, signal: bounded });
+      const fetch = (...args: string[]): Promise<GitExit> =>
+        this.runner.run({ args: [...base, ...args], cwd: work, env, signal: bounded, places, remote });
+      const one = await fetch('--depth=1', '--', remote.url, commit);
       if (one.code === 0) return;
       // Some servers give no single commits, or none without its history.
       const everything = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'];
-      required(await runGit({ args: [...base, '--', remote.url, ...everything], cwd: work, env, signal: bounded }));
+      required(await fetch('--', remote.url, ...everything));
     });
-    const inside = (...args: string[]): Promise<GitExit> => runGit({ args: ['--git-dir', gitDir, ...args], cwd: work, env: local, signal });
+    const inside = (...args: string[]): Promise<GitExit> =>
+      this.runner.run({ args: ['--git-dir', gitDir, ...args], cwd: work, env: local, signal, places });
     const known = await inside('cat-file', '-e', `${commit}^{commit}`);
     if (known.code !== 0) throw new GitFailure('not_found', 'the repository does not have this commit');
     checkTree(required(await inside('ls-tree', '-r', '-l', '-z', '--full-tree', commit)).stdout, limits);
     await mkdir(into, { recursive: true });
+    places.push({ at: into, mode: 'write' });
     required(await inside('--work-tree', into, '-c', 'core.bare=false', 'checkout', '-q', '-f', '--detach', commit));
   }
 
@@ -73,11 +82,13 @@ export class Git {
   async clone(remote: Remote, into: string, limits: Limits, signal: AbortSignal): Promise<void> {
     const env = await this.#environment(remote);
     const local = gitEnvironment(undefined);
+    await mkdir(into, { recursive: true });
+    const places: Place[] = [{ at: into, mode: 'write' }];
     await boundedBy(limits.bytes, into, signal, async (bounded) => {
       const args = ['clone', '-q', '--template=', '--no-checkout', '--no-recurse-submodules', '--', remote.url, into];
-      required(await runGit({ args, cwd: '/', env, signal: bounded }));
+      required(await this.runner.run({ args, cwd: '/', env, signal: bounded, places, remote }));
     });
-    const inside = (...args: string[]): Promise<GitExit> => runGit({ args, cwd: into, env: local, signal });
+    const inside = (...args: string[]): Promise<GitExit> => this.runner.run({ args, cwd: into, env: local, signal, places });
     // An empty repository has nothing to check out.
     if ((await inside('rev-parse', '-q', '--verify', 'HEAD^{commit}')).code !== 0) return;
     checkTree(required(await inside('ls-tree', '-r', '-l', '-z', '--full-tree', 'HEAD')).stdout, limits);

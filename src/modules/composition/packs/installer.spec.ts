@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../../platform/config/config.js';
+import { gitRunner } from '../../../platform/git/testing/runner.js';
 import { Git } from '../../../platform/git/git.js';
 import { gitServer, type GitServer } from '../../../platform/git/testing/git-server.js';
 import { TestRepository } from '../../../platform/git/testing/repository.js';
@@ -30,7 +31,7 @@ beforeAll(async () => {
   base = await realpath(await mkdtemp(path.join(tmpdir(), 'install-')));
   served = path.join(base, 'served');
   server = await gitServer(served);
-  git = new Git(new OutgoingGuard(loadConfig({ SVC_ALLOWED_TARGETS: server.target }, '/')));
+  git = new Git(new OutgoingGuard(loadConfig({ SVC_ALLOWED_TARGETS: server.target }, '/')), gitRunner(path.join(base, 'data')));
 });
 beforeEach(async () => {
   citiesRoot = await mkdtemp(path.join(base, 'cities-'));
@@ -42,7 +43,7 @@ beforeEach(async () => {
 afterEach(async () => {
   const store = await readdir(path.join(citiesRoot, '.packs')).catch(() => []);
   expect(store.filter((name) => !/^[0-9a-f]{64}$/.test(name))).toEqual([]);
-  expect((await readdir(base)).filter((name) => !/^(served|cities-)/.test(name))).toEqual([]);
+  expect((await readdir(base)).filter((name) => !/^(served|data|cities-)/.test(name))).toEqual([]);
 });
 afterAll(async () => {
   await server.close();

@@ -1,0 +1,97 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { isolationOf } from './testing/runner.js';
+import { gitEnvironment, type Remote } from './git-environment.js';
+import { GitRunner, type Place } from './git-runner.js';
+
+let base: string;
+let own: string;
+const before = process.env.HOME;
+const forever = new AbortController().signal;
+const hasBubblewrap = (() => {
+  try {
+    execFileSync('bwrap', ['--unshare-all', '--unshare-user', '--ro-bind', '/', '/', 'true'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+beforeAll(async () => {
+  base = await realpath(await mkdtemp(path.join(tmpdir(), 'svc-git-wall-')));
+  own = path.join(base, 'cities/port/rig');
+  for (const folder of ['cities/port/rig', 'cities/quay', 'home/.ssh']) await mkdir(path.join(base, folder), { recursive: true });
+  for (const file of ['admin.key', 'cities/quay/secret', 'home/.netrc', 'home/.ssh/known_hosts', 'home/.bashrc'])
+    await writeFile(path.join(base, file), 'secret\n');
+  await writeFile(path.join(own, 'file'), 'own\n');
+  process.env.HOME = path.join(base, 'home');
+});
+afterAll(async () => {
+  process.env.HOME = before;
+  await rm(base, { recursive: true });
+});
+
+const REMOTE: Remote = { url: 'https://h/x', transport: 'https', host: 'h', port: undefined };
+
+/** What a command says that runs where git does. */
+async function said(line: string, places: readonly Place[], remote?: Remote, runner = new GitRunner(isolationOf(base))): Promise<string> {
+  const args = ['-c', `alias.say=!${line}`, 'say'];
+  const { stdout, stderr } = await runner.run({ args, cwd: '/', env: gitEnvironment(undefined), signal: forever, places, remote });
+  return stdout.toString() + stderr;
+}
+
+(hasBubblewrap ? describe : describe.skip)('git behind a wall', () => {
+  const writable = (): Place[] => [{ at: own, mode: 'write' }];
+
+  it('sees what it works on, and nothing of the service, of other cities and of the host', async () => {
+    const files = ['admin.key', 'cities/quay/secret', 'home/.netrc', 'home/.ssh/known_hosts', 'home/.bashrc', 'cities/port/rig/file'];
+    const look = `cat ${files.map((file) => path.join(base, file)).join(' ')} /etc/shadow /proc/${process.pid}/environ 2>/dev/null`;
+    expect(await said(look, writable())).toBe('own\n');
+    expect(await said(`kill -0 ${process.pid} 2>/dev/null || echo gone; touch ~/made && ls -A ~`, writable())).toBe('gone\nmade\n');
+    expect(await said(`touch ${own}/made && ls ${own}`, writable())).toBe('file\nmade\n');
+    expect(await said(`touch ${own}/other 2>/dev/null || echo refused`, [{ at: own, mode: 'read' }])).toBe('refused\n');
+  });
+
+  it('has what its user signs in with for the one who is called, and certificates', async () => {
+    const look = 'cd; ls -A . .ssh 2>/dev/null | xargs; touch .netrc .ssh/x 2>/dev/null || echo refused';
+    expect(await said(look, [], REMOTE)).toBe('.: .netrc\nrefused\n');
+    expect(await said(look, [], { ...REMOTE, transport: 'ssh' })).toBe('.: .ssh .ssh: known_hosts\nrefused\n');
+    expect(await said('test -d /etc/ssl/certs && echo there', [])).toBe('there\n');
+    const source: Remote = { url: `file://${own}`, transport: 'file', host: '', port: undefined };
+    expect(await said(`cat ${own}/file; touch ${own}/x 2>/dev/null || echo refused; ls -A ~`, [], source)).toBe('own\nrefused\n');
+    expect(process.env.HOME).toBe(homedir());
+  });
+
+  it('works on no link, nor on what is put in the place of what was looked at', async () => {
+    const [at, kept, linked] = ['place', 'kept', 'linked'].map((name) => path.join(base, 'cities/port', name)) as [string, string, string];
+    await mkdir(at);
+    await symlink(path.join(base, 'cities'), linked);
+    const behind = path.join(linked, 'quay');
+    for (const link of [linked, behind]) await expect(said('true', [{ at: link, mode: 'write' }])).rejects.toThrow(/link/);
+    await expect(said('true', [{ at: path.join(base, 'none'), mode: 'read' }])).rejects.toThrow(/cannot be opened/);
+    const isolation = isolationOf(base);
+    // Right before bubblewrap is started an agent is as fast as it can be.
+    const swapping = Object.assign(Object.create(isolation) as typeof isolation, {
+      sandbox: async (mounts: readonly Place[]) => {
+        const sandbox = (await isolation.sandbox(mounts))!;
+        const enter: typeof sandbox.enter = async (program) => {
+          await rename(at, kept);
+          await symlink(path.join(base, 'cities/quay'), at);
+          return sandbox.enter(program);
+        };
+        return { enter };
+      },
+    });
+    const look = [`cat ${at}/secret`, [{ at, mode: 'read' }], undefined] as const;
+    expect(await said(...look, new GitRunner(swapping))).toBe('fatal: what git is to work on is another by now\n');
+  });
+});
+
+describe('git without a wall', () => {
+  it('runs as the service does', async () => {
+    expect(await said(`cat ${base}/admin.key`, [], undefined, new GitRunner(isolationOf(base, 'none')))).toBe('secret\n');
+  });
+});
