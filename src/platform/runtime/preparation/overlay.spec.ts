@@ -1,10 +1,11 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, lstat, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { folder, removeFolders } from '../../../../test/support/folders.js';
 import { StartError } from '../port.js';
-import { layOver } from './overlay.js';
+import { layOver, type Moment } from './overlay.js';
 import type { OverlayFile } from './preparation.js';
 
 const never = new AbortController().signal;
@@ -75,6 +76,70 @@ describe('an overlay', () => {
     expect(await readdir(outside)).toEqual([]);
     expect((await lstat(at('file'))).isSymbolicLink()).toBe(true);
     expect([await text('blocked'), await text('last')]).toEqual(['a file', 'x']);
+  });
+
+  /** An agent that is as fast as can be, once: between the look and what follows from it. */
+  const laidWhile = async (change: () => Promise<void>, files: OverlayFile[], moment: Moment = 'found'): Promise<Moment[]> => {
+    const seen: Moment[] = [];
+    await layOver(files, place, ledger, never, async (one) => {
+      seen.push(one);
+      if (one === moment && seen.filter((each) => each === moment).length === 1) await change();
+    });
+    return seen;
+  };
+
+  it.each(['found', 'copies'] as const)('goes through no link that is made meanwhile: %s', async (moment) => {
+    const outside = await folder('svc-outside-');
+    await writeFile(path.join(outside, 'kept'), 'theirs');
+    const swap = async (name: string): Promise<void> => {
+      await rename(name, `${name}.old`);
+      await symlink(outside, name);
+    };
+    await laidWhile(() => swap(at('one/deep')), [await file('one/deep/a', 'x'), await file('one/deep/b', 'x')], moment);
+    expect((await readdir(at('one/deep.old'))).sort()).toEqual(['a', 'b']);
+    await laidWhile(() => swap(at('two')), [await file('two/deep/a', 'x'), await file('two/b', 'x')], moment);
+    expect((await readdir(at('two.old'))).sort()).toEqual(['b', 'deep']);
+    await laidWhile(() => swap(place), [await file('c', 'x'), await file('folder/d', 'x')], moment);
+    expect(await readdir(`${place}.old`)).toEqual(expect.arrayContaining(['c', 'folder']));
+    expect(await readdir(outside)).toEqual(['kept']);
+    await expect(lay(await file('e', 'x'))).rejects.toMatchObject({
+      failure: 'unsupported',
+      message: expect.stringContaining('is a link'),
+    });
+  });
+
+  it('writes nothing through a file that is made a link meanwhile', async () => {
+    const outside = path.join(await folder('svc-outside-'), 'file');
+    await writeFile(outside, 'theirs');
+    await laidWhile(() => symlink(outside, at('new')), [await file('new', 'x')], 'copies');
+    await lay(await file('old', 'one'));
+    const swap = async (): Promise<void> => {
+      await rm(at('old'));
+      await symlink(outside, at('old'));
+    };
+    await laidWhile(swap, [await file('old', 'two')], 'copies');
+    expect([await readFile(outside, 'utf8'), await text('old')]).toEqual(['theirs', 'two']);
+    expect(await readdir(place)).toEqual(['new', 'old']);
+  });
+
+  it('brings nothing of what its own files are made links to meanwhile', async () => {
+    const secret = path.join(await folder('svc-outside-'), 'secret');
+    await writeFile(secret, 'of the service');
+    const ours = await file('a', 'one');
+    const seen: Moment[] = [];
+    const swap = async (moment: Moment): Promise<void> => {
+      seen.push(moment);
+      await rm(ours.source);
+      await symlink(secret, ours.source);
+    };
+    await expect(layOver([ours], place, ledger, never, swap)).rejects.toMatchObject({ message: expect.stringContaining('has changed') });
+    // Not even for the moment that it takes to see that it is another file.
+    expect(seen).toEqual(['found']);
+    const pipe = await file('b', 'one');
+    await rm(pipe.source);
+    execFileSync('mkfifo', [pipe.source]);
+    await expect(lay(pipe)).rejects.toMatchObject({ message: expect.stringContaining('has changed') });
+    expect(await readdir(place)).toEqual([]);
   });
 
   it('does not write what is there', async () => {

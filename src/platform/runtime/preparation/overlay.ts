@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { constants, copyFile, link, lstat, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { link, lstat, mkdir, open, readFile, rename, stat, unlink, writeFile, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { StartError } from '../port.js';
+import { HeldFolder } from './held-folder.js';
 import type { OverlayFile } from './preparation.js';
 
 /** A file as we left it. */
@@ -13,23 +14,37 @@ interface Ours {
 }
 type Ledger = Map<string, Ours>;
 
+/** Others may change what is theirs at any time: a pipe is not waited for. */
+const READ = constants.O_RDONLY | constants.O_NONBLOCK;
+const READ_OURS = READ | constants.O_NOFOLLOW;
+/** Where a test may change what lies about: a file's folder is known, or its content is about to be written. */
+export type Moment = 'found' | 'copies';
+
 /**
  * Lays files into a directory. What is there already and is not ours stays as it is: a file that somebody else made or
  * changed, a directory or a link in its way. Ours are those that were laid here before and that nobody has touched since;
- * they take on what the overlay says now. Nothing is written through a symbolic link, so nothing outside of the directory
- * is; nothing is ever taken away. Where nothing has changed, each file costs a look at it.
+ * they take on what the overlay says now. Nothing is written through a symbolic link, also of one that is made meanwhile, so
+ * nothing outside of the directory is; nothing is ever taken away. Where nothing has changed, each file costs a look at it.
  *
- * @throws StartError `timeout` when a file changes while it is copied or cannot be written just now, `aborted`
+ * @throws StartError `unsupported` when the directory is a link, `timeout` when a file changes while it is copied or cannot be written just now, `aborted`
  */
-export async function layOver(files: readonly OverlayFile[], directory: string, ledgerFile: string, signal: AbortSignal): Promise<void> {
+export async function layOver(
+  files: readonly OverlayFile[],
+  directory: string,
+  ledgerFile: string,
+  signal: AbortSignal,
+  at?: (moment: Moment) => Promise<void>,
+): Promise<void> {
   if (files.length === 0) return;
   await oneByOne(ledgerFile, async () => {
     const before = await readLedger(ledgerFile);
     const after: Ledger = new Map();
+    const held: HeldFolder[] = [];
     try {
+      held.push(await HeldFolder.open(directory));
       for (const file of files) {
         if (signal.aborted) throw new StartError('aborted', 'the start was called off');
-        const ours = await lay(file, directory, before.get(file.path));
+        const ours = await lay(file, held, before.get(file.path), at);
         if (ours !== undefined) after.set(file.path, ours);
       }
     } catch (error) {
@@ -37,6 +52,7 @@ export async function layOver(files: readonly OverlayFile[], directory: string, 
       const { code, message } = error as NodeJS.ErrnoException;
       throw new StartError('timeout', `the overlay cannot be laid into ${directory}: ${code ?? message}`, '', { cause: error });
     } finally {
+      await Promise.all(held.map((folder) => folder.close()));
       if (!isSame(before, after)) await writeLedger(ledgerFile, new Map([...before, ...after]));
     }
   });
@@ -57,66 +73,89 @@ async function oneByOne(key: string, work: () => Promise<void>): Promise<void> {
 }
 
 /** The file as it is now when it is ours. */
-async function lay(file: OverlayFile, directory: string, known: Ours | undefined): Promise<Ours | undefined> {
-  const target = path.join(directory, ...file.path.split('/'));
-  if (!(await makeFolders(directory, file.path))) return undefined;
+async function lay(
+  file: OverlayFile,
+  held: HeldFolder[],
+  known: Ours | undefined,
+  at?: (moment: Moment) => Promise<void>,
+): Promise<Ours | undefined> {
+  const folder = await folderOf(file, held);
+  if (folder === undefined) return undefined;
+  const target = folder.at(path.posix.basename(file.path));
+  await at?.('found');
   const there = await lstat(target).catch(absent);
-  if (there === undefined) return (await put(file, target, false)) ? note(target, file.sha256) : undefined;
+  if (there === undefined) return (await put(file, target, false, at)) ? note(target, file.sha256) : undefined;
   if (!there.isFile()) return undefined;
   const untouched = known !== undefined && known.size === there.size && known.mtimeMs === there.mtimeMs;
   if (untouched && known.sha256 === file.sha256) return known;
   // Neither what we left nor what we bring has its size: it need not be read to be somebody else's.
   if (there.size !== known?.size && there.size !== (await stat(file.source)).size) return undefined;
-  const is = untouched ? known.sha256 : await digest(target);
+  const is = untouched ? known.sha256 : await digest(target, READ_OURS);
   if (is === file.sha256) return note(target, is);
   if (is !== known?.sha256) return undefined;
-  await put(file, target, true);
+  await put(file, target, true, at);
   return note(target, file.sha256);
 }
 
-/** False when something that is no directory of its own is in the way. */
-async function makeFolders(directory: string, name: string): Promise<boolean> {
-  let at = directory;
-  for (const part of name.split('/').slice(0, -1)) {
-    at = path.join(at, part);
-    const there = await lstat(at).catch(absent);
-    if (there === undefined) await mkdir(at).catch(unlessThere);
-    else if (!there.isDirectory()) return false;
+/**
+ * The folder that a file belongs into; undefined when something that is no folder of its own is in the way.
+ *
+ * @param held the folders from the directory to the one of the file before, for the next one often lies beside it
+ */
+async function folderOf({ path: name }: OverlayFile, held: HeldFolder[]): Promise<HeldFolder | undefined> {
+  const parts = name.split('/').slice(0, -1);
+  const same = held.slice(1).findIndex(({ name: own }, n) => own !== parts[n]);
+  const left = held.splice(same === -1 ? held.length : same + 1);
+  await Promise.all(left.map((folder) => folder.close()));
+  while (held.length <= parts.length) {
+    const next = await held.at(-1)!.inside(parts[held.length - 1]!);
+    if (next === undefined) return undefined;
+    held.push(next);
   }
-  return true;
+  return held.at(-1);
 }
 
 /** False when somebody else has been faster. Whole or not at all, whatever happens meanwhile. */
-async function put({ path: name, source, sha256 }: OverlayFile, target: string, replace: boolean): Promise<boolean> {
-  const copy = path.join(path.dirname(target), `.${path.basename(target)}.${randomUUID()}`);
-  const mode = ((await stat(source)).mode & 0o111) === 0 ? 0o644 : 0o755;
-  const hash = createHash('sha256');
+async function put(file: OverlayFile, target: string, replace: boolean, at?: (moment: Moment) => Promise<void>): Promise<boolean> {
+  const source = await open(file.source, READ);
   try {
-    const out = await open(copy, 'wx', mode);
+    const { mode } = await source.stat();
+    // Before a byte of it lies where agents read: the path may lead to something else by now.
+    await check(file, source);
+    await at?.('copies');
+    const copy = path.join(path.dirname(target), `.${path.basename(target)}.${randomUUID()}`);
+    const out = await open(copy, 'wx', (mode & 0o111) === 0 ? 0o644 : 0o755);
     try {
-      for await (const chunk of createReadStream(source)) {
-        hash.update(chunk as Buffer);
-        await out.writeFile(chunk as Buffer);
-      }
+      await check(file, source, out);
+      if (replace) await rename(copy, target);
+      else await link(copy, target).catch((error: NodeJS.ErrnoException) => withoutLinks(error, source, target, mode));
+      return true;
+    } catch (error) {
+      if (!replace && (error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw error;
     } finally {
       await out.close();
+      await unlink(copy).catch(absent);
     }
-    if (hash.digest('hex') !== sha256) throw new StartError('timeout', `the file ${name} of the overlay has changed while it was copied`);
-    if (replace) await rename(copy, target);
-    else await link(copy, target).catch((error: NodeJS.ErrnoException) => withoutLinks(error, copy, target));
-    return true;
-  } catch (error) {
-    if (!replace && (error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
   } finally {
-    await rm(copy, { force: true });
+    await source.close();
   }
 }
 
 /** Some shared file systems have no hard links. */
-async function withoutLinks(error: NodeJS.ErrnoException, copy: string, target: string): Promise<void> {
+async function withoutLinks(error: NodeJS.ErrnoException, source: FileHandle, target: string, mode: number): Promise<void> {
   if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(error.code ?? '')) throw error;
-  await copyFile(copy, target, constants.COPYFILE_EXCL);
+  const out = await open(target, 'wx', (mode & 0o111) === 0 ? 0o644 : 0o755);
+  try {
+    await hashed(source, out);
+  } finally {
+    await out.close();
+  }
+}
+
+async function check({ path: name, sha256 }: OverlayFile, source: FileHandle, into?: FileHandle): Promise<void> {
+  if ((await hashed(source, into)) !== sha256)
+    throw new StartError('timeout', `the file ${name} of the overlay has changed while it was copied`);
 }
 
 async function note(target: string, sha256: string): Promise<Ours> {
@@ -124,9 +163,23 @@ async function note(target: string, sha256: string): Promise<Ours> {
   return { sha256, size, mtimeMs };
 }
 
-async function digest(file: string): Promise<string> {
+async function digest(file: string, flags: number): Promise<string | undefined> {
+  const handle = await open(file, flags);
+  try {
+    return await hashed(handle);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Of a whole file, from its beginning; undefined for what is none. @param into gets what is read */
+async function hashed(file: FileHandle, into?: FileHandle): Promise<string | undefined> {
+  if (!(await file.stat()).isFile()) return undefined;
   const hash = createHash('sha256');
-  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
+  for await (const chunk of file.createReadStream({ start: 0, autoClose: false })) {
+    hash.update(chunk as Buffer);
+    await into?.writeFile(chunk as Buffer);
+  }
   return hash.digest('hex');
 }
 
@@ -153,8 +206,4 @@ function isSame(before: Ledger, after: Ledger): boolean {
 
 function absent(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
-}
-
-function unlessThere(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EEXIST') throw error;
 }

@@ -1,0 +1,72 @@
+import { constants } from 'node:fs';
+import { mkdir, open, readlink, type FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import { StartError } from '../port.js';
+
+/** Elsewhere nothing isolates, and a path is as good. */
+const HOLDS = process.platform === 'linux';
+const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+
+/**
+ * A folder that is open: it stays the same one, whatever others put in its place meanwhile. What is reached through `at` lies in
+ * it, and in nothing that a link leads to.
+ */
+export class HeldFolder {
+  private constructor(
+    private readonly handle: FileHandle,
+    private readonly directory: string,
+  ) {}
+
+  /** @param directory absolute @throws StartError unsupported when it is a link, or lies behind one; what the system says when it is not there */
+  static async open(directory: string): Promise<HeldFolder> {
+    const handle = await open(directory, FOLDER).catch((error: unknown) => {
+      throw isInTheWay(error) ? behindLink(directory) : error;
+    });
+    const held = new HeldFolder(handle, directory);
+    if (!HOLDS || (await readlink(`/proc/self/fd/${handle.fd}`)) === directory) return held;
+    await held.close();
+    throw behindLink(directory);
+  }
+
+  get name(): string {
+    return path.basename(this.directory);
+  }
+
+  /** Where something of it is found as long as it is open. @param name of the folder's own, without `/` */
+  at(name: string): string {
+    return path.join(HOLDS ? `/proc/self/fd/${this.handle.fd}` : this.directory, name);
+  }
+
+  /** A folder in it, which is made when there is none; undefined when something else has its name. */
+  async inside(name: string): Promise<HeldFolder | undefined> {
+    const enter = async (): Promise<HeldFolder> => new HeldFolder(await open(this.at(name), FOLDER), path.join(this.directory, name));
+    try {
+      return await enter().catch(async (error: unknown) => {
+        if (codeOf(error) !== 'ENOENT') throw error;
+        await mkdir(this.at(name)).catch((raced: unknown) => {
+          if (codeOf(raced) !== 'EEXIST') throw raced;
+        });
+        return enter();
+      });
+    } catch (error) {
+      if (isInTheWay(error)) return undefined;
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.handle.close();
+  }
+}
+
+function behindLink(directory: string): StartError {
+  return new StartError('unsupported', `the working directory ${directory} is a link, or lies behind one`);
+}
+
+function isInTheWay(error: unknown): boolean {
+  return codeOf(error) === 'ENOTDIR' || codeOf(error) === 'ELOOP';
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
+}
