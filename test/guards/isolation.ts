@@ -45,8 +45,8 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'git sees nothing of the service, of its host and of other cities.',
     file: 'src/platform/git/git-runner.ts',
-    find: 'if (sandbox === undefined) return runGit(run);',
-    replace: 'if (sandbox !== undefined) return runGit(run);',
+    find: 'return await runGit(run, await sandbox.enter(checked(run, identities, paths)));',
+    replace: 'return await runGit(run, checked(run, identities, paths));',
     test: 'src/platform/git/git-runner.spec.ts',
     name: 'nothing of the service',
   },
