@@ -82,4 +82,12 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/platform/runtime/preparation/overlay.spec.ts',
     name: 'brings nothing',
   },
+  {
+    guard: 'Commands of probes see nothing of the host but a sign-in.',
+    file: 'src/modules/providers/probes/host.ts',
+    find: 'return sandbox === undefined ? program : sandbox.enter(program);',
+    replace: 'return sandbox === null ? sandbox : program;',
+    test: 'src/modules/providers/probes/probes.spec.ts',
+    name: 'run commands in a sandbox',
+  },
 ];

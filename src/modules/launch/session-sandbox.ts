@@ -4,10 +4,11 @@ import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/config.js';
 import { Isolation } from '../../platform/isolation/isolation.js';
-import { covers, type Mount } from '../../platform/isolation/mounts.js';
+import { covers, existing, type Mount } from '../../platform/isolation/mounts.js';
 import { StartError, type Sandbox } from '../../platform/runtime/port.js';
 import type { CityConfig } from '../composition/city-config.js';
 import { isBelow } from '../composition/trees/paths.js';
+import { PROGRAMS, SIGN_INS } from '../providers/probes/host-places.js';
 import { AgentHost } from './agent-host.js';
 import type { Template } from './launch.js';
 import { LaunchRepository } from './launch.repository.js';
@@ -16,31 +17,8 @@ import { WORKTREES, type Directories, type Places } from './work-dir.js';
 
 /** In the city's directory: what sessions keep for themselves, a folder for each. No session sees those of others. */
 const SESSIONS = '.gc/sessions';
-/** Below the home of whoever runs the service: where installers put programs. There is nothing secret in them. */
-const PROGRAMS = ['.local/bin', '.local/share/claude', '.npm-global', '.opencode/bin', '.bun/bin', '.cargo/bin', '.nvm/versions'];
 /** Who somebody is to git: commits of an agent without it fail. */
 const GIT_IDENTITY = ['.gitconfig', '.config/git'];
-/** Where the programs of presets keep what somebody has signed in with. */
-const SIGN_INS: Readonly<Record<string, readonly string[]>> = {
-  claude: ['.claude', '.claude.json'],
-  codex: ['.codex'],
-  gemini: ['.gemini'],
-  antigravity: ['.gemini'],
-  cursor: ['.cursor', '.config/cursor'],
-  copilot: ['.copilot', '.config/github-copilot'],
-  amp: ['.config/amp', '.local/share/amp'],
-  opencode: ['.config/opencode', '.local/share/opencode'],
-  groq: ['.config/opencode', '.local/share/opencode'],
-  cerebras: ['.config/opencode', '.local/share/opencode'],
-  auggie: ['.augment'],
-  mimocode: ['.local/share/mimocode', '.config/mimocode'],
-  pi: ['.pi'],
-  omp: ['.omp'],
-  grok: ['.grok'],
-  kimi: ['.kimi'],
-  kiro: ['.kiro', '.aws/sso/cache', '.local/share/kiro-cli'],
-};
-
 interface Session {
   readonly id: string;
   /** Of its city. */
@@ -146,16 +124,4 @@ export class SessionSandboxes {
     await Promise.all(['home', 'tmp'].map((name) => mkdir(path.join(own, name), { recursive: true, mode: 0o700 })));
     return own;
   }
-}
-
-/** Where it really lies as well: a link of the home directory may lead anywhere. */
-async function existing(at: string, mode: Mount['mode']): Promise<Mount[]> {
-  const real = await realpath(at).catch(() => undefined);
-  if (real === undefined) return [];
-  return real === at
-    ? [{ at, mode }]
-    : [
-        { at, mode, from: real },
-        { at: real, mode },
-      ];
 }

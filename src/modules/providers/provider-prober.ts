@@ -70,7 +70,7 @@ export async function probeAll(host: ProbeHost): Promise<Map<string, ProbeResult
 
 async function probeOne(name: string, host: ProbeHost): Promise<ProbeResult> {
   try {
-    return (await PROBES[name]?.(host)) ?? { status: 'probe_error', detail: 'there is no probe for this item' };
+    return (await PROBES[name]?.(host.of(name))) ?? { status: 'probe_error', detail: 'there is no probe for this item' };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
     return { status: 'probe_error', detail: `its files cannot be read (${code})` };

@@ -1,9 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { isolationOf } from './testing/runner.js';
+import { hasBubblewrap, isolationOf } from '../isolation/testing/isolation.js';
 import { gitEnvironment, type Remote } from './git-environment.js';
 import { GitRunner, type Place } from './git-runner.js';
 
@@ -11,14 +10,6 @@ let base: string;
 let own: string;
 const before = process.env.HOME;
 const forever = new AbortController().signal;
-const hasBubblewrap = (() => {
-  try {
-    execFileSync('bwrap', ['--unshare-all', '--unshare-user', '--ro-bind', '/', '/', 'true'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-})();
 
 beforeAll(async () => {
   base = await realpath(await mkdtemp(path.join(tmpdir(), 'svc-git-wall-')));

@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 
 /** What a program sees at a path: something of the host, read-only or not, or nothing. */
@@ -26,4 +27,16 @@ export function shownAt(mounts: readonly Mount[], at: string): string | undefine
 /** Whether a path is another one, or lies below it. */
 export function covers(outer: string, at: string): boolean {
   return at === outer || at.startsWith(outer.endsWith(path.sep) ? outer : outer + path.sep);
+}
+
+/** What is there, and where it really lies as well: a link of the home directory may lead anywhere. */
+export async function existing(at: string, mode: Mount['mode']): Promise<Mount[]> {
+  const real = await realpath(at).catch(() => undefined);
+  if (real === undefined) return [];
+  return real === at
+    ? [{ at, mode }]
+    : [
+        { at, mode, from: real },
+        { at: real, mode },
+      ];
 }

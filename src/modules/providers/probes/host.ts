@@ -3,14 +3,21 @@ import { constants } from 'node:fs';
 import { access, open, readdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import type { Isolation } from '../../../platform/isolation/isolation.js';
+import { existing, type Mount } from '../../../platform/isolation/mounts.js';
+import { StartError, type Program } from '../../../platform/runtime/port.js';
+import { PROGRAMS, SIGN_INS } from './host-places.js';
 
 /**
  * A worker host as probes see it: files of the user, programs on a fixed search path (never the process's own PATH),
- * and commands with a short life and a small environment. Credentials in the environment of this process do not count:
+ * and commands with a short life and a small environment, in a sandbox where this host has them: agents may write to the
+ * settings of such a program, and those may name commands. Credentials in the environment of this process do not count:
  * agents do not inherit it.
  */
 const COMMAND_LIMIT_MS = 5_000;
 const MAX_BYTES = 1024 * 1024;
+/** Agents may put a pipe there: it is not waited for. */
+const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 /** Below the home directory: where installers of agents and package managers put programs. */
 const USER_DIRS = ['.local/bin', 'bin', '.npm-global/bin', '.opencode/bin', '.bun/bin', '.cargo/bin'];
 
@@ -24,7 +31,14 @@ export class ProbeHost {
   constructor(
     readonly home: string = homedir(),
     private readonly extraPath: readonly string[] = ['/usr/local/bin', '/opt/homebrew/bin', '/usr/bin', '/bin', '/snap/bin'],
+    private readonly isolation?: Isolation,
+    private readonly item = '',
   ) {}
+
+  /** The host for one item of the catalogue: its commands see where that one's sign-in is kept. */
+  of(item: string): ProbeHost {
+    return new ProbeHost(this.home, this.extraPath, this.isolation, item);
+  }
 
   /** The first executable of that name on the search path. */
   async find(name: string): Promise<string | undefined> {
@@ -38,7 +52,7 @@ export class ProbeHost {
   /** A file below the home directory: undefined when there is none. Throws when it cannot be read. */
   async read(...parts: string[]): Promise<string | undefined> {
     try {
-      const handle = await open(path.join(this.home, ...parts), 'r');
+      const handle = await open(path.join(this.home, ...parts), READ);
       try {
         const { bytesRead, buffer } = await handle.read(Buffer.alloc(MAX_BYTES), 0, MAX_BYTES, 0);
         return buffer.toString('utf8', 0, bytesRead);
@@ -54,9 +68,32 @@ export class ProbeHost {
   async run(program: string, args: readonly string[]): Promise<CommandResult> {
     const PATH = (await this.searchPath()).join(':');
     const env = { PATH, HOME: this.home, LANG: 'C.UTF-8', NO_COLOR: '1', TERM: 'dumb' };
+    try {
+      return await this.#started(await this.#walled({ command: program, args, cwd: this.home, env }));
+    } catch (error) {
+      if (!(error instanceof StartError)) throw error;
+      return { code: undefined, stdout: '', stderr: error.message };
+    }
+  }
+
+  async #walled(program: Program): Promise<Program> {
+    if (this.isolation === undefined) return program;
+    const { rules } = await this.isolation.found();
+    const named = rules.visible.filter(({ presets, cities }) => presets?.includes(this.item) !== false && cities === undefined);
+    const seen = await Promise.all([
+      ...PROGRAMS.map((at) => existing(path.join(this.home, at), 'read')),
+      ...(SIGN_INS[this.item] ?? []).map((at) => existing(path.join(this.home, at), 'write')),
+      ...named.map(({ path: at, write }) => existing(at, write ? 'write' : 'read')),
+    ]);
+    const own: Mount[] = this.home === '/' ? [] : [{ at: this.home, mode: 'hidden' }];
+    const sandbox = await this.isolation.sandbox([{ at: '/tmp', mode: 'hidden' }, ...own, ...seen.flat()]);
+    return sandbox === undefined ? program : sandbox.enter(program);
+  }
+
+  #started({ command, args, cwd, env }: Program): Promise<CommandResult> {
     return new Promise((resolve) => {
-      const options = { env, cwd: this.home, timeout: COMMAND_LIMIT_MS, killSignal: 'SIGKILL', maxBuffer: MAX_BYTES } as const;
-      const child = execFile(program, [...args], options, (error, stdout, stderr) => {
+      const options = { env, cwd, timeout: COMMAND_LIMIT_MS, killSignal: 'SIGKILL', maxBuffer: MAX_BYTES } as const;
+      const child = execFile(command, [...args], options, (error, stdout, stderr) => {
         const code = error === null ? 0 : typeof error.code === 'number' ? error.code : undefined;
         resolve({ code, stdout, stderr });
       });

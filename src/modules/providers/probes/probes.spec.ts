@@ -1,7 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { hasBubblewrap, isolationOf } from '../../../platform/isolation/testing/isolation.js';
 import { PRESET_NAMES } from '../../composition/presets/presets.js';
 import { probeAll } from '../provider-prober.js';
 import { READINESS_ITEMS } from '../providers.catalogue.js';
@@ -150,5 +152,26 @@ describe('probes', () => {
     await program('codex');
     await mkdir(path.join(home, '.codex/auth.json'), { recursive: true });
     expect(await status('codex')).toBe('probe_error');
+  });
+
+  it('wait for no pipe that an agent has put in the place of a file', async () => {
+    await program('codex');
+    await mkdir(path.join(home, '.codex'));
+    execFileSync('mkfifo', [path.join(home, '.codex/auth.json')]);
+    expect(await status('codex')).not.toBe('configured');
+  });
+
+  (hasBubblewrap ? it : it.skip)('run commands in a sandbox, which sees how one is signed in and nothing else', async () => {
+    const data = await mkdtemp(path.join(tmpdir(), 'svc-probe-data-'));
+    host = new ProbeHost(home, ['/usr/bin', '/bin'], isolationOf(data));
+    await put('.ssh/id', 'secret');
+    await put('.claude/login', 'signed in');
+    await put('.codex/auth.json', 'of another');
+    const look = `ls -A "$HOME"; cat "$HOME"/.ssh/id "$HOME"/.codex/auth.json ${data}/x /proc/${process.pid}/environ; cat "$HOME/.claude/login"`;
+    await writeFile(path.join(data, 'x'), 'secret');
+    await program('claude', `(${look}) >"$HOME/.claude/seen" 2>/dev/null; echo '{"loggedIn":false}'`);
+    expect(await status('claude')).toBe('needs_auth');
+    expect(await host.read('.claude/seen')).toBe('.claude\n.local\nsigned in');
+    await rm(data, { recursive: true });
   });
 });

@@ -1,14 +1,7 @@
-import { AppConfig, loadConfig, type Config } from '../../config/config.js';
-import { Isolation } from '../../isolation/isolation.js';
-import { AppLogger, createLogger } from '../../logging/logger.js';
+import { isolationOf } from '../../isolation/testing/isolation.js';
 import { GitRunner } from '../git-runner.js';
 
-/** As a process with this data directory has it. @param wanted of `SVC_RUNNER_ISOLATION` */
-export function isolationOf(dataDir: string, wanted = 'auto'): Isolation {
-  const config = loadConfig({ SVC_RUNNER_ISOLATION: wanted, SVC_DATA_DIR: dataDir }, '/') as Config;
-  return new Isolation(new AppConfig(config), new AppLogger(createLogger('silent', {})));
-}
-
+/** Runs git as a process with this data directory does, in a sandbox where there are any. */
 export function gitRunner(dataDir: string): GitRunner {
   return new GitRunner(isolationOf(dataDir));
 }
