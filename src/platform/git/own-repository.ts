@@ -8,8 +8,8 @@ const LOOSE = /^[0-9a-f]{2}$/;
 /**
  * Git's directory of the repository that lies in `directory` with all it consists of; undefined when there is none. A `.git` that
  * points elsewhere, a shared or borrowed store of objects, links, and settings that include other files would have git read, and
- * tell of, another's repository: such a one counts as none. What changes between this look and git's is the runner's isolation to
- * stop; git's own words about a rig are shown to nobody.
+ * tell of, another's repository: such a one counts as none. What changes between this look and git's leads
+ * nowhere where git has a sandbox; git's own words about a rig are shown to nobody.
  */
 export async function ownRepository(directory: string): Promise<string | undefined> {
   try {

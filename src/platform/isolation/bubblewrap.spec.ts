@@ -55,9 +55,9 @@ async function output(line: string, mounts?: Mount[], more?: Readonly<Record<str
   });
 
   it('has the part of /etc that programs need, with their own user', async () => {
-    expect(await output('cat /etc/passwd | cut -d: -f3 | xargs; ls /etc/shadow /etc/sudoers /etc/ssh 2>&1 | grep -vc "No such"')).toBe(
-      `${[...new Set([0, process.getuid!(), 65_534])].join(' ')}\n0\n`,
-    );
+    expect(
+      await output('cat /etc/passwd | cut -d: -f3 | xargs; ls /etc/shadow /etc/sudoers /etc/ssh/sshd_config 2>&1 | grep -vc "No such"'),
+    ).toBe(`${[...new Set([0, process.getuid!(), 65_534])].join(' ')}\n0\n`);
     expect(await output('whoami; test -s /etc/nsswitch.conf && test -d /etc/ssl/certs && echo there')).toMatch(/^\S+\nthere\n$/);
     expect((await readdir(shared)).length).toBe(1);
     await Bubblewrap.tryOn(LIMITS, shared);

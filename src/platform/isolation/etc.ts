@@ -9,6 +9,7 @@ const SHOWN = [
   ...['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'localtime', 'timezone', 'locale.alias', 'locale.conf', 'mime.types', 'os-release'],
   ...['debian_version', 'terminfo', 'host.conf', 'nsswitch.conf', 'gai.conf', 'services', 'protocols', 'profile', 'profile.d'],
   ...['bash.bashrc', 'inputrc', 'gitconfig', 'manpath.config', 'java', 'python3', 'perl', 'nodejs', 'vim', 'magic'],
+  ...['ssh/ssh_known_hosts'],
 ];
 /** These change while a host runs, and are shown as they are. */
 const LIVE = ['resolv.conf', 'hosts'];
@@ -39,6 +40,7 @@ async function make(copy: string, users: Readonly<Record<string, string>>): Prom
   try {
     await mkdir(fresh, { recursive: true });
     for (const name of SHOWN) {
+      if (!(await isThere(`/etc/${name}`))) continue;
       await mkdir(path.dirname(path.join(fresh, name)), { recursive: true });
       // What the service's user cannot read is left out.
       await cp(`/etc/${name}`, path.join(fresh, name), { recursive: true, verbatimSymlinks: true }).catch(() => undefined);

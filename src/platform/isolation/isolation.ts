@@ -32,13 +32,14 @@ export class Isolation implements OnApplicationBootstrap {
 
   /** A host that cannot give what its operator wants does not start. */
   async onApplicationBootstrap(): Promise<void> {
-    if (this.config.role === 'api' || this.config.runnerCapacity === 0) return;
     const { kind, why } = await this.found();
-    if (kind !== 'none') this.log.info({ isolation: kind }, 'agents are isolated');
+    const runsAgents = this.config.role !== 'api' && this.config.runnerCapacity > 0;
+    const what = runsAgents ? 'agents are' : 'git is';
+    if (kind !== 'none') this.log.info({ isolation: kind }, `${what} isolated`);
     else
       this.log.warn(
         { isolation: kind, why: why ?? 'SVC_RUNNER_ISOLATION=none' },
-        'agents are NOT isolated: they can do what this service can',
+        `${what} NOT isolated: ${runsAgents ? 'they' : 'it'} can do what this service can`,
       );
   }
 
