@@ -113,13 +113,25 @@ describe('the document', () => {
   });
 
   it('has a variant and a mapping for every known kind in both unions', () => {
-    const schemas = contract().document.components.schemas as Record<string, { discriminator?: { mapping: Record<string, string> } }>;
     for (const union of ['TypedEventStreamEnvelope', 'TypedTaggedEventStreamEnvelope']) {
-      const mapping = schemas[`${union}Known`]!.discriminator!.mapping;
+      const { mapping } = contract().document.components.schemas[`${union}Known`]!.discriminator!;
       expect(Object.keys(mapping).sort()).toEqual([...knownEvents().keys()].sort());
-      for (const [type, reference] of Object.entries(mapping)) {
-        const variant = schemas[reference.split('/').pop()!] as unknown as { properties: { type: { const: string } } };
-        expect(variant.properties.type.const).toBe(type);
+    }
+  });
+
+  it('has unions whose member says which one variant a value is', () => {
+    const { schemas } = contract().document.components;
+    const unions = Object.values(schemas).filter(({ discriminator }) => discriminator !== undefined);
+    expect(unions).toHaveLength(JSON.stringify(schemas).match(/"discriminator":\{/g)!.length);
+    for (const { discriminator, oneOf } of unions) {
+      const { propertyName, mapping } = discriminator!;
+      const named = Object.groupBy(Object.keys(mapping), (value) => mapping[value]!);
+      expect(Object.keys(named).sort()).toEqual(oneOf!.map(({ $ref }) => $ref).sort());
+      for (const [reference, values] of Object.entries(named)) {
+        const variant = schemas[reference.split('/').pop()!]!;
+        expect(variant).toMatchObject({ required: expect.arrayContaining([propertyName]) });
+        const { const: one, enum: some = [one] } = variant.properties![propertyName]!;
+        expect(some).toEqual(values);
       }
     }
   });
