@@ -1,0 +1,78 @@
+import { ConfigError, loadConfig, type AppConfig } from '../platform/config/config.js';
+import { DirectoryInUse } from '../platform/embedded/lock.js';
+import { armedFailpoints } from '../platform/failpoints/arm.js';
+import { Isolation } from '../platform/isolation/isolation.js';
+import { welcome } from './welcome.js';
+import { Supervisor } from './supervisor.js';
+
+/** `svc serve`, `npm start` and the container's command: one process of the role that the environment names. */
+/** Ctrl-C under npm arrives twice: from the terminal, and passed on by npm. Only a later one is impatience. */
+const SAME_SIGNAL_MS = 500;
+const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+
+function configure(): AppConfig {
+  const env = { ...process.env };
+  // A person at a terminal wants the addresses, not a line of JSON a request.
+  if (process.stdout.isTTY && env.SVC_DATABASE_URL === undefined) env.SVC_LOG_LEVEL ??= 'warn';
+  try {
+    return loadConfig(env, process.cwd());
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    console.error(error.message);
+    process.exit(2);
+  }
+}
+
+async function main(): Promise<void> {
+  const config = configure();
+  const supervisor = new Supervisor(config, {
+    sudoUid: process.env.SUDO_UID,
+    failpoints: armedFailpoints(process.env.SVC_TEST_FAILPOINTS),
+    onStep: (what) => console.log(`${what} …`),
+    onElsewhere: (what) => console.log(what),
+    onLost: () => {
+      supervisor.logger.fatal('the embedded PostgreSQL has ended');
+      void end(1);
+    },
+  });
+
+  const end = async (code: number): Promise<never> => {
+    await supervisor.stop().catch((error: unknown) => supervisor.logger.error({ err: error }, 'the stop failed'));
+    process.exit(code);
+  };
+  let signalled: number | undefined;
+  for (const signal of Object.keys(SIGNALS) as (keyof typeof SIGNALS)[]) {
+    process.on(signal, () => {
+      const now = performance.now();
+      signalled ??= now;
+      if (now - signalled < SAME_SIGNAL_MS) return void end(0);
+      supervisor.abandon();
+      process.exit(SIGNALS[signal]);
+    });
+  }
+  const broken = (kind: string) => (error: unknown) => {
+    supervisor.logger.fatal({ err: error }, kind);
+    void end(1);
+  };
+  process.on('unhandledRejection', broken('unhandled rejection'));
+  process.on('uncaughtException', broken('uncaught exception'));
+
+  try {
+    const { url, app } = await supervisor.start();
+    if (!supervisor.stopping) welcome(config, url, process.cwd(), await app.get(Isolation, { strict: false }).found());
+  } catch (error) {
+    if (!supervisor.stopping) console.error(explain(error, config));
+    await end(1);
+  }
+}
+
+function explain(error: unknown, config: AppConfig): string {
+  if (error instanceof DirectoryInUse) return error.message;
+  const code = (error as { code?: unknown } | null)?.code;
+  if (code === 'EADDRINUSE') return `${config.host}:${config.port} is in use; choose another port with SVC_PORT`;
+  if (code === 'EACCES' || code === 'EADDRNOTAVAIL') return `cannot listen on ${config.host}:${config.port}: ${(error as Error).message}`;
+  if (!(error instanceof Error)) return String(error);
+  return config.logLevel === 'debug' || error.message === '' ? String(error.stack) : error.message;
+}
+
+await main();

@@ -1,0 +1,53 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+import { foreignEnvironment } from '../support/cli.js';
+import { folder } from '../support/folders.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const TYPESCRIPT = ['--import', `${root}scripts/typescript.mjs`];
+const SERVER_NEEDS = 24;
+const CLIENT_NEEDS = 20;
+
+/** A process of a Node that says it is `version`, in an empty directory that is its data directory too. */
+async function started(version: string, file: string, args: readonly string[] = []): Promise<{ code: number | null; output: string }> {
+  const cwd = await folder('svc-old-node-');
+  const pretend = `data:text/javascript,Object.defineProperty(process.versions,'node',{value:'${version}'})`;
+  const env = { ...foreignEnvironment(), SVC_DATA_DIR: cwd };
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [...TYPESCRIPT, '--import', pretend, root + file, ...args], { cwd, env }, (_error, out, err) =>
+      resolve({ code: child.exitCode, output: out + err }),
+    );
+  });
+}
+
+describe('a Node that is too old', () => {
+  it.each(['src/entry/serve.ts', 'src/entry/migrate.ts'])('is refused by %s in one sentence, before anything is done', async (file) => {
+    const { code, output } = await started('20.20.2', file);
+    expect({ code, output }).toEqual({
+      code: 1,
+      output: expect.stringMatching(
+        /^the supervisor needs Node\.js 24 or newer, and this is 20\.20\.2 \(.+\): start it with `npm start`.*\n$/,
+      ),
+    });
+  });
+
+  it('is refused by the client, which asks for less', async () => {
+    expect(await started('18.19.0', 'bin/svc.js', ['--version'])).toEqual({
+      code: 1,
+      output: expect.stringMatching(/^svc: needs Node\.js 20 or newer, and this is 18\.19\.0 \(.+\)\n$/),
+    });
+  });
+
+  it('is what package.json says: the pinned one for the server, `engines` for the client', async () => {
+    const { engines, devDependencies } = JSON.parse(await readFile(`${root}package.json`, 'utf8')) as {
+      engines: { node: string };
+      devDependencies: { node: string };
+    };
+    expect({ pinned: devDependencies.node, engines: engines.node }).toEqual({
+      pinned: expect.stringMatching(new RegExp(`^\\^${SERVER_NEEDS}\\.`)),
+      engines: `>=${CLIENT_NEEDS}`,
+    });
+  });
+});
