@@ -105,7 +105,7 @@ describe('health, readiness and metrics', () => {
   });
 
   it('stays alive when the database fails or does not answer, and counts nothing', async () => {
-    const unknown = { status: 'ok', cities_total: -1, cities_running: -1, startup: { ready: false, phase: 'unknown' } };
+    const unknown = { status: 'ok', cities_total: -1, cities_running: -1, startup: { ready: false, phase: 'waiting_for_database' } };
     clock.ms += 1_000;
     answer = () => Promise.reject(new Error('down'));
     expect((await client.get('/health')).body).toMatchObject(unknown);

@@ -14,12 +14,13 @@ export const SupervisorHealthOutputBody = contract(
     version: z.string(),
     build_id: z.string().optional(),
     uptime_sec: int64,
-    /** -1 for those who may not know and while the database does not tell; `startup` is then not ready, of the phase `unknown`. */
     cities_total: int64,
     cities_running: int64,
     packs_lock_sha256: z.string().optional(),
     startup: SupervisorStartup.optional(),
   }),
+  'Whether the process lives. `cities_total` and `cities_running` are -1 for callers that may not know, and while the database does not answer: ' +
+    '`startup` is then not ready, with the phase `waiting_for_database`.',
 );
 export type SupervisorHealth = z.infer<typeof SupervisorHealthOutputBody>;
 

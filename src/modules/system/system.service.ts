@@ -50,7 +50,7 @@ export class SystemService {
   /** @param all what a probe has no use for, too. */
   #health(all: boolean): SupervisorHealth {
     // The counts are numbers in the contract: one that no count can be says that they are not known.
-    const { total, running, starting } = this.#counts ?? { total: UNKNOWN, running: UNKNOWN, starting: 'unknown' };
+    const { total, running, starting } = this.#counts ?? { total: UNKNOWN, running: UNKNOWN, starting: 'waiting_for_database' };
     return {
       status: 'ok',
       version: VERSION,
