@@ -2782,8 +2782,12 @@ export interface components {
             unavailable_reason?: string;
         };
         AgentRest: {
+            /** Format: int64 */
+            attempt?: number;
+            /** Format: int64 */
+            attempts?: number;
             detail?: string;
-            ended_by: ("time" | "demand" | "configuration" | "wake" | "reset")[];
+            ended_by: ("time" | "demand" | "message" | "configuration" | "wake" | "reset")[];
             reason: string;
             session_id?: string;
             /** Format: date-time */
@@ -3526,7 +3530,7 @@ export interface components {
             subject?: string;
             type: string;
         };
-        EventPayload: components["schemas"]["AgentConfigPayload"] | components["schemas"]["AgentSwitchPayload"] | components["schemas"]["BackendCredentialResolvedPayload"] | components["schemas"]["BeadClaimRejectedPayload"] | components["schemas"]["BeadEventPayload"] | components["schemas"]["BeadDeadAssigneeReopenedPayload"] | components["schemas"]["BeadWorktreeReapSkippedPayload"] | components["schemas"]["BeadWorktreeReapedPayload"] | components["schemas"]["ConditionalWritesDegradedPayload"] | components["schemas"]["CityLifecyclePayload"] | components["schemas"]["NoPayload"] | components["schemas"]["ConfigRejectedPayload"] | components["schemas"]["ConfigReloadedPayload"] | components["schemas"]["ConvoyClosedPayload"] | components["schemas"]["Record"] | components["schemas"]["RotatedPayload"] | components["schemas"]["AdapterEventPayload"] | components["schemas"]["BoundEventPayload"] | components["schemas"]["GroupCreatedEventPayload"] | components["schemas"]["InboundEventPayload"] | components["schemas"]["OutboundEventPayload"] | components["schemas"]["OutboundChannelMismatchPayload"] | components["schemas"]["UnboundEventPayload"] | components["schemas"]["StoreDiskCriticalPayload"] | components["schemas"]["StoreDiskWarnPayload"] | components["schemas"]["StoreMaintenanceDonePayload"] | components["schemas"]["StoreMaintenanceFailedPayload"] | components["schemas"]["MailEventPayload"] | components["schemas"]["MoleculeResolvedPayload"] | components["schemas"]["PackConfigPayload"] | components["schemas"]["PatchConfigPayload"] | components["schemas"]["ProjectIdentityStampedPayload"] | components["schemas"]["ProviderConfigPayload"] | components["schemas"]["RequestFailedPayload"] | components["schemas"]["CityCreateSucceededPayload"] | components["schemas"]["CityRegisterSucceededPayload"] | components["schemas"]["CityStartSucceededPayload"] | components["schemas"]["CityStopSucceededPayload"] | components["schemas"]["CityUnregisterSucceededPayload"] | components["schemas"]["RigCreateSucceededPayload"] | components["schemas"]["SessionCreateSucceededPayload"] | components["schemas"]["SessionMessageSucceededPayload"] | components["schemas"]["SessionSubmitSucceededPayload"] | components["schemas"]["RigConfigPayload"] | components["schemas"]["RigProvisionProgressPayload"] | components["schemas"]["RigSwitchPayload"] | components["schemas"]["SessionTransitionPayload"] | components["schemas"]["SessionLifecyclePayload"] | components["schemas"]["SessionDrainAckedWithAssignedWorkPayload"] | components["schemas"]["SessionInteractionPayload"] | components["schemas"]["SessionMessagePayload"] | components["schemas"]["SessionResetStalledPayload"] | components["schemas"]["SessionStrandedPayload"] | components["schemas"]["SessionUnknownStatePayload"] | components["schemas"]["StorageBindingOutcomePayload"] | components["schemas"]["SupervisorFSPressureSkippedTickPayload"] | components["schemas"]["SupervisorRequestPayload"] | components["schemas"]["SupervisorShutdownPayload"] | components["schemas"]["SupervisorStartedPayload"] | components["schemas"]["WebhookReceivedPayload"] | components["schemas"]["WebhookRejectedPayload"] | components["schemas"]["WorkerOperationEventPayload"] | components["schemas"]["CustomEventPayload"];
+        EventPayload: components["schemas"]["AgentConfigPayload"] | components["schemas"]["AgentSwitchPayload"] | components["schemas"]["BackendCredentialResolvedPayload"] | components["schemas"]["BeadClaimRejectedPayload"] | components["schemas"]["BeadEventPayload"] | components["schemas"]["BeadDeadAssigneeReopenedPayload"] | components["schemas"]["BeadWorktreeReapSkippedPayload"] | components["schemas"]["BeadWorktreeReapedPayload"] | components["schemas"]["ConditionalWritesDegradedPayload"] | components["schemas"]["CityLifecyclePayload"] | components["schemas"]["NoPayload"] | components["schemas"]["ConfigRejectedPayload"] | components["schemas"]["ConfigReloadedPayload"] | components["schemas"]["ConvoyClosedPayload"] | components["schemas"]["Record"] | components["schemas"]["RotatedPayload"] | components["schemas"]["AdapterEventPayload"] | components["schemas"]["BoundEventPayload"] | components["schemas"]["GroupCreatedEventPayload"] | components["schemas"]["InboundEventPayload"] | components["schemas"]["OutboundEventPayload"] | components["schemas"]["OutboundChannelMismatchPayload"] | components["schemas"]["UnboundEventPayload"] | components["schemas"]["StoreDiskCriticalPayload"] | components["schemas"]["StoreDiskWarnPayload"] | components["schemas"]["StoreMaintenanceDonePayload"] | components["schemas"]["StoreMaintenanceFailedPayload"] | components["schemas"]["MailEventPayload"] | components["schemas"]["MoleculeResolvedPayload"] | components["schemas"]["PackConfigPayload"] | components["schemas"]["PatchConfigPayload"] | components["schemas"]["ProjectIdentityStampedPayload"] | components["schemas"]["ProviderConfigPayload"] | components["schemas"]["RequestFailedPayload"] | components["schemas"]["CityCreateSucceededPayload"] | components["schemas"]["CityRegisterSucceededPayload"] | components["schemas"]["CityStartSucceededPayload"] | components["schemas"]["CityStopSucceededPayload"] | components["schemas"]["CityUnregisterSucceededPayload"] | components["schemas"]["RigCreateSucceededPayload"] | components["schemas"]["SessionCreateSucceededPayload"] | components["schemas"]["SessionMessageSucceededPayload"] | components["schemas"]["SessionSubmitSucceededPayload"] | components["schemas"]["RigConfigPayload"] | components["schemas"]["RigProvisionProgressPayload"] | components["schemas"]["RigSwitchPayload"] | components["schemas"]["SessionTransitionPayload"] | components["schemas"]["SessionLifecyclePayload"] | components["schemas"]["SessionDrainAckedWithAssignedWorkPayload"] | components["schemas"]["SessionInteractionPayload"] | components["schemas"]["SessionMessagePayload"] | components["schemas"]["SessionResetStalledPayload"] | components["schemas"]["SessionStartFailedPayload"] | components["schemas"]["SessionStrandedPayload"] | components["schemas"]["SessionUnknownStatePayload"] | components["schemas"]["StorageBindingOutcomePayload"] | components["schemas"]["SupervisorFSPressureSkippedTickPayload"] | components["schemas"]["SupervisorRequestPayload"] | components["schemas"]["SupervisorShutdownPayload"] | components["schemas"]["SupervisorStartedPayload"] | components["schemas"]["WebhookReceivedPayload"] | components["schemas"]["WebhookRejectedPayload"] | components["schemas"]["WorkerOperationEventPayload"] | components["schemas"]["CustomEventPayload"];
         EventRotateAnchor: {
             /** Format: int64 */
             seq: number;
@@ -4529,11 +4533,29 @@ export interface components {
             work_dir?: string;
         };
         SessionRest: {
+            /** Format: int64 */
+            attempt?: number;
+            /** Format: int64 */
+            attempts?: number;
             detail?: string;
-            ended_by: ("time" | "demand" | "configuration" | "wake" | "reset")[];
+            ended_by: ("time" | "demand" | "message" | "configuration" | "wake" | "reset")[];
             reason: string;
             /** Format: date-time */
             until?: string;
+        };
+        SessionStartFailedPayload: {
+            /** Format: int64 */
+            attempt?: number;
+            /** Format: int64 */
+            attempts?: number;
+            from: string;
+            /** Format: int64 */
+            generation: number;
+            reason?: string;
+            /** Format: date-time */
+            retry_at?: string;
+            session_id: string;
+            to: string;
         };
         SessionStrandedPayload: {
             session_id: string;
@@ -5589,8 +5611,12 @@ export interface components {
         };
         StatusResting: {
             items: {
+                /** Format: int64 */
+                attempt?: number;
+                /** Format: int64 */
+                attempts?: number;
                 detail?: string;
-                ended_by: ("time" | "demand" | "configuration" | "wake" | "reset")[];
+                ended_by: ("time" | "demand" | "message" | "configuration" | "wake" | "reset")[];
                 name: string;
                 reason: string;
                 session_id: string;
@@ -7702,7 +7728,7 @@ export interface components {
             actor: string;
             depends_on_step_ids?: string[];
             message?: string;
-            payload: components["schemas"]["SessionTransitionPayload"];
+            payload: components["schemas"]["SessionStartFailedPayload"];
             run_id?: string;
             /** Format: int64 */
             seq: number;
@@ -10275,7 +10301,7 @@ export interface components {
             city: string;
             depends_on_step_ids?: string[];
             message?: string;
-            payload: components["schemas"]["SessionTransitionPayload"];
+            payload: components["schemas"]["SessionStartFailedPayload"];
             run_id?: string;
             /** Format: int64 */
             seq: number;

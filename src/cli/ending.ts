@@ -23,8 +23,8 @@ export interface Waiting {
   readonly after: string;
   readonly timeoutMs: number | undefined;
   readonly progress: Progress;
-  /** Events that tell of progress. */
-  readonly steps?: { readonly type: string; readonly seen: (envelope: Envelope) => void };
+  /** Events that tell of progress: those of `subject`, without it those of the request. */
+  readonly steps?: { readonly type: string; readonly subject?: string; readonly seen: (envelope: Envelope) => void };
   /** What goes on until the end; never fails. */
   readonly beside?: (signal: AbortSignal) => Promise<void>;
 }
@@ -59,7 +59,9 @@ async function terminalEvent(waiting: Waiting, signal: AbortSignal): Promise<End
     if (frame.event !== feed.frame) continue;
     const envelope = decode(frame.data);
     const payload = envelope?.payload as Partial<Schemas['RequestFailedPayload']> | undefined;
-    if (envelope === undefined || payload?.request_id !== requestId) continue;
+    if (envelope === undefined) continue;
+    if (steps?.subject !== undefined && envelope.type === steps.type && envelope.subject === steps.subject) steps.seen(envelope);
+    if (payload?.request_id !== requestId) continue;
     if (envelope.type === success) return { ok: true, envelope };
     if (envelope.type === 'request.failed') return { ok: false, envelope, failure: payload as Schemas['RequestFailedPayload'] };
     if (envelope.type === steps?.type) steps.seen(envelope);

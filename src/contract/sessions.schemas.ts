@@ -16,13 +16,16 @@ export const SessionRest = contract(
   'SessionRest',
   z.strictObject({
     reason: z.string(),
-    ended_by: z.array(z.enum(['time', 'demand', 'configuration', 'wake', 'reset'])),
+    ended_by: z.array(z.enum(['time', 'demand', 'message', 'configuration', 'wake', 'reset'])),
     until: dateTime.optional(),
+    attempt: int64.optional(),
+    attempts: int64.optional(),
     detail: z.string().optional(),
   }),
   'Why no process is started although one may be wanted. `detail` is what went wrong, in the words of the last failure. `ended_by` says what ends it: ' +
-    '`time` by itself at `until`; `demand`, work or a message that waits for it then; `configuration`, files that say another thing about what is ' +
-    'started; `wake`, somebody who wakes the session; `reset`, one who resets it or wakes it by force.',
+    '`time` by itself at `until`; `demand`, work or a message that waits for it then; `message`, one that is sent to it; `configuration`, files that say another thing about what is ' +
+    'started; `wake`, somebody who wakes the session; `reset`, one who resets it or wakes it by force. ' +
+    '`attempt` is how many starts in a row have failed, of the `attempts` that are made.',
 );
 export type SessionRest = z.infer<typeof SessionRest>;
 

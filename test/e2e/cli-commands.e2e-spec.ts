@@ -1,4 +1,4 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
@@ -23,7 +23,8 @@ const run = (...args: string[]): Promise<CliRun> => svc(args, { env: environment
 const start = (...args: string[]): Cli => startSvc(args, { env: environment() });
 const at = (name: string): string => join(stack.citiesRoot, 'town', name);
 
-async function write(name: string, content: string): Promise<void> {
+async function write(name: string, content: string, { removed = false } = {}): Promise<void> {
+  if (removed) return rm(at(name));
   await mkdir(dirname(at(name)), { recursive: true });
   await writeFile(at(name), content);
 }
@@ -125,6 +126,21 @@ describe('a pool of commands that end with 0', () => {
     await eventually(async () => (await starts()) >= 1);
     await eventually(async () => new RegExp(`asleep \\(exited\\).* ${left} `).test(await ok('session', 'list', '--template', 'worker')));
     expect(await status(left)).toBe('in_progress');
+    // The second start in a row for nothing is followed by a pause, which is told wherever somebody looks.
+    const pause =
+      `rests until \\d\\d:\\d\\d:\\d\\dZ \\(\\S+\\), exited; ended by svc session send (to-\\d+), a changed configuration, ` +
+      `svc session wake \\1: it ended and has not closed ${left}, time \\d+ in a row`;
+    await eventually(async () =>
+      new RegExp(`^holder: +session to-\\d+, asleep \\(exited\\), ${pause}$`, 'm').test(await ok('bead', 'show', left)),
+    );
+    const member = JSON.parse(await ok('bead', 'show', left, '--json')) as { assignee: string; metadata: Record<string, string> };
+    expect(await ok('agent', 'show', member.assignee)).toMatch(new RegExp(`^rest: +${pause}$`, 'm'));
+    expect(await ok('city', 'status')).toMatch(new RegExp(`^ +${member.assignee} ${pause}$`, 'm'));
+    expect(await shown(member.metadata['gc.session_id']!)).toMatch(/^rest: +rests until .*, exited; ended by /m);
+    await write('scripts/worker.lazy', '', { removed: true });
+    await ok('session', 'wake', member.metadata['gc.session_id']!);
+    await eventually(async () => (await status(left)) === 'closed');
+    expect(await ok('city', 'status')).not.toContain(`${member.assignee} rests`);
     expect(await ok('events')).not.toMatch(/session\.(quarantined|crashed)/);
   });
 });
@@ -140,6 +156,37 @@ describe('a provider that is made with --acp-command alone', () => {
     const made = await run('session', 'create', '--provider', 'other', '--message', 'hi', '--wait');
     expect([made.code, made.stdout]).toEqual([1, '']);
     expect(made.stderr).toMatch(/this command does not speak ACP: it printed "run for to-\d+" and ended with 0/);
+  });
+});
+
+describe('a start that fails and is tried again', () => {
+  it('is told with what failed, which attempt it was and when the next one is, to who waits, in events and in answers', async () => {
+    await ok('provider', 'create', 'failing', '--command', 'sh', '--arg=-c', '--arg=echo no such config; exit 3');
+    const made = start('session', 'create', '--provider', 'failing', '--message', 'hi', '--wait');
+    await made.untilErr(
+      /^attempt 1 of 5 failed: sh ended before it was ready no such config; the next one at \d\d:\d\d:\d\dZ \(\S+\)\nattempt 2 of 5 failed: /m,
+    );
+    const events = (await ok('events', '--type', 'session.start_failed')).split('\n').filter((line) => line.includes('no such config'));
+    const [first] = events.map((line) => JSON.parse(line) as { payload: Record<string, unknown>; subject: string });
+    expect(first!.payload).toMatchObject({ attempt: 1, attempts: 5, retry_at: expect.stringMatching(/Z$/), to: 'asleep' });
+    await eventually(async () =>
+      /^rest: +rests until \S+ \(\S+\), crashed, attempt \d of 5; ended by a changed configuration, svc session wake /m.test(
+        await shown(first!.subject),
+      ),
+    );
+    // What it is started with is mended: nobody waits for all five.
+    await ok('provider', 'update', 'failing', '--arg=-c', '--arg=cat');
+    expect(await made.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('hi') });
+  });
+
+  it('is told with how often it was tried, once it is given up', async () => {
+    await ok('provider', 'create', 'missing', '--command', '/no/such/program');
+    const made = await run('session', 'create', '--provider', 'missing');
+    expect(made).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/create_failed: session to-\d+ is failed-create: .*\/no\/such\/program/),
+    });
+    expect(made.stderr).not.toContain('attempt');
   });
 });
 

@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
-import { ask } from '../api.js';
+import { ask, type Api } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { each } from '../each.js';
+import { ApiError } from '../errors.js';
 import type { Io } from '../io.js';
+import type { Session } from '../sessions/view.js';
 import { treeOf } from './tree.js';
-import { beadDetails } from './view.js';
+import { beadDetails, type Bead } from './view.js';
 
 interface Flags {
   readonly json?: boolean;
@@ -29,7 +31,8 @@ export function addShow(bead: Command, io: Io): void {
           signal,
         }),
       );
-      await io.out(`${first ? '' : '\n'}${beadDetails(data, links.items ?? [], links.blocked_by ?? [], io)}`);
+      const holder = await holderOf(api, city, data);
+      await io.out(`${first ? '' : '\n'}${beadDetails(data, links.items ?? [], links.blocked_by ?? [], io, holder)}`);
       first = false;
     });
   });
@@ -44,4 +47,17 @@ export function addShow(bead: Command, io: Io): void {
     const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/beads/graph/{rootID}', { params, signal }));
     return flags.json === true ? printJson(io, data) : io.out(treeOf(data, io.width));
   });
+}
+
+/** The session that works on a bead; undefined where there is none, or where it is not there any more. */
+async function holderOf(api: Api, cityName: string, { status, metadata }: Bead): Promise<Session | undefined> {
+  const id = metadata?.['gc.session_id'];
+  if (status !== 'in_progress' || id === undefined) return undefined;
+  try {
+    return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/session/{id}', { params: { path: { cityName, id } }, signal })))
+      .data;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
 }

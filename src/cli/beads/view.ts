@@ -1,6 +1,9 @@
 import type { Schemas } from '../api.js';
 import { age, moment } from '../duration.js';
+import { harmlessLine } from '../harmless.js';
 import type { Io } from '../io.js';
+import { restLine } from '../sessions/rest.js';
+import { stateOf as stateOfSession, type Session } from '../sessions/view.js';
 import { block, facts, table } from '../table.js';
 
 export type Bead = Schemas['Bead'];
@@ -39,8 +42,15 @@ function claimOf({ fence, attempts, lease_until: until }: NonNullable<Bead['clai
   return `fence ${fence}${count}, ${until === undefined ? 'ended' : `leased until ${moment(until)}`}`;
 }
 
-/** Everything of one bead for a reader; `edges` are those of both directions, `blockers` the ids it waits for. */
-export function beadDetails(bead: Bead, edges: readonly Dependency[], blockers: readonly string[], io: Io): string {
+/** `session al-7, asleep (exited), rests until …`: what the session does that has it. */
+function holderOf(session: Session): string {
+  const { id, rest } = session;
+  const resting = rest === undefined ? '' : `, ${restLine(rest, id)}${rest.detail === undefined ? '' : `: ${harmlessLine(rest.detail)}`}`;
+  return `session ${id}, ${stateOfSession(session)}${resting}`;
+}
+
+/** Everything of one bead for a reader; `edges` are those of both directions, `blockers` the ids it waits for, `holder` the session that has it. */
+export function beadDetails(bead: Bead, edges: readonly Dependency[], blockers: readonly string[], io: Io, holder?: Session): string {
   const metadata = Object.entries(bead.metadata ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   const parts = [
     facts([
@@ -53,6 +63,7 @@ export function beadDetails(bead: Bead, edges: readonly Dependency[], blockers: 
       ['rig', bead.rig],
       ['assignee', bead.assignee],
       ['claim', bead.claim === undefined ? undefined : claimOf(bead.claim)],
+      ['holder', holder === undefined ? undefined : holderOf(holder)],
       ['from', bead.from],
       ['parent', bead.parent],
       ['labels', (bead.labels ?? []).join(', ')],

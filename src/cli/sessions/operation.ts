@@ -6,6 +6,7 @@ import { awaitEnding, tellEnding, timeoutOf } from '../ending.js';
 import { CliError } from '../errors.js';
 import { feedOf } from '../events/feed.js';
 import { answerTo, tellAnswer } from './answer.js';
+import { failedStarts } from './failed-starts.js';
 import { tellQuestions } from './questions.js';
 
 export interface WaitFlags {
@@ -52,7 +53,8 @@ export async function runOnSession(context: CityContext<WaitFlags>, run: Session
   const over = new AbortController();
   const telling = session === '' ? undefined : tellQuestions(api, { city, session, progress }, AbortSignal.any([api.signal, over.signal]));
   try {
-    const ending = await awaitEnding(api, { requestId, operation: run.operation, feed, after, timeoutMs, progress });
+    const steps = failedStarts(accepted.session_id, progress);
+    const ending = await awaitEnding(api, { requestId, operation: run.operation, feed, after, timeoutMs, progress, ...steps });
     if (flags.wait !== true || !ending.ok) {
       progress.end();
       return await tellEnding(io, flags, ending, run.success);

@@ -5,6 +5,7 @@ export type Rest = Schemas['SessionRest'];
 
 const ENDS: Readonly<Record<Rest['ended_by'][number], (name: string) => string | undefined>> = {
   time: () => undefined,
+  message: (name) => (name === '' ? 'a message' : `svc session send ${name}`),
   demand: () => 'work or a message after that',
   configuration: () => 'a changed configuration',
   wake: (name) => (name === '' ? undefined : `svc session wake ${name}`),
@@ -12,9 +13,10 @@ const ENDS: Readonly<Record<Rest['ended_by'][number], (name: string) => string |
 };
 
 /** `rests until 10:05:03Z (4m12s), failed-create; ended by a changed configuration, svc session wake al-7`. */
-export function restLine({ reason, until, ended_by: by }: Rest, session = '', now = Date.now()): string {
+export function restLine({ reason, until, ended_by: by, attempt, attempts }: Rest, session = '', now = Date.now()): string {
   const left = until === undefined ? 0 : Date.parse(until) - now;
   const at = left <= 0 ? 'rests' : `rests until ${new Date(until!).toISOString().slice(11, 19)}Z (${showDuration(left)})`;
   const ends = by.flatMap((what) => ENDS[what](session) ?? []);
-  return `${at}, ${reason}${ends.length === 0 ? '' : `; ended by ${ends.join(', ')}`}`;
+  const tried = attempt === undefined ? '' : `, attempt ${attempt}${attempts === undefined ? '' : ` of ${attempts}`}`;
+  return `${at}, ${reason}${tried}${ends.length === 0 ? '' : `; ended by ${ends.join(', ')}`}`;
 }

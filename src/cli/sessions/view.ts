@@ -18,7 +18,7 @@ export interface Failure {
 
 /** `active, in-turn` or `asleep (crashed)`: what it is doing, or why it is not. */
 export function stateOf({ state, activity, reason }: Session): string {
-  return `${state}${activity === undefined ? '' : `, ${activity}`}${reason === undefined ? '' : ` (${reason})`}`;
+  return `${state}${activity === undefined ? '' : `, ${activity}`}${reason === undefined || reason === state ? '' : ` (${reason})`}`;
 }
 
 const QUESTION_LENGTH = 40;

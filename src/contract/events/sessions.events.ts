@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { contract } from '../registry.js';
-import { int64 } from '../scalars.js';
+import { dateTime, int64 } from '../scalars.js';
 import { SessionResponse } from '../sessions.schemas.js';
 import { defineEvent, NoPayload } from './define.js';
 
@@ -59,6 +59,21 @@ export const SessionTransitionPayload = contract(
   z.strictObject({ session_id: z.string(), from: z.string(), to: z.string(), generation: int64, reason: z.string().optional() }),
   'A session went from one state to another. `generation` counts its processes.',
 );
+export const SessionStartFailedPayload = contract(
+  'SessionStartFailedPayload',
+  z.strictObject({
+    session_id: z.string(),
+    from: z.string(),
+    to: z.string(),
+    generation: int64,
+    reason: z.string().optional(),
+    attempt: int64.optional(),
+    attempts: int64.optional(),
+    retry_at: dateTime.optional(),
+  }),
+  'A start has failed; the message of the event says why. `attempt` counts those in a row. While it is tried again, `attempts` says how many of them ' +
+    'are made, and `retry_at` when the next one is, at the soonest.',
+);
 export const SessionInteractionPayload = contract(
   'SessionInteractionPayload',
   z.strictObject({
@@ -80,7 +95,7 @@ export const SessionMessagePayload = contract(
 /** Where the contract has no kind for a change of state; the others say it under the contract's names. */
 export const SessionCreated = defineEvent('session.created', 1, SessionTransitionPayload);
 export const SessionStarting = defineEvent('session.starting', 1, SessionTransitionPayload);
-export const SessionStartFailed = defineEvent('session.start_failed', 1, SessionTransitionPayload);
+export const SessionStartFailed = defineEvent('session.start_failed', 1, SessionStartFailedPayload);
 export const SessionWakeRequested = defineEvent('session.wake_requested', 1, SessionTransitionPayload);
 export const SessionArchived = defineEvent('session.archived', 1, SessionTransitionPayload);
 export const SessionClosed = defineEvent('session.closed', 1, SessionTransitionPayload);

@@ -16,7 +16,6 @@ export interface AgentSession extends Resting {
   readonly in_turn: boolean;
   /** It waits for somebody's answer. */
   readonly pending: boolean;
-  readonly active_bead: string | null;
   readonly last_turn_at: Date | null;
   readonly model: string | null;
   readonly context_used: number | null;
@@ -56,7 +55,8 @@ export class AgentsRepository {
       : sql`null::text`;
     const { rows } = await sql<AgentSession>`
       select distinct on (s.agent_name) s.agent_name as name, s.agent, s.slot, s.id, s.session_name, s.state, s.state_at,
-        s.reason, s.origin, s.runner_id, s.live, s.ready_at, s.not_before, s.quarantined_until, s.circuit_until, s.failure, l.activity = 'in-turn' as in_turn,
+        s.reason, s.origin, s.runner_id, s.live, s.ready_at, s.not_before, s.quarantined_until, s.circuit_until,
+        s.wake_request, s.failed_starts, s.churns, s.failure, l.activity = 'in-turn' as in_turn,
         s.live and exists (select from session_interactions i where i.session_pk = s.pk and i.status = 'open') as pending,
         (select b.id from beads b where b.stream_id = s.stream_id and b.status = 'in_progress' and (b.labels <> '{}' or b.metadata <> '{}')
           and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(s.stream_id, '{}', jsonb_build_object('gc.session_id', s.id))

@@ -3,7 +3,7 @@ import { sql, type Kysely, type Selectable } from 'kysely';
 import { Db, PgPool, type Database } from '../../platform/database/database.js';
 import type { Cities } from '../../platform/database/schema.gen.js';
 import type { Tx } from '../../platform/database/transactions.js';
-import { ENDS_BY_HAND, type Resting } from '../sessions/session-rest.js';
+import { CAUSED, CHURN_MS, ENDS_BY_HAND, MAX_CHURN_MS, type Resting } from '../sessions/session-rest.js';
 import type { CityScope } from './city-scope.js';
 
 export type CityRow = Selectable<Cities>;
@@ -135,12 +135,19 @@ export class CitiesRepository {
     const { rows } = await this.pool.query<RestingRow & { total: number }>({
       name: 'city-resting',
       text: `select count(*) over ()::int as total, x.id, coalesce(x.agent_name, x.session_name) as name, x.state, x.state_at, x.reason,
-          x.origin, x.runner_id, x.live, x.not_before, x.quarantined_until, x.circuit_until, x.failure, clock_timestamp() as now
+          x.origin, x.runner_id, x.live, x.wake_request, x.not_before, x.quarantined_until, x.circuit_until, x.failed_starts, x.churns,
+          x.failure, h.id as active_bead, clock_timestamp() as now
         from cities c join sessions x on x.stream_id = c.stream_id
+        left join lateral (select b.id from beads b where x.churns > 0 and x.state = 'asleep' and x.wake_request is null
+          and x.state_at + least($3::float8, $4::float8 * 2 ^ least(x.churns - 1, 30)) * interval '1 ms' > clock_timestamp()
+          and coalesce(x.reason, '') <> all($5::text[])
+          and b.stream_id = x.stream_id and b.status = 'in_progress' and (b.labels <> '{}' or b.metadata <> '{}')
+          and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(x.stream_id, '{}', jsonb_build_object('gc.session_id', x.id))
+          and b.metadata ->> 'gc.session_id' = x.id order by b.updated_at desc nulls last, b.id limit 1) h on true
         where c.name = $1 and x.state <> 'closed' and not x.live and x.runner_id is null and (x.state in ('failed-create', 'quarantined')
-          or x.state in ('asleep', 'start-pending') and (x.not_before > clock_timestamp() or x.reason = any($2::text[])))
+          or x.state in ('asleep', 'start-pending') and (x.not_before > clock_timestamp() or x.reason = any($2::text[])) or h.id is not null)
         order by x.pk limit ${RESTING_SHOWN}`,
-      values: [name, ENDS_BY_HAND],
+      values: [name, ENDS_BY_HAND, MAX_CHURN_MS, CHURN_MS, CAUSED],
     });
     return { total: rows[0]?.total ?? 0, rows };
   }

@@ -2,12 +2,9 @@ import type { SessionState, WakeRequest } from '../sessions/session-states.js';
 import { Capacity } from './capacity.js';
 import type { Dependencies } from './pool-dependencies.js';
 import type { OfferedBead, PoolAgent, PoolDecision, PoolFacts, PoolNamed, PoolSession } from './pool-facts.js';
-import { poolRestsUntil } from '../sessions/session-rest.js';
+import { churnMs, endedByItself, poolRestsUntil } from '../sessions/session-rest.js';
 import { blockerOf, isOrphaned, type SessionContext } from './session-rules.js';
 
-/** After a session was woken for nothing: 30 s, doubling, at most half an hour. */
-const CHURN_MS = 30_000;
-const MAX_CHURN_MS = 1_800_000;
 /** A session that is told of work and takes none is told again after this. */
 const NUDGE_AGAIN_MS = 600_000;
 /** One in a turn without work for longer than this is busy with something else. */
@@ -15,27 +12,6 @@ const CLAIM_WITHIN_MS = 300_000;
 const BEADS_NAMED = 5;
 /** Only a person wakes a session that sleeps for one of these. */
 const STAYS_DOWN = new Set(['auth-required', 'user-hold', 'provider-terminal-error', 'unconfirmed-dead']);
-
-/** Ends that somebody else has caused: they say nothing about whether waking it again is of any use. */
-const CAUSED = new Set([
-  'city-stop',
-  'suspended',
-  'config-drift',
-  'handover',
-  'runner-lost',
-  'reset',
-  'max-session-age',
-  'killed',
-  'stalled',
-]);
-
-export function endedByItself(reason: string | null): boolean {
-  return !CAUSED.has(reason ?? '');
-}
-
-export function churnMs(churns: number): number {
-  return churns <= 0 ? 0 : Math.min(MAX_CHURN_MS, CHURN_MS * 2 ** (churns - 1));
-}
 
 export function cooldownUntil(facts: PoolFacts, agent: string): number | undefined {
   const runs = facts.emptyRuns.get(agent);

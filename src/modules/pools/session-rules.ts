@@ -1,5 +1,5 @@
 import { DRIFT_REASON, driftStep, type DriftFacts } from '../launch/drift.js';
-import { endsOnlyByHand, FAILED_KEPT_MS } from '../sessions/session-rest.js';
+import { endedByItself, endsOnlyByHand, FAILED_KEPT_MS } from '../sessions/session-rest.js';
 import type { PoolAgent, PoolDecision, PoolFacts, PoolNamed, PoolSession } from './pool-facts.js';
 import { share, type AgentSettings } from './settings.js';
 import { timerDecision, type Blocker } from './timer-decision.js';
@@ -156,7 +156,7 @@ function afterFailure(session: PoolSession, context: SessionContext, facts: Pool
 /** It waits for its time after something has gone wrong, or for a person. */
 function restsAsleep({ state, reason, notBefore, churns }: PoolSession, now: number): boolean {
   if (state !== 'asleep' && state !== 'start-pending') return false;
-  return endsOnlyByHand(reason) || (notBefore !== undefined && notBefore > now) || (churns > 0 && reason === 'crashed');
+  return endsOnlyByHand(reason) || (notBefore !== undefined && notBefore > now) || (churns > 0 && endedByItself(reason));
 }
 
 function withoutProcess(session: PoolSession, context: SessionContext, facts: PoolFacts): SessionRule {

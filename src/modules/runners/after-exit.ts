@@ -1,4 +1,5 @@
 import type { Exit, StartFailure } from '../../platform/runtime/port.js';
+import { MAX_FAILED_STARTS } from '../sessions/session-rest.js';
 import type { SessionPatch, SessionRow } from '../sessions/session-row.js';
 import { CLOSE_CODES, type CloseCode, type SleepReason, type WakeRequest } from '../sessions/session-states.js';
 
@@ -38,7 +39,7 @@ export const EXIT_SETTINGS: ExitSettings = {
   crashWindowMs: 3_600_000,
   quarantineMs: 300_000,
   rateLimitMs: 1_800_000,
-  maxFailedStarts: 5,
+  maxFailedStarts: MAX_FAILED_STARTS,
 };
 
 const BACKOFF_MS = 1_000;

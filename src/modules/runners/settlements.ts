@@ -7,6 +7,7 @@ import type { CityScope } from '../cities/city-scope.js';
 import { ClaimsOfSessions } from '../pools/claims-of-sessions.service.js';
 import type { EventFacts, SessionChanges } from '../sessions/session-changes.js';
 import { SessionChangesService } from '../sessions/session-changes.service.js';
+import { MAX_FAILED_STARTS } from '../sessions/session-rest.js';
 import type { SessionPatch, SessionRow } from '../sessions/session-row.js';
 import type { Decision } from './after-exit.js';
 import { RUNNER_ACTOR } from './runner-actor.js';
@@ -115,8 +116,19 @@ function givesWorkBack(row: SessionRow, decision: Decision): boolean {
   }
 }
 
-function move(changes: SessionChanges, row: SessionRow, decision: Decision, ended: Ended): Promise<SessionRow> {
-  const message = ended.message === undefined || ended.message === '' ? {} : { message: ended.message.slice(-MESSAGE_MAX) };
+async function move(changes: SessionChanges, row: SessionRow, decision: Decision, ended: Ended): Promise<SessionRow> {
+  const after = await moved(changes, row, decision, ended);
+  if (ended.how === 'start_timeout')
+    changes.emit(event(SessionColdStartTimeout, { ...changes.facts(row), ...messageOf(ended), payload: {} }));
+  return after;
+}
+
+function messageOf({ message }: Ended): { readonly message?: string } {
+  return message === undefined || message === '' ? {} : { message: message.slice(-MESSAGE_MAX) };
+}
+
+function moved(changes: SessionChanges, row: SessionRow, decision: Decision, ended: Ended): Promise<SessionRow> {
+  const message = messageOf(ended);
   const kind = eventOf(row, decision, ended);
   const told = kind === undefined ? message : { ...message, event: kind };
   const gone: SessionPatch = {
@@ -143,7 +155,7 @@ function move(changes: SessionChanges, row: SessionRow, decision: Decision, ende
         ...(decision.message === undefined ? message : { message: decision.message }),
       });
     case 'failed-create':
-      return changes.move(row, 'fail_start', { reason: decision.reason, set: { ...gone, ...decision.set }, ...message });
+      return changes.move(row, 'fail_start', { reason: decision.reason, set: { ...gone, ...decision.set }, ...told });
     case 'suspended':
       return changes.move(row, 'suspend', { set: { ...gone, ...decision.set }, ...message });
     case 'closed':
@@ -157,7 +169,7 @@ function move(changes: SessionChanges, row: SessionRow, decision: Decision, ende
 }
 
 function eventOf(row: SessionRow, decision: Decision, { how }: Ended): ((facts: EventFacts) => ReturnType<typeof event>) | undefined {
-  const reason = decision.to === 'asleep' || decision.to === 'quarantined' ? decision.reason : undefined;
+  const reason = decision.to === 'closed' || decision.to === 'suspended' || decision.to === 'same' ? undefined : decision.reason;
   switch (how) {
     case undefined:
       return undefined;
@@ -168,10 +180,23 @@ function eventOf(row: SessionRow, decision: Decision, { how }: Ended): ((facts: 
           payload: { session_id: row.id, template: row.template, ...(reason === undefined ? {} : { reason }) },
         });
     case 'start_timeout':
-      return (facts) => event(SessionColdStartTimeout, { ...facts, payload: {} });
     case 'start_failed': {
-      const payload = { session_id: row.id, from: row.state, to: decision.to, generation: row.generation };
-      return (facts) => event(SessionStartFailed, { ...facts, payload: reason === undefined ? payload : { ...payload, reason } });
+      const payload = {
+        session_id: row.id,
+        from: row.state,
+        to: decision.to,
+        generation: row.generation,
+        ...(reason === undefined ? {} : { reason }),
+        attempt: row.failed_starts + 1,
+        ...again(decision),
+      };
+      return (facts) => event(SessionStartFailed, { ...facts, payload });
     }
   }
+}
+
+/** When a start is tried again that has failed. */
+function again(decision: Decision): { readonly attempts?: number; readonly retry_at?: string } {
+  const at = decision.to === 'asleep' ? decision.set.not_before : undefined;
+  return at === undefined || at === null ? {} : { attempts: MAX_FAILED_STARTS, retry_at: at.toISOString() };
 }

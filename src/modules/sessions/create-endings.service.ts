@@ -58,7 +58,7 @@ export class CreateEndings implements OnModuleInit {
 }
 
 /** What a state means for the request that made the session: made, or why not; undefined while it is on its way. */
-function verdictOf({ id, state, reason, wake_request }: SessionRow): true | string | undefined {
+function verdictOf({ id, state, reason, wake_request, failed_starts }: SessionRow): true | string | undefined {
   switch (state) {
     case 'active':
       return true;
@@ -69,6 +69,9 @@ function verdictOf({ id, state, reason, wake_request }: SessionRow): true | stri
     case 'asleep':
       return wake_request === null ? `session ${id} was stopped before it was ready` : undefined;
     default:
-      return `session ${id} is ${state}${reason === null || reason === state ? '' : ` (${reason})`}`;
+      return (
+        `session ${id} is ${state}${reason === null || reason === state ? '' : ` (${reason})`}` +
+        (failed_starts > 1 ? ` after ${failed_starts} attempts` : '')
+      );
   }
 }

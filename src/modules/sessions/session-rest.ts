@@ -4,13 +4,56 @@ import type { SessionRow } from './session-row.js';
 /** What says whether a session rests. */
 export type Resting = Pick<
   SessionRow,
-  'state' | 'state_at' | 'reason' | 'origin' | 'runner_id' | 'live' | 'not_before' | 'quarantined_until' | 'circuit_until' | 'failure'
->;
+  | 'state'
+  | 'state_at'
+  | 'reason'
+  | 'origin'
+  | 'runner_id'
+  | 'live'
+  | 'wake_request'
+  | 'not_before'
+  | 'quarantined_until'
+  | 'circuit_until'
+  | 'failed_starts'
+  | 'churns'
+  | 'failure'
+> & {
+  /** The bead that it works on. */
+  readonly active_bead: string | null;
+};
 
 /** So long a session that could not be started is left alone. */
 export const FAILED_KEPT_MS = 300_000;
 /** Between two members of a pool whose starts are tried while others of it have failed: this, doubled with each of those. */
 const PROBE_MS = 15_000;
+
+/** Starts that fail in a row before the session has failed. */
+export const MAX_FAILED_STARTS = 5;
+/** After a session was woken for nothing: this, doubled with each time in a row, up to the other. */
+export const CHURN_MS = 30_000;
+export const MAX_CHURN_MS = 1_800_000;
+
+/** Ends that somebody else has caused: they say nothing about whether waking it again is of any use. */
+export const CAUSED: readonly string[] = [
+  'city-stop',
+  'suspended',
+  'config-drift',
+  'handover',
+  'runner-lost',
+  'reset',
+  'max-session-age',
+  'killed',
+  'stalled',
+];
+
+export function endedByItself(reason: string | null): boolean {
+  return !CAUSED.includes(reason ?? '');
+}
+
+/** How long a session that was woken for nothing so often in a row is left alone. */
+export function churnMs(churns: number): number {
+  return churns <= 0 ? 0 : Math.min(MAX_CHURN_MS, CHURN_MS * 2 ** (churns - 1));
+}
 
 /** Only a person, or other files, can help these. */
 export const ENDS_BY_HAND: readonly string[] = ['auth-required', 'provider-terminal-error'];
@@ -46,16 +89,29 @@ export function restOf(row: Resting, now: Date): SessionRest | undefined {
     case 'start-pending':
     case 'asleep':
       if (endsOnlyByHand(row.reason)) return { reason: row.reason!, ended_by: ['configuration', 'wake'], ...because };
-      if (row.not_before === null || row.not_before <= now) return undefined;
-      return {
-        reason: row.reason ?? 'crashed',
-        ended_by: ['time', 'configuration', 'wake'],
-        until: row.not_before.toISOString(),
-        ...because,
-      };
+      return afterPause(row, now);
     default:
       return undefined;
   }
+}
+
+/** Of one that is started again by itself after a while: one that went wrong, or that ended and still has its work. */
+function afterPause(row: Resting, now: Date): SessionRest | undefined {
+  const { reason, failure, failed_starts: attempt, active_bead: bead } = row;
+  const wait = row.not_before ?? now;
+  const churned = row.state === 'asleep' && row.wake_request === null && bead !== null && endedByItself(reason) && row.churns > 0;
+  const pause = churned ? new Date(row.state_at.getTime() + churnMs(row.churns)) : now;
+  const until = wait > pause ? wait : pause;
+  if (until <= now) return undefined;
+  const gone = churned ? `it ended and has not closed ${bead}, time ${row.churns + 1} in a row` : undefined;
+  const detail = failure ?? gone;
+  return {
+    reason: reason ?? 'crashed',
+    ended_by: churned ? ['time', 'message', 'configuration', 'wake'] : ['time', 'configuration', 'wake'],
+    until: until.toISOString(),
+    ...(attempt === 0 || wait <= now ? {} : { attempt, attempts: MAX_FAILED_STARTS }),
+    ...(detail === undefined ? {} : { detail }),
+  };
 }
 
 /** A session of a pool, as far as its pool rests for it. Times are milliseconds. */
