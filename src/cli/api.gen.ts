@@ -14543,7 +14543,11 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /** @example {} */
+                /**
+                 * @example {
+                 *       "priority": 1
+                 *     }
+                 */
                 "application/json": components["schemas"]["BeadUpdateBody"];
             };
         };
@@ -14717,7 +14721,11 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /** @example {} */
+                /**
+                 * @example {
+                 *       "assignee": "mayor"
+                 *     }
+                 */
                 "application/json": components["schemas"]["BeadAssignInputBody"];
             };
         };
@@ -15059,7 +15067,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /** @example {} */
+                /**
+                 * @example {
+                 *       "reason": "done"
+                 *     }
+                 */
                 "application/json": components["schemas"]["BeadCloseInputBody"];
             };
         };
@@ -15338,7 +15350,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "depends_on_id": "depends_on_id"
+                 *       "depends_on_id": "al-2"
                  *     }
                  */
                 "application/json": components["schemas"]["DependencyAddInputBody"];
@@ -15770,7 +15782,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "assignee": "mayor",
-                 *       "fence": 0
+                 *       "fence": 1
                  *     }
                  */
                 "application/json": components["schemas"]["BeadHeartbeatInputBody"];
@@ -15934,7 +15946,9 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "labels": []
+                 *       "labels": [
+                 *         "parser"
+                 *       ]
                  *     }
                  */
                 "application/json": components["schemas"]["BeadLabelsInputBody"];
@@ -16102,7 +16116,9 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "labels": []
+                 *       "labels": [
+                 *         "parser"
+                 *       ]
                  *     }
                  */
                 "application/json": components["schemas"]["BeadLabelsInputBody"];
@@ -16761,7 +16777,11 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /** @example {} */
+                /**
+                 * @example {
+                 *       "priority": 1
+                 *     }
+                 */
                 "application/json": components["schemas"]["BeadUpdateBody"];
             };
         };
@@ -17066,7 +17086,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "title": "title"
+                 *       "title": "The parser"
                  *     }
                  */
                 "application/json": components["schemas"]["BeadCreateInputBody"];
@@ -18505,7 +18525,9 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "files": {}
+                 *       "files": {
+                 *         "city.toml": "[workspace]\nprovider = \"loopback\"\n\n[providers.loopback]\nbase = \"builtin:loopback\"\n"
+                 *       }
                  *     }
                  */
                 "application/json": components["schemas"]["ConfigCandidateBody"];
@@ -19188,7 +19210,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /** @example {} */
+                /**
+                 * @example {
+                 *       "reason": "done"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ConvoyCloseInputBody"];
             };
         };
@@ -19338,7 +19364,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /** @example {} */
+                /**
+                 * @example {
+                 *       "dry_run": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["ConvoyLandInputBody"];
             };
         };
@@ -19776,7 +19806,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "title": "title"
+                 *       "title": "The parser"
                  *     }
                  */
                 "application/json": components["schemas"]["ConvoyCreateInputBody"];
@@ -20075,7 +20105,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "actor": "actor",
+                 *       "actor": "me",
                  *       "type": "note.taken"
                  *     }
                  */
@@ -21121,7 +21151,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "subject": "subject",
+                 *       "subject": "The plan",
                  *       "to": "mayor"
                  *     }
                  */
@@ -21289,7 +21319,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "subject": "subject"
+                 *       "subject": "The plan"
                  *     }
                  */
                 "application/json": components["schemas"]["MailBroadcastInputBody"];
@@ -24660,8 +24690,8 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "args": [],
-                 *       "name": "loopback"
+                 *       "name": "loopback",
+                 *       "ready_delay_ms": 500
                  *     }
                  */
                 "application/json": components["schemas"]["ProviderPatchSetInputBody"];
@@ -28779,7 +28809,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "message": "message"
+                 *       "message": "hello"
                  *     }
                  */
                 "application/json": components["schemas"]["SessionMessageInputBody"];
@@ -29506,7 +29536,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "title": "title"
+                 *       "title": "The parser"
                  *     }
                  */
                 "application/json": components["schemas"]["SessionRenameInputBody"];
@@ -30328,7 +30358,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "message": "message"
+                 *       "message": "hello"
                  *     }
                  */
                 "application/json": components["schemas"]["SessionSubmitInputBody"];
@@ -32743,7 +32773,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "nudge_id": "nudge_id"
+                 *       "nudge_id": "nudge-1"
                  *     }
                  */
                 "application/json": components["schemas"]["WaitAcceptInputBody"];
@@ -32905,7 +32935,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /** @example {} */
+                /**
+                 * @example {
+                 *       "reason": "not needed any more"
+                 *     }
+                 */
                 "application/json": components["schemas"]["WaitCancelInputBody"];
             };
         };
@@ -33067,8 +33101,8 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "error": "error",
-                 *       "nudge_id": "nudge_id"
+                 *       "error": "the session did not answer",
+                 *       "nudge_id": "nudge-1"
                  *     }
                  */
                 "application/json": components["schemas"]["WaitFailInputBody"];
@@ -34011,7 +34045,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "name": "name"
+                 *       "name": "mine"
                  *     }
                  */
                 "application/json": components["schemas"]["ApiKeyCreateInputBody"];
@@ -34302,7 +34336,11 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /** @example {} */
+                /**
+                 * @example {
+                 *       "grace_seconds": 3600
+                 *     }
+                 */
                 "application/json": components["schemas"]["ApiKeyRotateInputBody"];
             };
         };

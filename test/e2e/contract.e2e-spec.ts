@@ -144,6 +144,11 @@ describe('the document', () => {
       ];
       const fault = contract().componentFault(schema.$ref.split('/').pop()!, example);
       expect({ id, example: typeof example, fault }).toEqual({ id, example: 'object', fault: undefined });
+      // Nothing, or nothing in a list, changes nothing; the name of a member as its value helps nobody.
+      const empty = Object.entries(example).filter(
+        ([name, value]) => value === name || (typeof value === 'object' && Object.keys(value as object).length === 0),
+      );
+      expect({ id, members: Object.keys(example).length > 0, empty }).toEqual({ id, members: true, empty: [] });
     }
   });
 

@@ -19,6 +19,22 @@ const LAUNCH_ENVIRONMENT = 'src/modules/launch/environment.spec.ts';
 /** Sessions, their runners and agents, what is said to them and by them. */
 export const SESSIONS: readonly Guard[] = [
   {
+    guard: 'A session that holds a bead and is left alone for a while says until when.',
+    file: 'src/modules/sessions/session-rest.ts',
+    find: 'row.wake_request === null && bead !== null && endedByItself(reason) && row.churns > 0',
+    replace: 'false',
+    test: 'test/e2e/cli-commands.e2e-spec.ts',
+    name: 'keeps what it has not done',
+  },
+  {
+    guard: 'Who waits for a session hears of each start that fails.',
+    file: 'src/modules/runners/settlements.ts',
+    find: '...again(decision),',
+    replace: '',
+    test: 'test/e2e/cli-commands.e2e-spec.ts',
+    name: 'which attempt it was',
+  },
+  {
     guard: 'Cities take turns where sessions wait for places.',
     file: 'src/modules/runners/turns.ts',
     find: 'const city = open.reduce((best, one) => (shares.of(one) < shares.of(best) ? one : best));',

@@ -25,6 +25,7 @@ import {
 import { BeadsService } from './beads.service.js';
 
 const UPDATE = {
+  example: { priority: 1 },
   summary: 'Change a bead',
   description:
     'Absent members stay. `labels` are added, then `remove_labels` taken away. `metadata` is merged, an empty value takes its key away. ' +
@@ -92,6 +93,7 @@ export class BeadController {
   @Operation({
     id: 'post-v0-city-by-city-name-bead-by-id-assign',
     needs: 'operate',
+    example: { assignee: 'mayor' },
     summary: 'Give a bead to somebody, or to nobody',
     description:
       'Without an `assignee`, or with an empty one, nobody has it. What somebody has claimed can be given to another only with the current revision in If-Match.',
@@ -116,6 +118,7 @@ export class BeadController {
   @Operation({
     id: 'post-v0-city-by-city-name-bead-by-id-close',
     needs: 'operate',
+    example: { reason: 'done' },
     summary: 'Close a bead',
     description: 'The body may be left out; its `reason` is kept as `close_reason`. Closing what is closed changes nothing.',
     tag: 'beads',

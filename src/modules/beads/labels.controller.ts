@@ -13,6 +13,7 @@ import { BeadChangesService } from './bead-changes.service.js';
 import { BeadIdParam, BeadLabelsInputBody, LabelParam } from './beads.schemas.js';
 
 const LABELS = {
+  example: { labels: ['parser'] },
   tag: 'beads',
   status: 200,
   response: Bead,

@@ -121,6 +121,7 @@ export class ConfigController {
     ...common,
     id: 'post-v0-city-by-city-name-config-validate',
     needs: 'configure',
+    example: { files: { 'city.toml': '[workspace]\nprovider = "loopback"\n\n[providers.loopback]\nbase = "builtin:loopback"\n' } },
     summary: 'Compose the files with some of them as they might be',
     description: 'Nothing is written. Paths are relative to the city; null takes a file away.',
     response: ConfigValidateOutputBody,

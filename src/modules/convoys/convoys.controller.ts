@@ -163,6 +163,7 @@ export class ConvoysController {
   @Operation({
     id: 'post-v0-city-by-city-name-convoy-by-id-close',
     needs: 'operate',
+    example: { reason: 'done' },
     summary: 'Close a convoy, whatever its members are',
     description: 'Its members stay as they are. A closed convoy stays closed, with the reason that it has.',
     response: OKResponseBody,
@@ -202,6 +203,7 @@ export class ConvoysController {
   @Operation({
     id: 'post-v0-city-by-city-name-convoy-by-id-land',
     needs: 'operate',
+    example: { dry_run: true },
     summary: 'Land an owned convoy',
     description:
       'Closes it once all its members are closed, with `force` also before; they stay as they are. `dry_run` tells what would be refused or ' +

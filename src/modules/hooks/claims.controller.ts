@@ -72,6 +72,7 @@ export class ClaimsController {
   @Operation({
     id: 'post-v0-city-by-city-name-bead-by-id-heartbeat',
     needs: 'operate',
+    example: { assignee: 'mayor', fence: 1 },
     summary: 'Extend the lease of a claimed bead',
     description: 'By its own length from now. Refused once the bead has changed hands; it changes nothing else and makes no event.',
     tag: 'beads',

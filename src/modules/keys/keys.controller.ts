@@ -47,6 +47,7 @@ export class KeysController {
   @Operation({
     id: 'rotate-key',
     needs: 'administer',
+    example: { grace_seconds: 3600 },
     summary: 'Give an API key a new secret',
     description:
       'Id, name, rights and end stay. The secret before is good for `grace_seconds` more, an earlier one no longer; what is open with a ' +

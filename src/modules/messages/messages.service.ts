@@ -104,6 +104,6 @@ export class MessagesService {
       const ended = await this.operations.end(changes.tx, SessionSubmit, requestId, { ok: true, payload });
       if (ended !== undefined) changes.emit(ended);
     }
-    return { status: 'accepted', request_id: requestId, event_cursor: eventCursor };
+    return { status: 'accepted', request_id: requestId, event_cursor: eventCursor, session_id: row.id };
   }
 }

@@ -114,7 +114,7 @@ export class PatchesController {
     ...WRITTEN,
     id: 'put-v0-city-by-city-name-patches-providers',
     needs: 'commands',
-    example: { name: 'loopback', args: [] },
+    example: { name: 'loopback', ready_delay_ms: 500 },
     summary: 'Store a patch of a provider',
     description: PUT,
     response: PatchOKResponseBody,

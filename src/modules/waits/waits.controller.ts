@@ -120,6 +120,7 @@ export class WaitsController {
   @Operation({
     id: 'post-v0-city-by-city-name-wait-by-id-cancel',
     needs: 'operate',
+    example: { reason: 'not needed any more' },
     summary: 'Cancel a wait',
     description: 'The body may be left out. Canceling twice changes nothing.',
     tag,

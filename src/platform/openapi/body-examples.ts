@@ -1,7 +1,21 @@
 import type { JsonSchema } from './components.js';
 
 /** Words by the names of members, where any text will do. */
-const WORDS: Readonly<Record<string, string>> = { agent: 'mayor', assignee: 'mayor', to: 'mayor', target: 'mayor', type: 'note.taken' };
+const WORDS: Readonly<Record<string, string>> = {
+  actor: 'me',
+  agent: 'mayor',
+  assignee: 'mayor',
+  depends_on_id: 'al-2',
+  error: 'the session did not answer',
+  message: 'hello',
+  name: 'mine',
+  nudge_id: 'nudge-1',
+  subject: 'The plan',
+  target: 'mayor',
+  title: 'The parser',
+  to: 'mayor',
+  type: 'note.taken',
+};
 
 /** The smallest value that fits `schema`: of an object only what it must have. */
 export function smallest(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>, name = 'text'): unknown {
