@@ -58,7 +58,7 @@ describe('a list', () => {
 
   it('that is empty is told on stderr, and not at all to a program', async () => {
     const io = await list(0);
-    expect([io.stdout, io.stderr]).toEqual(['', expect.stringMatching(/^no beads match/)]);
+    expect([io.stdout, io.stderr]).toEqual(['', expect.stringMatching(/^no open beads match/)]);
     await server.close();
     const quiet = await list(0, '--json');
     expect([quiet.stdout, quiet.stderr]).toEqual(['', '']);

@@ -28,6 +28,13 @@ export interface Listing<T> {
 
 const PAGE_SIZE = 500;
 
+/** What is said where nothing matches: how one is made, and with which flag closed ones are listed, unless they were. */
+export function nothing(plural: string, make: string, closed: string | undefined): string {
+  return closed === undefined
+    ? `no ${plural} match; make one with \`${make}\``
+    : `no open ${plural} match; make one with \`${make}\`, or see closed ones with ${closed}`;
+}
+
 export function withLimit(command: Command, limit = '50'): Command {
   return command.option('--limit <n>', 'at most this many; 0 for all', limit).option('--json', 'print one JSON line for each');
 }

@@ -7,6 +7,7 @@ import { pathOf, withCity, withExamples, withTarget } from './command.js';
 import { completionScript, SHELLS, type Shell } from './completion.js';
 import { addConfig } from './config/config.command.js';
 import { addConvoy } from './convoys/convoy.command.js';
+import { withMeaning } from './elsewhere.js';
 import { CliError, oneLine } from './errors.js';
 import { addEvent } from './events/emit.command.js';
 import { addEvents } from './events/events.command.js';
@@ -84,7 +85,8 @@ function addCompletion(program: Command, io: Io): void {
 
 /** What is wrong with the command line is told like every other failure: one line that names the command. */
 function prefixErrors(command: Command, io: Io): void {
-  command.configureOutput({ outputError: (text) => io.err(`${pathOf(command)}: ${oneLine(text.replace(/^error: /, ''))}\n`) });
+  const path = pathOf(command);
+  command.configureOutput({ outputError: (text) => io.err(`${path}: ${withMeaning(path, oneLine(text.replace(/^error: /, '')))}\n`) });
   for (const sub of command.commands) prefixErrors(sub, io);
 }
 

@@ -51,7 +51,11 @@ afterAll(async () => {
 describe('svc bead', () => {
   it('says what to do where there is nothing, and nothing to a program', async () => {
     const [text, json] = await Promise.all([run(['bead', 'list', '--label', 'none']), run(['bead', 'list', '--label', 'none', '--json'])]);
-    expect(text).toEqual({ code: 0, stdout: '', stderr: expect.stringMatching(/^no beads match; make one with /) });
+    expect(text).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringMatching(/^no open beads match; make one with .*, or see closed ones with --all$/m),
+    });
     expect(json).toEqual({ code: 0, stdout: '', stderr: '' });
   });
 
@@ -192,7 +196,10 @@ describe('svc sling and svc hook', () => {
     const second = await id('bead', 'create', 'Build on it', '--blocked-by', first);
     const convoy = await id('convoy', 'create', 'A house', first, second);
     const slung = await run(['sling', 'mayor', '--convoy', convoy]);
-    expect([slung.code, slung.stdout]).toEqual([0, expect.stringMatching(new RegExp(`^${second} +slung`, 'm'))]);
+    expect([slung.code, slung.stderr]).toEqual([0, '']);
+    expect(slung.stdout).toMatch(new RegExp(`^${second} +slung +${convoy} +bead ${second} is blocked by ${first}$`, 'm'));
+    const alone = await run(['sling', 'mayor', convoy]);
+    expect(alone.stderr).toBe(`svc sling: ${convoy} is a convoy: sling its open members with \`svc sling mayor --convoy ${convoy}\`\n`);
     expect(await read(`/bead/${second}`)).toMatchObject({ is_blocked: true, metadata: { 'gc.routed_to': 'mayor' } });
     expect(await ok('bead', 'ready')).not.toContain(second);
     await ok('bead', 'close', first);

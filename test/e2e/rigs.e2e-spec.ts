@@ -248,7 +248,12 @@ describe('what cannot be a rig', () => {
     [{ name: 'x1', path: 'out/x' }, 400, /^invalid: invalid rig path: rig path escapes the city root/, undefined],
     [{ name: 'x1', path: 'x'.repeat(300) }, 400, 'invalid: invalid rig path: it is too long', undefined],
     [{ name: 'x1', git_url: 'https://u:p@example.org/x' }, 400, /^invalid: invalid git_url: it names a user or a password/, undefined],
-    [{ name: 'x1', git_url: 'file:///etc' }, 400, 'invalid: invalid git_url: only https repositories are cloned', undefined],
+    [
+      { name: 'x1', git_url: 'file:///etc' },
+      400,
+      /^invalid: invalid git_url: only https repositories are cloned; clone another one to rigs\/<name>/,
+      undefined,
+    ],
     [{ name: 'x1', git_url: 'https://example.org/x//folder' }, 400, /^invalid: invalid git_url: it names a folder/, undefined],
     [{ name: 'x1', git_url: 'https://example.org/x', path: '/abs' }, 400, /^invalid: invalid rig path: a repository/, undefined],
     [{ name: 'x1', extra: 1 }, 422, 'validation_failed: …', ['body.extra']],

@@ -3,7 +3,7 @@ import { ask } from '../api.js';
 import { cityCommand, cityContextOf, collect, withExamples } from '../command.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
-import { list, withLimit, type ListFlags } from '../listing.js';
+import { list, nothing, withLimit, type ListFlags } from '../listing.js';
 import { defined, instantOf, numberOf } from '../values.js';
 import { beadTable, type Bead } from './view.js';
 
@@ -39,7 +39,7 @@ export function addLists(bead: Command, io: Io): void {
   addChildren(bead, io);
 }
 
-const NOTHING = 'no beads match; make one with `svc bead create "what is to be done"`';
+const MAKE = 'svc bead create "what is to be done"';
 
 function addList(bead: Command, io: Io): void {
   const command = cityCommand(bead, 'list', 'list beads, newest first; closed ones only with --all or --status closed')
@@ -91,7 +91,7 @@ function addList(bead: Command, io: Io): void {
     });
     await list<Bead>(context, {
       plural: 'beads',
-      empty: NOTHING,
+      empty: nothing('beads', MAKE, flags.all === true || flags.status !== undefined ? undefined : '--all'),
       show: (beads) => beadTable(beads, io),
       page: async (page) => {
         const params = { path: { cityName: city }, query: { ...filters, ...page } };

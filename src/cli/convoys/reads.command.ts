@@ -5,7 +5,7 @@ import { cityCommand, cityContextOf, printJson, withExamples } from '../command.
 import { age, moment } from '../duration.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
-import { list, withLimit, type ListFlags } from '../listing.js';
+import { list, nothing, withLimit, type ListFlags } from '../listing.js';
 import { block, facts, table } from '../table.js';
 import { defined } from '../values.js';
 
@@ -36,7 +36,7 @@ function addList(convoy: Command, io: Io): void {
     const filters = defined({ all: flags.all, rig: flags.rig, owned: flags.owned, stranded: flags.stranded });
     await list<Bead>(context, {
       plural: 'convoys',
-      empty: 'no convoys match; make one with `svc convoy create "title" <bead>…`',
+      empty: nothing('convoys', 'svc convoy create "title" <bead>…', flags.all === true ? undefined : '--all'),
       show: (convoys) => convoyTable(convoys, io),
       page: async (page) => {
         const params = { path: { cityName: city }, query: { ...filters, ...page } };

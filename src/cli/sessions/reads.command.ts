@@ -5,7 +5,7 @@ import { each } from '../each.js';
 import { nameOf } from '../edits.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
-import { list, withLimit, type ListFlags } from '../listing.js';
+import { list, nothing, withLimit, type ListFlags } from '../listing.js';
 import { defined, numberOf } from '../values.js';
 import type { Question } from './frames.js';
 import { lastFailure } from './last-failure.js';
@@ -50,7 +50,7 @@ function addList(session: Command, io: Io): void {
     let questions: ReadonlyMap<string, Question> = new Map();
     await list<Session>(context, {
       plural: 'sessions',
-      empty: 'no sessions match; make one with `svc session create`',
+      empty: nothing('sessions', 'svc session create', state === undefined ? '--state all' : undefined),
       show: (sessions) => sessionTable(sessions, io, questions),
       page: async (page) => {
         const params = { path: { cityName: city }, query: { ...filter, ...page } };

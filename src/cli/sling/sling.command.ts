@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { ask, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, keyHeader, printJson, withExamples, withKey, type CityContext } from '../command.js';
-import { CliError } from '../errors.js';
+import { ApiError, CliError } from '../errors.js';
 import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
 import { plain, table } from '../table.js';
@@ -67,7 +67,7 @@ async function slingOne({ api, city, flags, io, path }: CityContext<Flags>, targ
   const params = { path: { cityName: city }, header: keyHeader(flags) };
   const body = { target, bead, ...optionsOf(flags) };
   const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/sling', { params, body, signal })).catch(
-    hinted(409, `see \`svc bead show ${bead}\``),
+    ofConvoy(target, bead),
   );
   for (const warning of data.warnings) io.err(`${path}: warning: ${plain(warning)}\n`);
   if (flags.json === true) return printJson(io, data);
@@ -79,8 +79,19 @@ async function slingOne({ api, city, flags, io, path }: CityContext<Flags>, targ
   return io.out(data.changed ? `${bead} is slung to ${data.target}${convoy}\n` : `${bead} was slung to ${data.target} already${convoy}\n`);
 }
 
+/** What to do where the bead is somebody's, or a convoy. */
+function ofConvoy(target: string, bead: string): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof ApiError && error.status === 400 && / is a convoy/.test(error.message))
+      throw new CliError(`${bead} is a convoy: sling its open members with \`svc sling ${target} --convoy ${bead}\``);
+    if (error instanceof ApiError && error.status === 404 && error.message.includes('target '))
+      return hinted(404, 'see `svc agent list`')(error);
+    return hinted(409, `see \`svc bead show ${bead}\``)(error);
+  };
+}
+
 async function slingMany(
-  { api, city, flags, io, path }: CityContext<Flags>,
+  { api, city, flags, io }: CityContext<Flags>,
   target: string,
   what: { convoy: string } | { beads: string[] },
 ): Promise<void> {
@@ -88,11 +99,11 @@ async function slingMany(
   const body = { target, ...what, ...optionsOf(flags), ...defined({ atomic: flags.atomic }) };
   const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/sling/batch', { params, body, signal }));
   const results = data.results;
-  for (const warning of results.flatMap((result) => result.warnings ?? [])) io.err(`${path}: warning: ${plain(warning)}\n`);
   if (flags.json === true) await printJson(io, data);
   else {
-    const rows = results.map((r) => [r.bead, wordOf(r), r.convoy_id ?? '', r.detail ?? '']);
-    await io.out(table(['BEAD', 'RESULT', 'CONVOY', 'WHY'], rows, io.width));
+    // Of a whole convoy most beads wait for others: a line of its own for each would hide the table.
+    const rows = results.map((r) => [r.bead, wordOf(r), r.convoy_id ?? '', plain(r.detail ?? (r.warnings ?? []).join('; '))]);
+    await io.out(table(['BEAD', 'RESULT', 'CONVOY', 'NOTE'], rows, io.width));
     await io.out(eventLines(data.events));
   }
   if (data.refused > 0) throw new CliError(`${data.refused} of ${results.length} refused`);

@@ -152,7 +152,7 @@ function reasonOf(code: string): string {
 }
 
 function escapes(city: string): Error {
-  return invalid(`rig path escapes the city root ${city} and the cities root`);
+  return invalid(`rig path escapes the city root ${city} and the cities root: move or clone it to rigs/<name> of the city`);
 }
 
 function invalid(why: string): Error {

@@ -138,7 +138,9 @@ function repository(url: string): RepositorySource {
   try {
     const source = parseSource(url);
     if (source.kind !== 'repository' || source.transport === 'file' || source.transport === 'ssh')
-      throw new InvalidSource('only https repositories are cloned');
+      throw new InvalidSource(
+        'only https repositories are cloned; clone another one to rigs/<name> of the city yourself, and leave the url out',
+      );
     if (source.folder !== '' || source.ref !== undefined)
       throw new InvalidSource('it names a folder or a version; a rig is a whole repository');
     return source;

@@ -1,0 +1,27 @@
+/** Words that people bring along from other clients, and what is meant here. Without a command before them they count everywhere. */
+const MEANT: Readonly<Record<string, string>> = {
+  'svc city delete': '`svc city unregister` lets go of a city; its directory stays',
+  'svc session delete': '`svc session close`',
+  'svc session logs': '`svc session watch`, or `svc agent output AGENT`',
+  'svc session attach': '`svc session watch` follows and answers; `svc session send` says something',
+  get: 'lists are `svc city list`, `svc bead list`, `svc session list` …',
+  describe: 'everything of one thing is `svc bead show`, `svc session show`, `svc agent show` …',
+  logs: '`svc agent output AGENT`, or `svc events`',
+  apply: 'edit the files of the city, and see `svc config validate`',
+  delete: '`svc bead delete`, `svc agent delete`, `svc city unregister` …',
+  '-o': '--json prints JSON Lines',
+  '--output': '--json prints JSON Lines',
+  '-n': '--city names the city',
+  '--namespace': '--city names the city',
+  '-f': '--follow goes on with what comes',
+};
+
+const UNKNOWN = /^(unknown (?:command|option) '([^']+)')/;
+
+/** A message of the command line with what is meant instead of a guess, where that is known. */
+export function withMeaning(path: string, message: string): string {
+  const [, said, word] = UNKNOWN.exec(message) ?? [];
+  if (said === undefined || word === undefined) return message;
+  const meant = MEANT[`${path} ${word}`] ?? MEANT[word];
+  return meant === undefined ? message : `${said}: ${meant}`;
+}
