@@ -1,10 +1,12 @@
 import { payloadMatches, type PayloadMatch } from './payload-match.js';
 
-/** The members of an envelope that the filters look at. */
+/** The members of an envelope that the client itself looks at. */
 export interface Envelope {
   readonly type: string;
   readonly ts: string;
   readonly payload?: unknown;
+  readonly subject?: string;
+  readonly message?: string;
 }
 
 export interface Filter {
