@@ -7,14 +7,6 @@ const BODY = 'src/platform/http/body.parser.spec.ts';
 /** The front door and the client. */
 export const HTTP: readonly Guard[] = [
   {
-    guard: 'Whoever tries an operation out sends a body that it takes.',
-    file: 'src/modules/beads/bead.controller.ts',
-    find: 'example: { priority: 1 },',
-    replace: '',
-    test: 'test/e2e/contract.e2e-spec.ts',
-    name: 'has an example for every body',
-  },
-  {
     guard: 'Without its database a server tells no counts.',
     file: 'src/modules/system/system.service.ts',
     find: '.catch(() => void (this.#counts = undefined))',
