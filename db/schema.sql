@@ -29,10 +29,40 @@ create table api_keys (
   previous_hash bytea,
   previous_until timestamp with time zone,
   constraint api_keys_id_pkey PRIMARY KEY (id),
-  constraint api_keys_rights_check CHECK (rights <@ ARRAY['operate'::text, 'configure'::text, 'commands'::text]),
+  constraint api_keys_rights_check CHECK (rights <@ ARRAY['operate'::text, 'configure'::text, 'commands'::text, 'audit'::text]),
   constraint api_keys_scope_check CHECK (scope = ANY (ARRAY['read'::text, 'write'::text]))
 );
 CREATE UNIQUE INDEX api_keys_name_key ON public.api_keys USING btree (name) WHERE (revoked_at IS NULL);
+
+create table audit_records (
+  xid bigint default ((pg_current_xact_id())::text)::bigint not null,
+  id bigint generated always as identity not null,
+  at timestamp with time zone default clock_timestamp() not null,
+  last_at timestamp with time zone,
+  count integer default 1 not null,
+  request_id text,
+  key_id text,
+  actor text,
+  session_id text,
+  session_city text,
+  address text,
+  operation text,
+  method text,
+  path text,
+  city text,
+  ids jsonb default '{}'::jsonb not null,
+  status smallint not null,
+  code text,
+  reason text,
+  operation_request_id text,
+  constraint audit_records_pkey PRIMARY KEY (xid, id),
+  constraint audit_records_count_check CHECK (count > 0)
+);
+CREATE INDEX audit_records_at_id_idx ON public.audit_records USING btree (at, id);
+CREATE INDEX audit_records_city_at_id_idx ON public.audit_records USING btree (city, at, id) WHERE (city IS NOT NULL);
+CREATE INDEX audit_records_key_id_at_id_idx ON public.audit_records USING btree (key_id, at, id) WHERE (key_id IS NOT NULL);
+CREATE INDEX audit_records_operation_request_id_idx ON public.audit_records USING btree (operation_request_id) WHERE (operation_request_id IS NOT NULL);
+CREATE UNIQUE INDEX audit_records_request_id_key ON public.audit_records USING btree (request_id) WHERE (request_id IS NOT NULL);
 
 create table bead_counters (
   stream_id integer not null,

@@ -81,6 +81,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List who did what with which key
+         * @description An addition. Every request of an operation that may change something leaves one record, newest first; reads leave none. A key that is limited to cities sees what was done in those. A page may be short, or empty, and have a cursor all the same.
+         */
+        get: operations["list-audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/audit/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream who does what with which key, from a position or from now on
+         * @description An addition. In the order of writing, each record once: who resumes with `Last-Event-ID` misses none.
+         */
+        get: operations["stream-audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/cities": {
         parameters: {
             query?: never;
@@ -2854,8 +2894,8 @@ export interface components {
             expires_at?: string;
             /** @description The actor of the events that the key causes; unique among keys that are not revoked. */
             name: string;
-            /** @description What it may change, beside reading. `operate`: sessions, messages, beads, mail, sling, suspending. `configure`: agents, rigs, patches, cities. `commands`: what is run: providers, variables of processes, packs, directories that are made cities. */
-            rights?: ("operate" | "configure" | "commands")[];
+            /** @description What it may change, beside reading. `operate`: sessions, messages, beads, mail, sling, suspending. `configure`: agents, rigs, patches, cities. `commands`: what is run: providers, variables of processes, packs, directories that are made cities. `audit`: reading who did what. */
+            rights?: ("operate" | "configure" | "commands" | "audit")[];
             /**
              * @description `write` (the default) is every right, `read` none; absent beside `rights`.
              * @enum {string}
@@ -2872,7 +2912,7 @@ export interface components {
             /** @description The key itself. Shown once, stored only as a hash. */
             key: string;
             name: string;
-            rights: ("operate" | "configure" | "commands")[];
+            rights: ("operate" | "configure" | "commands" | "audit")[];
             /**
              * @description `write`: every right.
              * @enum {string}
@@ -2889,7 +2929,7 @@ export interface components {
             /** Format: date-time */
             last_used_at: string | null;
             name: string;
-            rights: ("operate" | "configure" | "commands")[];
+            rights: ("operate" | "configure" | "commands" | "audit")[];
             /**
              * @description `write`: every right.
              * @enum {string}
@@ -2919,7 +2959,7 @@ export interface components {
              * @description Until then the secret before is good; null when it is not any more.
              */
             previous_until: string | null;
-            rights: ("operate" | "configure" | "commands")[];
+            rights: ("operate" | "configure" | "commands" | "audit")[];
             /**
              * @description `write`: every right.
              * @enum {string}
@@ -2935,6 +2975,52 @@ export interface components {
         AsyncAcceptedResponse: {
             event_cursor: string;
             request_id: string;
+        };
+        AuditRecordResponse: {
+            /** @description The name of the key, or the one that the session works under; null for nobody. */
+            actor: string | null;
+            /** @description Of whoever connected: of the last proxy, when there is one. */
+            address: string | null;
+            city: string | null;
+            /** @description Of the problem that the request was refused with. */
+            code: string | null;
+            /**
+             * Format: int64
+             * @description Requests that the record tells of: more than one when they were too many to be told one by one.
+             */
+            count: number;
+            /** @description The other parameters of the path, by their names. */
+            ids: {
+                [key: string]: string;
+            };
+            key_id: string | null;
+            /**
+             * Format: date-time
+             * @description Of the last of several.
+             */
+            last_time: string | null;
+            method: string | null;
+            /** @description The operation id of the OpenAPI document; null when those of several were counted together. */
+            operation: string | null;
+            /** @description Of what goes on in the background: the `request_id` of its events. */
+            operation_request_id: string | null;
+            /**
+             * @description `failed`: with 5xx; whether something was changed may be open.
+             * @enum {string}
+             */
+            outcome: "accepted" | "refused" | "failed";
+            /** @description The template of the path. */
+            path: string | null;
+            /** @description Why nobody was let in. */
+            reason: string | null;
+            /** @description As in `X-SVC-Request-Id`; null for several. */
+            request_id: string | null;
+            session_city: string | null;
+            session_id: string | null;
+            /** Format: int64 */
+            status: number;
+            /** Format: date-time */
+            time: string;
         };
         BackendCredentialResolvedPayload: {
             backend: string;
@@ -3682,6 +3768,10 @@ export interface components {
             items: components["schemas"]["ApiKeyResponse"][] | null;
             /** Format: int64 */
             total: number;
+        };
+        ListBodyAuditRecord: {
+            items: components["schemas"]["AuditRecordResponse"][] | null;
+            next_cursor?: string;
         };
         ListBodyBead: {
             items: components["schemas"]["Bead"][] | null;
@@ -11377,6 +11467,255 @@ export interface operations {
             /** @description Internal Server Error */
             500: {
                 headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "list-audit": {
+        parameters: {
+            query?: {
+                /** @description Only what was done in this city, or to it. */
+                city?: string;
+                /** @description Only of this key, by its id or its name, or of this name of a session. */
+                key?: string;
+                /** @description Only this operation id. */
+                operation?: string;
+                outcome?: "accepted" | "refused" | "failed";
+                /** @description Only of this request, or the one that began this operation. */
+                request_id?: string;
+                /** @description A duration before now such as 1h, or a time. */
+                since?: string;
+                /** @description Likewise; what is earlier. */
+                until?: string;
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListBodyAuditRecord"];
+                };
+            };
+            /** @description Bad Request: `invalid-cursor`, `invalid-request` */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden: `forbidden` */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "stream-audit": {
+        parameters: {
+            query?: {
+                /** @description Only what was done in this city, or to it. */
+                city?: string;
+                /** @description Only of this key, by its id or its name, or of this name of a session. */
+                key?: string;
+                /** @description Only this operation id. */
+                operation?: string;
+                outcome?: "accepted" | "refused" | "failed";
+                /** @description The id of a frame. */
+                after?: string;
+            };
+            header?: {
+                /** @description The id of the last frame received; wins over the position in the query. */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": ({
+                        data: components["schemas"]["AuditRecordResponse"];
+                        /** @constant */
+                        event: "audit";
+                        id?: string;
+                        retry?: number;
+                    } | {
+                        data: components["schemas"]["HeartbeatEvent"];
+                        /** @constant */
+                        event: "heartbeat";
+                        id?: string;
+                        retry?: number;
+                    })[];
+                };
+            };
+            /** @description Bad Request: `invalid-cursor` */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden: `forbidden` */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
                 };

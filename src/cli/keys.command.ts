@@ -5,7 +5,7 @@ import { durationOf } from './events/options.js';
 import type { Io } from './io.js';
 import { table } from './table.js';
 
-const SCOPES = ['read', 'operate', 'configure', 'commands', 'write'] as const;
+const SCOPES = ['read', 'operate', 'configure', 'commands', 'audit', 'write'] as const;
 type Scope = (typeof SCOPES)[number];
 
 interface CreateFlags {

@@ -1,6 +1,7 @@
 import { Argument, Command, CommanderError } from 'commander';
 import { VERSION } from '../contract/version.js';
 import { addAgent } from './agents/agent.command.js';
+import { addAudit } from './audit/audit.command.js';
 import { addBead } from './beads/bead.command.js';
 import { addCity } from './cities/city.command.js';
 import { pathOf, withCity, withExamples, withTarget } from './command.js';
@@ -67,6 +68,7 @@ export function buildProgram(io: Io): Command {
   addUsage(program, io);
   addRunner(program, io);
   addKey(program, io);
+  addAudit(program, io);
   addHealth(program, io);
   addServe(program, io);
   addCompletion(program, io);

@@ -1,6 +1,7 @@
 /** What each family of operations is about, as the document tells it. */
 export const FAMILIES: Readonly<Record<string, string>> = {
   agents: 'Who works in a city: configured agents, members of pools, and what they say.',
+  audit: 'Who did what with which key.',
   beads: 'Pieces of work, their dependencies, and which of them can be worked on now.',
   cities: 'Workspaces: made, registered, started, stopped and let go of.',
   config: 'What the files of a city mean, where each value comes from, and its revisions.',

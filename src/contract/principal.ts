@@ -1,9 +1,10 @@
 /**
  * What a caller may change. `operate`: what is done in a city as it is set up (sessions, messages, beads, mail, sling, suspending).
  * `configure`: how it is set up, without saying what is run (agents, rigs, patches, cities). `commands`: what is run (providers,
- * variables of processes, packs, directories made cities). None follows from another.
+ * variables of processes, packs, directories made cities). `audit`: reading who did what, which is the one right about reading. None
+ * follows from another.
  */
-export const RIGHTS = ['operate', 'configure', 'commands'] as const;
+export const RIGHTS = ['operate', 'configure', 'commands', 'audit'] as const;
 export type Right = (typeof RIGHTS)[number];
 
 /** Who calls. Without keys everybody is `api` with every right. */

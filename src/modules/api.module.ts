@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { OperationsModule } from '../platform/operations/operations.module.js';
 import { AgentsModule } from './agents/agents.module.js';
+import { AuditModule } from './audit/audit.module.js';
 import { BeadsModule } from './beads/beads.module.js';
 import { DependenciesModule } from './dependencies/dependencies.module.js';
 import { HooksModule } from './hooks/hooks.module.js';
@@ -54,6 +55,7 @@ import { UsageModule } from './usage/usage.module.js';
     SessionsModule,
     InteractionsModule,
     UsageModule,
+    AuditModule,
     RunnerListModule,
   ],
 })

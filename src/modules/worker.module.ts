@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { OperationsWorkerModule } from '../platform/operations/operations.worker.module.js';
+import { AuditWorkerModule } from './audit/audit.worker.module.js';
 import { CitiesWorkerModule } from './cities/cities.worker.module.js';
 import { ConfigWorkerModule } from './config/config.worker.module.js';
 import { EventsWorkerModule } from './events/events.worker.module.js';
@@ -22,6 +23,7 @@ import { SystemModule } from './system/system.module.js';
     OperationsWorkerModule,
     CitiesWorkerModule,
     EventsWorkerModule,
+    AuditWorkerModule,
     ProvidersWorkerModule,
     HooksWorkerModule,
     WaitsWorkerModule,

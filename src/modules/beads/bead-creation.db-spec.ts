@@ -45,9 +45,9 @@ function aProcess(): Process {
   const repository = new CreateRepository(pool);
   const create = repository.create.bind(repository);
   let flushes = 0;
-  repository.create = (city, items) => {
+  repository.create = (city, items, records) => {
     flushes++;
-    return create(city, items);
+    return create(city, items, records);
   };
   const [failpoints, streams, moved] = [new Failpoints(), new MovedStreams(), [] as Moved[]];
   streams.listen((m) => moved.push(...m));

@@ -35,10 +35,14 @@ export class CreateCommitter extends GroupCommitter<CreateResult | undefined> {
     return result;
   }
 
-  protected async flush(city: string, texts: readonly string[]): Promise<(CreateResult | undefined)[]> {
+  protected hadEffect(result: CreateResult | undefined): boolean {
+    return result?.outcome === 'created';
+  }
+
+  protected async flush(city: string, texts: readonly string[], records: string): Promise<(CreateResult | undefined)[]> {
     this.#sizes.observe(texts.length);
     await this.failpoints.hit('bead.before_flush');
-    const results = await this.repository.create(city, texts);
+    const results = await this.repository.create(city, texts, records);
     await this.failpoints.hit('bead.after_flush');
     let head = 0;
     for (const { outcome, seq } of results ?? []) if (outcome === 'created') head = Math.max(head, seq!);

@@ -5,7 +5,7 @@ import { ProblemError, problem } from '../../contract/problems.js';
 import type { AsyncAcceptedResponse } from '../../contract/scalars.js';
 import { Db, type Database } from '../../platform/database/database.js';
 import { violatedConstraint } from '../../platform/database/pg-errors.js';
-import { Transactions, type Tx } from '../../platform/database/transactions.js';
+import { PREPARES, Transactions, type Tx } from '../../platform/database/transactions.js';
 import { Idempotency, inFlight, type IdempotencyRef } from '../../platform/idempotency/idempotency.js';
 import { Operations } from '../../platform/operations/operations.js';
 import { DirectoriesService, type Claimant, type Former } from '../directories/directories.service.js';
@@ -87,7 +87,7 @@ export class CityConflicts {
    */
   async ownAnswer(refusal: unknown, ref: IdempotencyRef | undefined): Promise<AsyncAcceptedResponse> {
     if (ref === undefined || !(refusal instanceof ProblemError) || refusal.kind.status !== 409) throw refusal;
-    const stored = await this.transactions.run((tx) => this.idempotency.guard(tx, ref));
+    const stored = await this.transactions.run((tx) => this.idempotency.guard(tx, ref), PREPARES);
     if (stored === undefined) {
       // Its first try died, and its directory is not cleaned up yet.
       const owner = await this.idempotency.lastHolder(this.db, ref);

@@ -5,7 +5,7 @@ import { problem, ProblemError } from '../../contract/problems.js';
 import type { AsyncAcceptedResponse } from '../../contract/scalars.js';
 import { AppConfig } from '../../platform/config/config.js';
 import { Db } from '../../platform/database/database.js';
-import { Transactions, type Tx } from '../../platform/database/transactions.js';
+import { PREPARES, Transactions, type Tx } from '../../platform/database/transactions.js';
 import { EventLog } from '../../platform/event-log/event-log.js';
 import { event } from '../../platform/event-log/event.js';
 import { Failpoints } from '../../platform/failpoints/failpoints.js';
@@ -101,7 +101,7 @@ export class CityCreationService {
         // After the insert: a create that ended while it waited is visible now.
         await this.conflicts.reserve(tx, facts.name, dir, caller, former);
         return undefined;
-      }),
+      }, PREPARES),
     );
   }
 
@@ -151,14 +151,14 @@ export class CityCreationService {
     const { requestId, facts, scaffold, written, key } = creation;
     const owner = this.config.processId;
     try {
-      const held = await this.transactions.run((tx) => this.reservations.extend(tx, requestId, owner, RESERVED_S));
+      const held = await this.transactions.run((tx) => this.reservations.extend(tx, requestId, owner, RESERVED_S), PREPARES);
       if (!held && (await this.reservations.wasCommitted(this.db, requestId))) return 'committed';
       if (!held && !(await this.#regain(creation))) return 'left';
       await undoScaffold(scaffold.plan, written);
       await this.transactions.run(async (tx) => {
         await this.reservations.delete(tx, requestId, owner);
         if (key !== undefined) await this.idempotency.release(tx, key, requestId);
-      });
+      }, PREPARES);
       return 'undone';
     } catch (error) {
       this.log.warn({ err: error, request_id: requestId, city: facts.name }, 'a failed create could not be taken back; the sweeper will');
@@ -177,7 +177,7 @@ export class CityCreationService {
           await this.conflicts.reserve(tx, facts.name, dir, caller, former);
           const reservation = { dir, name: facts.name, requestId, scaffold: scaffold.plan };
           await this.reservations.insert(tx, reservation, this.config.processId, RESERVED_S);
-        }),
+        }, PREPARES),
       );
       return true;
     } catch (error) {

@@ -3,7 +3,7 @@ import type { Principal } from '../../contract/principal.js';
 import { problem, ProblemError } from '../../contract/problems.js';
 import { AppConfig } from '../../platform/config/config.js';
 import { Db } from '../../platform/database/database.js';
-import { Transactions, type Tx } from '../../platform/database/transactions.js';
+import { PREPARES, Transactions, type Tx } from '../../platform/database/transactions.js';
 import { EventLog } from '../../platform/event-log/event-log.js';
 import type { NewEvent } from '../../platform/event-log/event.js';
 import { Failpoints } from '../../platform/failpoints/failpoints.js';
@@ -132,7 +132,7 @@ export class ConfigEditsService {
           if (key !== undefined) await this.idempotency.hold(tx, key, id, HOLD_S * 1000);
           return undefined;
         },
-        { key: city.name },
+        { key: city.name, ...PREPARES },
       );
       if (outcome !== 'busy') return outcome;
       const recovered = await this.recover(city.streamId).catch((error: unknown) => {
@@ -156,7 +156,7 @@ export class ConfigEditsService {
   /** From here on a crash leaves traces on disk, and the plan to take them back. */
   async #announce(city: CityScope, id: string, plan: EditPlan, deadline: number): Promise<void> {
     const held =
-      performance.now() < deadline && (await this.transactions.run((tx) => this.repository.plan(tx, city.streamId, id, plan, HOLD_S)));
+      performance.now() < deadline && (await this.transactions.run((tx) => this.repository.plan(tx, city.streamId, id, plan, HOLD_S), PREPARES));
     if (!held) throw tooSlow();
     await this.failpoints.hit('config.before_write');
   }
@@ -235,19 +235,19 @@ export class ConfigEditsService {
       await this.repository.end(tx, city.streamId, id);
       if (plan !== undefined) await this.repository.raiseAttempt(tx, city.streamId);
       if (key !== undefined) await this.idempotency.release(tx, key, id);
-    });
+    }, PREPARES);
     return undefined;
   }
 
   /** Takes back one edit whose process vanished. True when there was one. */
   async recover(streamId?: number): Promise<boolean> {
-    const left = await this.transactions.run((tx) => this.repository.adopt(tx, this.config.processId, HOLD_S, streamId));
+    const left = await this.transactions.run((tx) => this.repository.adopt(tx, this.config.processId, HOLD_S, streamId), PREPARES);
     if (left === undefined) return false;
     if (left.plan !== null) await undoPlan(left.dir, left.plan);
     await this.transactions.run(async (tx) => {
       await this.repository.end(tx, left.streamId, left.id);
       await this.repository.raiseAttempt(tx, left.streamId);
-    });
+    }, PREPARES);
     this.log.warn({ edit: left.id, dir: left.dir }, 'an edit whose process vanished was taken back');
     return true;
   }

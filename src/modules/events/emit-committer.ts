@@ -30,10 +30,14 @@ export class EmitCommitter extends GroupCommitter<EmitResult | undefined> {
     return this.enqueue(city, text);
   }
 
-  protected async flush(city: string, texts: readonly string[]): Promise<(EmitResult | undefined)[]> {
+  protected hadEffect(result: EmitResult | undefined): boolean {
+    return result?.outcome === 'recorded';
+  }
+
+  protected async flush(city: string, texts: readonly string[], records: string): Promise<(EmitResult | undefined)[]> {
     this.#sizes.observe(texts.length);
     await this.failpoints.hit('emit.before_flush');
-    const results = await this.repository.emit(city, texts);
+    const results = await this.repository.emit(city, texts, records);
     await this.failpoints.hit('emit.after_flush');
     let head = 0;
     for (const result of results ?? []) if (result.outcome === 'recorded') head = Math.max(head, result.seq);

@@ -24,9 +24,9 @@ function aProcess(): { emits: EmitService; committer: EmitCommitter; moved: Move
   let flushes = 0;
   const repository = new EmitRepository(pool);
   const emit = repository.emit.bind(repository);
-  repository.emit = (city, items) => {
+  repository.emit = (city, items, records) => {
     flushes++;
-    return emit(city, items);
+    return emit(city, items, records);
   };
   const committer = new EmitCommitter(repository, streams, failpoints, new Metrics());
   return { emits: new EmitService(committer), committer, moved, failpoints, flushes: () => flushes };

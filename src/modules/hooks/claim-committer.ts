@@ -3,7 +3,7 @@ import { GroupCommitter } from '../../platform/database/group-committer.js';
 import { MovedStreams } from '../../platform/event-log/moved.js';
 import { Failpoints } from '../../platform/failpoints/failpoints.js';
 import { Metrics } from '../../platform/health/metrics.js';
-import { ClaimsRepository, type ClaimItem, type Decided } from './claims.repository.js';
+import { ClaimsRepository, isHeld, type ClaimItem, type Decided } from './claims.repository.js';
 
 /** Combines the concurrent claims of this process into one transaction a city. */
 @Injectable()
@@ -30,10 +30,14 @@ export class ClaimCommitter extends GroupCommitter<Decided | undefined> {
     return this.enqueue(city, JSON.stringify(item));
   }
 
-  protected async flush(city: string, texts: readonly string[]): Promise<(Decided | undefined)[]> {
+  protected hadEffect(result: Decided | undefined): boolean {
+    return result !== undefined && isHeld(result);
+  }
+
+  protected async flush(city: string, texts: readonly string[], records: string): Promise<(Decided | undefined)[]> {
     this.#sizes.observe(texts.length);
     await this.failpoints.hit('claim.before_flush');
-    const batch = await this.repository.claim(city, texts);
+    const batch = await this.repository.claim(city, texts, records);
     await this.failpoints.hit('claim.after_flush');
     if (batch?.moved === true) this.moved.mark([{ stream: city, head: batch.decided[0]!.index }]);
     return texts.map((_, i) => batch?.decided[i]);

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Bead } from '../../contract/beads.schemas.js';
+import { auditInsert, auditItems } from '../../platform/audit/audit-insert.js';
+import { audited } from '../../platform/audit/audited-request.js';
 import { PgPool } from '../../platform/database/database.js';
 
 /** A claim as `claim_work` takes it. */
@@ -13,10 +15,13 @@ export interface ClaimItem {
   readonly stamps: Readonly<Record<string, string>>;
 }
 
+/** Outcomes of claims that hold: these have an effect. */
+const HELD = ['claimed', 'assigned', 'existing'] as const;
+
 /** A claim that holds. */
 export interface Held {
   /** Taken from nobody, begun after it was assigned to the claimant, or the claimant's already. */
-  readonly outcome: 'claimed' | 'assigned' | 'existing';
+  readonly outcome: (typeof HELD)[number];
   readonly result: {
     readonly bead: Bead;
     readonly fence: number;
@@ -40,6 +45,7 @@ export interface Refused {
 export type Decision = Held | Refused | { readonly outcome: 'none' | 'unknown_agent' | 'not_found' };
 /** `index` is the city's head after the decision. */
 export type Decided = Decision & { readonly index: number };
+export const isHeld = (decision: Decision): decision is Held => (HELD as readonly string[]).includes(decision.outcome);
 export interface Batch {
   readonly decided: readonly Decided[];
   /** Whether the city's stream has moved. */
@@ -64,11 +70,13 @@ export class ClaimsRepository {
   constructor(private readonly pool: PgPool) {}
 
   /** Decides claims (each the JSON text of one) in one transaction, in order; undefined when the city does not run. */
-  async claim(city: string, items: readonly string[]): Promise<Batch | undefined> {
+  async claim(city: string, items: readonly string[], records: string): Promise<Batch | undefined> {
     const { rows } = await this.pool.query<Row>({
       name: 'claim-work',
-      text: 'select ord, outcome, result, head from claim_work($1, $2::jsonb)',
-      values: [city, `[${items.join(',')}]`],
+      text: `with done as materialized (select ord, outcome, result, head from claim_work($1, $2::jsonb)),
+        audited as (${auditInsert('$3', `join done on done.ord = r.ord and done.outcome in (${HELD.map((o) => `'${o}'`).join(', ')})`)})
+        select ord, outcome, result, head from done`,
+      values: [city, `[${items.join(',')}]`, records],
     });
     const decided: Decision[] = [];
     for (const row of rows) {
@@ -85,15 +93,19 @@ export class ClaimsRepository {
    * other: it waits for a writer that is taking the bead away, and then finds that it is gone.
    */
   async heartbeat(streamId: number, id: string, assignee: string, fence: number): Promise<Beat | undefined> {
+    const request = audited();
     const { rows } = await this.pool.query<Beat>({
       name: 'claim-heartbeat',
-      text: `update beads b set lease_until = clock_timestamp() + b.lease_ms * interval '1 millisecond'
+      text: `with done as (update beads b set lease_until = clock_timestamp() + b.lease_ms * interval '1 millisecond'
         where b.stream_id = $1 and b.id = $2 and b.status = 'in_progress' and b.claim_fence = $4 and b.lease_ms is not null
           and (b.assignee = $3 or b.assignee = (select c.name from claimant($1, $3) c))
           and exists (select from cities c where c.stream_id = $1 and c.running)
-        returning b.lease_until, b.claim_fence as fence`,
-      values: [streamId, id, assignee, fence],
+        returning b.lease_until, b.claim_fence as fence),
+        audited as (${auditInsert('$5', 'where exists (select from done)')})
+        select lease_until, fence from done`,
+      values: [streamId, id, assignee, fence, auditItems([request])],
     });
+    if (request !== undefined && rows.length > 0) request.recorded = true;
     return rows[0];
   }
 

@@ -26,7 +26,8 @@ export const ApiKeyCreateInputBody = contract(
       .meta({
         description:
           'What it may change, beside reading. `operate`: sessions, messages, beads, mail, sling, suspending. `configure`: agents, rigs, ' +
-          'patches, cities. `commands`: what is run: providers, variables of processes, packs, directories that are made cities.',
+          'patches, cities. `commands`: what is run: providers, variables of processes, packs, directories that are made cities. `audit`: ' +
+          'reading who did what.',
       }),
     expires_at: dateTime.optional().meta({ description: 'From then on the key is refused, and what is open with it ends.' }),
     cities: z.array(cityName).min(1).max(1000).optional().meta({ description: 'Limits the key to these cities; absent means all.' }),

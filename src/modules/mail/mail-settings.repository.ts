@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../platform/database/database.js';
+import type { Tx } from '../../platform/database/transactions.js';
 
 /** All SQL about `mail_settings` that answers requests. */
 @Injectable()
@@ -14,11 +15,11 @@ export class MailSettingsRepository {
     return rows[0]?.ms;
   }
 
-  async setUnreadRetention(streamId: number, ms: number | undefined): Promise<void> {
-    if (ms === undefined) await sql`delete from mail_settings where stream_id = ${streamId}`.execute(this.db);
+  async setUnreadRetention(tx: Tx, streamId: number, ms: number | undefined): Promise<void> {
+    if (ms === undefined) await sql`delete from mail_settings where stream_id = ${streamId}`.execute(tx);
     else
       await sql`
         insert into mail_settings (stream_id, unread_retention) values (${streamId}, ${ms} * interval '1 millisecond')
-        on conflict (stream_id) do update set unread_retention = excluded.unread_retention`.execute(this.db);
+        on conflict (stream_id) do update set unread_retention = excluded.unread_retention`.execute(tx);
   }
 }

@@ -130,7 +130,7 @@ it('starts sessions for exactly the beads that they can claim', async () => {
   const claimed: string[] = [];
   for (let n = 1; n <= 6; n++) {
     const item = { agent: `worker-${n}`, names: [`al-s${n}`], lease_ms: 600_000, stamps: { 'gc.session_id': `al-s${n}` } };
-    const [answer] = (await realm.claimsSql.claim('alpha', [JSON.stringify(item)]))!.decided;
+    const [answer] = (await realm.claimsSql.claim('alpha', [JSON.stringify(item)], '[]'))!.decided;
     if (answer!.outcome === 'claimed') claimed.push((answer as { result: { bead: { id: string } } }).result.bead.id);
     else expect(answer!.outcome).toBe('none');
   }

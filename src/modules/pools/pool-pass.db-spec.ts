@@ -12,7 +12,7 @@ afterEach(() => realm.stop());
 const claim = (session: { id: string; agent_name: string | null }): Promise<unknown> =>
   realm.claimsSql.claim('alpha', [
     JSON.stringify({ agent: session.agent_name, names: [session.id], lease_ms: 600_000, stamps: { 'gc.session_id': session.id } }),
-  ]);
+  ], '[]');
 
 /** A session that was made for a bead. */
 const made = async (): Promise<{ bead: string; session: Awaited<ReturnType<PoolRealm['open']>>[number] }> => {

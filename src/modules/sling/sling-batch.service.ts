@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../contract/principal.js';
-import { Transactions } from '../../platform/database/transactions.js';
+import { PREPARES, Transactions } from '../../platform/database/transactions.js';
 import { Idempotency, type IdempotencyRef } from '../../platform/idempotency/idempotency.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { idempotencyRef } from '../cities/idempotency-ref.js';
@@ -61,7 +61,7 @@ export class SlingBatchService {
       const stored = ref && (await this.idempotency.hold(work.tx, ref, owner, HOLD_MS));
       if (stored !== undefined) return { answer: stored.body as SlingBatchResponse };
       return { plan: await this.plans.read(work, body) };
-    });
+    }, PREPARES);
     if (begun.value.plan === undefined) return { value: begun.value.answer, index: begun.index };
     try {
       const done = await this.#slingAll(city, begun.value.plan, begun.index, actor);
@@ -96,6 +96,6 @@ export class SlingBatchService {
 
   /** What has been slung stays: the repeat finds it so. A hold that cannot be given back ends by itself. */
   async #release(ref: IdempotencyRef | undefined, owner: string): Promise<void> {
-    if (ref !== undefined) await this.transactions.run((tx) => this.idempotency.release(tx, ref, owner)).catch(() => undefined);
+    if (ref !== undefined) await this.transactions.run((tx) => this.idempotency.release(tx, ref, owner), PREPARES).catch(() => undefined);
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
-import { Transactions } from '../../platform/database/transactions.js';
+import { Transactions, type TransactionOptions } from '../../platform/database/transactions.js';
 import { EventLog } from '../../platform/event-log/event-log.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { closeBereftConvoys, closeConvoys, closeLeftConvoys } from './convoy-closing.js';
@@ -39,7 +39,7 @@ export class WorkService {
    *
    * @throws ProblemError city_not_found when the city has stopped meanwhile; unavailable after 2 s behind other writers.
    */
-  async run<T>(city: CityScope, actor: string, body: (work: Work) => Promise<T>): Promise<Done<T>> {
+  async run<T>(city: CityScope, actor: string, body: (work: Work) => Promise<T>, options: TransactionOptions = {}): Promise<Done<T>> {
     return this.transactions.run(
       async (tx) => {
         if (!(await this.repository.begin(tx, city.streamId)))
@@ -50,7 +50,7 @@ export class WorkService {
         const index = appended.at(-1)?.seq ?? (await this.repository.head(tx, city.streamId));
         return { value, index };
       },
-      { key: city.name },
+      { ...options, key: city.name },
     );
   }
 }

@@ -56,6 +56,9 @@ const EnvSchema = z.object({
   SVC_API_URL: z.url({ protocol: /^https?$/ }).optional(),
   // Without an age the log is kept for ever; an operator of a busy supervisor has to be able to bound the disk.
   SVC_EVENT_RETENTION: duration.optional(),
+  // Who did what is asked for months later; the number keeps a busy supervisor's disk bounded.
+  SVC_AUDIT_RETENTION: duration.prefault('90d'),
+  SVC_AUDIT_RECORDS: z.coerce.number().int().min(1_000).max(1_000_000_000).default(2_000_000),
   // Calls out refuse private addresses; whoever keeps packs or rigs on a server of their own network has to name it.
   SVC_ALLOWED_TARGETS: targets,
   // Without namespaces agents run as the service's user and can read what it can: only the operator may decide that.
@@ -96,6 +99,9 @@ export interface Config {
   readonly apiUrl: string | undefined;
   /** Milliseconds that sealed events are kept; undefined keeps them for ever. */
   readonly eventRetentionMs: number | undefined;
+  /** Milliseconds that audit records are kept, and the most that are. */
+  readonly auditRetentionMs: number;
+  readonly auditRecords: number;
   /** Targets of calls out that are allowed whatever their address is. */
   readonly allowedTargets: readonly Target[];
   /** Sessions that this process runs at once, when it is a worker. */
@@ -147,6 +153,8 @@ export class AppConfig implements Config {
   readonly providerCheck!: 'enforce' | 'off';
   readonly apiUrl: string | undefined;
   readonly eventRetentionMs: number | undefined;
+  readonly auditRetentionMs!: number;
+  readonly auditRecords!: number;
   readonly allowedTargets!: readonly Target[];
   readonly runnerCapacity!: number;
   readonly isolation!: 'auto' | 'bubblewrap' | 'none';
@@ -216,6 +224,8 @@ export function loadConfig(env: Record<string, string | undefined>, cwd: string)
     providerCheck: e.SVC_PROVIDER_CHECK,
     apiUrl: e.SVC_API_URL?.replace(/\/+$/, ''),
     eventRetentionMs: e.SVC_EVENT_RETENTION,
+    auditRetentionMs: e.SVC_AUDIT_RETENTION,
+    auditRecords: e.SVC_AUDIT_RECORDS,
     allowedTargets: e.SVC_ALLOWED_TARGETS,
     runnerCapacity: e.SVC_RUNNER_CAPACITY,
     isolation: e.SVC_RUNNER_ISOLATION,

@@ -1,4 +1,6 @@
 import { problem } from '../../contract/problems.js';
+import { auditItems } from '../audit/audit-insert.js';
+import { audited, onBehalfOf, type AuditedRequest } from '../audit/audited-request.js';
 import { isRetryable } from './pg-errors.js';
 
 const MAX_ITEMS = 500;
@@ -8,6 +10,7 @@ const MAX_WAITING = 10_000;
 
 interface Waiting<R> {
   readonly text: string;
+  readonly request: AuditedRequest | undefined;
   readonly resolve: (result: R) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -20,8 +23,14 @@ interface Waiting<R> {
 export abstract class GroupCommitter<R> {
   readonly #waiting = new Map<string, Waiting<R>[]>();
 
-  /** Commits the items (each the JSON text of one) in one transaction; one result an item, in order. */
-  protected abstract flush(key: string, texts: readonly string[]): Promise<readonly R[]>;
+  /**
+   * Commits the items (each the JSON text of one) in one transaction; one result an item, in order. It stores the records of those
+   * that have an effect with them: `records` is for `auditInsert`.
+   */
+  protected abstract flush(key: string, texts: readonly string[], records: string): Promise<readonly R[]>;
+
+  /** Whether an item has had an effect, and so has its record. */
+  protected abstract hadEffect(result: R): boolean;
 
   /** What a client reads about one item, such as `event`. */
   protected abstract readonly noun: string;
@@ -30,10 +39,12 @@ export abstract class GroupCommitter<R> {
   protected enqueue(key: string, text: string): Promise<R> {
     return new Promise((resolve, reject) => {
       const waiting = this.#waiting.get(key);
+      const item = { text, request: audited(), resolve, reject };
       if (waiting === undefined) {
-        this.#waiting.set(key, [{ text, resolve, reject }]);
-        void this.#flushAll(key);
-      } else if (waiting.length < MAX_WAITING) waiting.push({ text, resolve, reject });
+        this.#waiting.set(key, [item]);
+        // It goes on for others.
+        void onBehalfOf(undefined, () => this.#flushAll(key));
+      } else if (waiting.length < MAX_WAITING) waiting.push(item);
       else reject(problem('unavailable', `too many ${this.noun}s are waiting to be recorded in ${key}, try again`));
     });
   }
@@ -54,8 +65,12 @@ export abstract class GroupCommitter<R> {
       const results = await this.flush(
         key,
         batch.map((item) => item.text),
+        auditItems(batch.map((item) => item.request)),
       );
-      batch.forEach((item, i) => item.resolve(results[i]!));
+      batch.forEach((item, i) => {
+        if (item.request !== undefined && this.hadEffect(results[i]!)) item.request.recorded = true;
+        item.resolve(results[i]!);
+      });
     } catch (error) {
       if (batch.length === 1 || isRetryable(error)) for (const item of batch) item.reject(this.#toAnswer(error));
       else {

@@ -60,6 +60,29 @@ export interface ApiKeys {
   scope: string;
 }
 
+export interface AuditRecords {
+  actor: string | null;
+  address: string | null;
+  at: Generated<Timestamp>;
+  city: string | null;
+  code: string | null;
+  count: Generated<number>;
+  id: Generated<number>;
+  ids: Generated<Json>;
+  key_id: string | null;
+  last_at: Timestamp | null;
+  method: string | null;
+  operation: string | null;
+  operation_request_id: string | null;
+  path: string | null;
+  reason: string | null;
+  request_id: string | null;
+  session_city: string | null;
+  session_id: string | null;
+  status: number;
+  xid: Generated<number>;
+}
+
 export interface BeadCounters {
   last: number;
   prefix: string;
@@ -560,6 +583,7 @@ export interface SessionTurns {
 export interface DB {
   agents: Agents;
   api_keys: ApiKeys;
+  audit_records: AuditRecords;
   bead_counters: BeadCounters;
   bead_dependencies: BeadDependencies;
   beads: Beads;

@@ -1,10 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import type { Transaction } from 'kysely';
+import { audited, type AuditedRequest } from '../audit/audited-request.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { DEFAULT_POOL_SIZE, Db, type Database } from './database.js';
 
 export type Tx = Transaction<Database>;
 type Hook = () => void;
+
+/** Writes the record of a request: what is known at the beginning of its transaction, and what has come to it by the end. */
+export interface Recorder {
+  begin(tx: Tx, request: AuditedRequest): Promise<void>;
+  end(tx: Tx, request: AuditedRequest): Promise<void>;
+}
+
+export interface TransactionOptions {
+  /** A city's name: at most a quarter of the pool is held for it at once. */
+  readonly key?: string;
+  /** It only prepares what the request is to do, or takes that back: the record belongs to the transaction of the effect. */
+  readonly prepares?: boolean;
+}
 
 const hooks = new WeakMap<Tx, Hook[]>();
 
@@ -17,6 +31,9 @@ export function afterCommit(tx: Tx, hook: Hook): void {
   if (list === undefined) throw new Error('afterCommit needs a transaction opened by Transactions.run');
   list.push(hook);
 }
+
+/** For the transactions that only prepare. */
+export const PREPARES: TransactionOptions = { prepares: true };
 
 /** Waiters of one key, so that one slow city cannot hold every connection of the process. */
 class Gate {
@@ -45,22 +62,28 @@ class Gate {
 @Injectable()
 export class Transactions {
   readonly #gates = new Map<string, Gate>();
+  #recorder: Recorder | undefined;
 
   constructor(
     private readonly db: Db,
     private readonly failpoints: Failpoints,
   ) {}
 
+  /** From now on the first transaction of every request that may change something has its record. */
+  recordWith(recorder: Recorder): void {
+    this.#recorder = recorder;
+  }
+
   /**
    * Runs `work` in one transaction (read committed). With `key` (a city's name), at most a quarter of the pool
    * is held for that key at once; further callers wait in line without a connection.
    */
-  async run<T>(work: (tx: Tx) => Promise<T>, options: { key?: string } = {}): Promise<T> {
-    if (options.key === undefined) return this.#execute(work);
+  async run<T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    if (options.key === undefined) return this.#execute(work, options);
     const gate = this.#gate(options.key);
     await gate.enter();
     try {
-      return await this.#execute(work);
+      return await this.#execute(work, options);
     } finally {
       if (gate.leave()) this.#gates.delete(options.key);
     }
@@ -72,14 +95,21 @@ export class Transactions {
     return gate;
   }
 
-  async #execute<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  async #execute<T>(work: (tx: Tx) => Promise<T>, { prepares = false }: TransactionOptions): Promise<T> {
     const list: Hook[] = [];
+    const request = prepares ? undefined : audited();
+    const recorder = request === undefined || request.recorded ? undefined : this.#recorder;
+    if (request !== undefined) request.accepted = undefined;
     const result = await this.db.transaction().execute(async (tx) => {
       hooks.set(tx, list);
+      // Before anything is locked, so that nobody waits for it.
+      await recorder?.begin(tx, request!);
       const value = await work(tx);
+      if (request?.accepted !== undefined) await this.#recorder?.end(tx, request);
       await this.failpoints.hit('tx.before_commit');
       return value;
     });
+    if (recorder !== undefined) request!.recorded = true;
     await this.failpoints.hit('tx.after_commit');
     for (const hook of list) hook();
     return result;

@@ -177,11 +177,11 @@ export class Gate {
               : 'the API key is not valid',
           ),
         );
+      setPrincipal(request, principal);
       const lacks = changes === undefined ? undefined : lacking(principal, changes);
       if (lacks !== undefined) return then(problem('forbidden', lacks));
       if (changes !== undefined && principal.session !== undefined && this.#policy?.admits(changes.id) !== true)
         return then(problem('forbidden', `sessions may not use ${changes.id}`));
-      setPrincipal(request, principal);
       then(undefined);
     };
     const found = this.#authenticator.authenticate(token);

@@ -1,7 +1,8 @@
 import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { DynamicModule, InjectionToken, Type } from '@nestjs/common';
-import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest, type onRequestHookHandler } from 'fastify';
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest, type onRequestHookHandler, type RouteOptions } from 'fastify';
+import { Auditor } from '../audit/auditor.js';
 import type { AppConfig } from '../config/config.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
@@ -9,6 +10,7 @@ import type { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
 import { AccessLog } from './access-log.js';
 import { HttpAdapter } from './adapter.js';
+import { Auditing } from './auditing.js';
 import { Authenticator, SessionPolicy } from './authenticator.js';
 import { parseBody } from './body.parser.js';
 import { answerClientError } from './client-error.js';
@@ -54,7 +56,8 @@ export async function createHttpApp(
   const renderer = new ProblemRenderer(log);
   const gate = new Gate(config, renderer);
   const access = new AccessLog(log);
-  const instance = createInstance(gate, renderer, access);
+  const auditing = new Auditing(config.auth === 'off');
+  const instance = createInstance(gate, renderer, access, auditing);
 
   const app = await NestFactory.create<NestFastifyApplication>(root, new HttpAdapter(instance), {
     logger,
@@ -67,6 +70,8 @@ export async function createHttpApp(
   renderer.use(bound<readonly ErrorMapper[]>(app, ERROR_MAPPERS) ?? []);
   const metrics = bound<Metrics>(app, Metrics);
   if (metrics !== undefined) access.use(metrics);
+  const auditor = bound<Auditor>(app, Auditor);
+  if (auditor !== undefined) auditing.use(auditor);
   const authenticator = bound<Authenticator>(app, Authenticator);
   if (authenticator !== undefined) gate.use(authenticator, bound<SessionPolicy>(app, SessionPolicy));
   else if (config.auth === 'keys' && config.role !== 'worker') throw new Error('SVC_AUTH=keys needs an Authenticator in the root module');
@@ -78,7 +83,7 @@ export async function createHttpApp(
   return app;
 }
 
-function createInstance(gate: Gate, renderer: ProblemRenderer, access: AccessLog): FastifyInstance {
+function createInstance(gate: Gate, renderer: ProblemRenderer, access: AccessLog, auditing: Auditing): FastifyInstance {
   const nextId = createRequestIds();
   const instance = fastify({
     genReqId: nextId,
@@ -97,8 +102,10 @@ function createInstance(gate: Gate, renderer: ProblemRenderer, access: AccessLog
   });
   instance.addHook('onRoute', (route) => {
     route.onRequest = [gate.forRoute(route)].concat((route.onRequest ?? []) as never);
-    if (!['GET', 'HEAD'].includes([route.method].flat()[0]!.toUpperCase()))
+    if (!['GET', 'HEAD'].includes([route.method].flat()[0]!.toUpperCase())) {
       route.preHandler = [gate.afterBody(route)].concat((route.preHandler ?? []) as never);
+      audit(route, auditing);
+    }
     const ended = access.forRoute(route);
     if ((route.config as RouteConfiguration | undefined)?.operation?.stream !== undefined) {
       // A stream mostly ends because its client leaves; Fastify calls that no response.
@@ -133,6 +140,17 @@ function createInstance(gate: Gate, renderer: ProblemRenderer, access: AccessLog
   // An expectation that we do not know is ignored, as RFC 9110 allows; Node's own answer would be a bare 417.
   instance.server.on('checkExpectation', (request, response) => instance.server.emit('request', request, response));
   return instance;
+}
+
+/** Last before the handler, and last before the answer. */
+function audit(route: RouteOptions, auditing: Auditing): void {
+  const { operation } = (route.config ?? {}) as RouteConfiguration;
+  if (operation === undefined) return;
+  route.preHandler = [...[route.preHandler ?? []].flat(), (request, _reply, done) => auditing.follow(request, operation, done)];
+  route.onSend = (request, reply, payload, done) => {
+    auditing.answered(request, reply, operation);
+    done(null, payload);
+  };
 }
 
 function hasNoBody({ headers }: FastifyRequest): boolean {

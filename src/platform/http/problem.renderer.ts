@@ -63,6 +63,13 @@ export function problemForStatus(status: number, cause?: unknown): ProblemError 
   });
 }
 
+const problems = new WeakMap<FastifyReply, ProblemError>();
+
+/** The problem that a reply tells; undefined for any other answer. */
+export function problemOf(reply: FastifyReply): ProblemError | undefined {
+  return problems.get(reply);
+}
+
 export class ProblemRenderer {
   #mappers: readonly ErrorMapper[] = [];
 
@@ -92,6 +99,7 @@ export class ProblemRenderer {
       if (!reply.raw.writableEnded) reply.raw.destroy();
       return;
     }
+    problems.set(reply, found);
     const { retryAfter, status } = found.kind;
     if (!reply.hasHeader(REQUEST_ID_HEADER)) void reply.header(REQUEST_ID_HEADER, requestId(request));
     if (retryAfter !== undefined) void reply.header('retry-after', String(retryAfter));

@@ -34,6 +34,11 @@ export function principalOf(request: FastifyRequest): Principal {
   return principals.get(request) ?? ANYBODY;
 }
 
+/** Whether the caller has shown a good key or token. */
+export function isIdentified(request: FastifyRequest): boolean {
+  return principals.has(request);
+}
+
 /** Called by the gate only, once the key is known to be good. */
 export function setPrincipal(request: FastifyRequest, principal: Principal): void {
   principals.set(request, principal);

@@ -6,6 +6,7 @@ import { problem } from '../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { RequestFailed } from '../../contract/events/requests.events.js';
 import { Db, type Database } from '../database/database.js';
+import { audited } from '../audit/audited-request.js';
 import { afterCommit, type Tx } from '../database/transactions.js';
 import { event, type NewEvent } from '../event-log/event.js';
 import { Metrics } from '../health/metrics.js';
@@ -88,6 +89,8 @@ export class Operations {
     if (!(await this.repository.insert(tx, { id, kind, target, subject, stream, input, eventCursor, deadlineMs, external }))) {
       throw problem('operation_in_progress', acceptance.conflict ?? `operation already in progress: ${target}`);
     }
+    const request = audited();
+    if (request !== undefined) request.accepted = { operationRequestId: id, city: target };
     afterCommit(tx, () => {
       this.counts.accepted(kind);
       if (!external) this.dispatcher.dispatch(kind, id);

@@ -26,9 +26,9 @@ export function hookProcess(realm: WorkRealm, { pool = realm.pool, work = realm.
   const repository = new ClaimsRepository(pool);
   const batches: number[] = [];
   const flush = repository.claim.bind(repository);
-  repository.claim = (city, items) => {
+  repository.claim = (city, items, records) => {
     batches.push(items.length);
-    return flush(city, items);
+    return flush(city, items, records);
   };
   const committer = new ClaimCommitter(repository, streams, realm.failpoints, new Metrics());
   const db = createDb(pool);

@@ -1,0 +1,90 @@
+import { Option, type Command } from 'commander';
+import { ask, openStream } from '../api.js';
+import { cityCommand, contextOf, flagsOf, pathOf, withExamples } from '../command.js';
+import { CliError, InterruptedError } from '../errors.js';
+import { followFrames, type OpenStream } from '../follow.js';
+import type { Io } from '../io.js';
+import { list, withLimit, type ListFlags } from '../listing.js';
+import { defined } from '../values.js';
+import { auditLine, auditTable, type AuditRecord } from './view.js';
+
+const OUTCOMES = ['accepted', 'refused', 'failed'] as const;
+
+interface AuditFlags extends ListFlags {
+  readonly key?: string;
+  readonly operation?: string;
+  readonly outcome?: (typeof OUTCOMES)[number];
+  readonly request?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly follow?: boolean;
+}
+
+/** What only looks back. */
+const BACKWARDS = ['since', 'until', 'request'] as const;
+
+export function addAudit(program: Command, io: Io): void {
+  const audit = cityCommand(program, 'audit', 'show who did what with which key, newest first (needs a key with the scope audit)')
+    .option('--key <key>', 'only of this key, by its id or its name')
+    .option('--operation <id>', 'only this operation, as the OpenAPI document calls it')
+    .addOption(new Option('--outcome <outcome>', 'only those that ended so').choices(OUTCOMES))
+    .option('--request <id>', 'only of this request (X-SVC-Request-Id), or the one that began this operation')
+    .option('--since <when>', 'only after that: a duration before now such as 1h, or a time')
+    .option('--until <when>', 'only before that')
+    .option('--follow', 'print what is done from now on, until Ctrl-C');
+  withLimit(audit);
+  withExamples(
+    audit,
+    'svc audit --since 1h',
+    'svc audit --city alpha --outcome refused',
+    'svc audit --no-city --key ci --json',
+    'svc audit --follow',
+  );
+  audit.action(async (_options, command: Command) => {
+    const context = contextOf(command, io);
+    const flags = flagsOf<AuditFlags>(command);
+    const { city } = await context.scope();
+    const filter = defined({ city, key: flags.key, operation: flags.operation, outcome: flags.outcome });
+    const { api } = context;
+    if (flags.follow === true) {
+      const backwards = BACKWARDS.find((flag) => flags[flag] !== undefined);
+      if (backwards !== undefined) throw new CliError(`--follow tells what is done from now on and takes no --${backwards}`);
+      return follow(
+        (lastEventId) =>
+          openStream(api, io.signal, () =>
+            api.http.GET('/v0/audit/stream', {
+              params: { query: filter, header: defined({ 'Last-Event-ID': lastEventId }) },
+              headers: { Accept: 'text/event-stream' },
+              parseAs: 'stream',
+              signal: io.signal,
+            }),
+          ),
+        flags.json === true,
+        io,
+      );
+    }
+    const times = defined({ since: flags.since, until: flags.until, request_id: flags.request });
+    return list<AuditRecord>(
+      { ...context, city: city ?? '', flags, path: pathOf(command) },
+      {
+        plural: 'records',
+        empty: 'nothing was done',
+        pageSize: 1_000,
+        show: (records) => auditTable(records, io),
+        page: async (page) => {
+          const query = { ...filter, ...times, ...page };
+          return (await ask(api, (signal) => api.http.GET('/v0/audit', { params: { query }, signal }))).data;
+        },
+      },
+    );
+  });
+}
+
+async function follow(open: OpenStream, json: boolean, io: Io): Promise<void> {
+  for await (const frame of followFrames(open, { signal: io.signal, again: true })) {
+    if (frame.event !== 'audit') continue;
+    const record = JSON.parse(frame.data) as AuditRecord;
+    await io.out(json ? `${JSON.stringify(record)}\n` : auditLine(record));
+  }
+  throw new InterruptedError();
+}
