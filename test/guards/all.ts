@@ -1,3 +1,4 @@
+import { AUDIT } from './audit.js';
 import { CONFIGURATION } from './configuration.js';
 import { DIRECTORIES } from './directories.js';
 import type { Guard } from './guard.js';
@@ -7,4 +8,4 @@ import { PLATFORM } from './platform.js';
 import { SESSIONS } from './sessions.js';
 import { WORK } from './work.js';
 
-export const GUARDS: readonly Guard[] = [...PLATFORM, ...WORK, ...SESSIONS, ...CONFIGURATION, ...DIRECTORIES, ...HTTP, ...ISOLATION];
+export const GUARDS: readonly Guard[] = [...PLATFORM, ...WORK, ...SESSIONS, ...CONFIGURATION, ...DIRECTORIES, ...HTTP, ...ISOLATION, ...AUDIT];

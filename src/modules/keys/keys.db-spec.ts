@@ -95,7 +95,7 @@ describe('API keys', () => {
     expect(some).toMatchObject({ scope: 'read', rights: ['operate', 'commands'] });
     const principal = (await there.cache.authenticate(some.key))!;
     expect(RIGHTS.filter((right) => may(principal, right))).toEqual(['operate', 'commands']);
-    const every = await here.service.create(ANYBODY, { name: 'every', rights: ['commands', 'operate', 'configure'] });
+    const every = await here.service.create(ANYBODY, { name: 'every', rights: ['audit', 'commands', 'operate', 'configure'] });
     expect(every).toMatchObject({ scope: 'write', rights: RIGHTS });
     expect(await here.service.create(ANYBODY, { name: 'plain' })).toMatchObject({ scope: 'write', rights: RIGHTS });
     expect(await here.service.create(ANYBODY, { name: 'none', scope: 'read' })).toMatchObject({ scope: 'read', rights: [] });

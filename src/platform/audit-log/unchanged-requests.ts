@@ -1,17 +1,31 @@
 import type { AuditRecord } from './audit-record.js';
 
-/** What records of requests that changed nothing may cost. */
+/** What the records of requests that changed nothing may be, in a window. */
 export interface Allowance {
-  /** Records of their own that one caller (a key, a session, an address without either) gets in a window. */
+  /** Of one caller (a key, a session, an address without either), before its requests are counted. */
   readonly each: number;
-  /** All callers together that are known, and all that nobody knows. */
-  readonly known: number;
-  readonly unknown: number;
-  /** Groups in a window: of one caller, operation, city and outcome. */
-  readonly groups: number;
+  /** Of all callers that are known together, and of all that nobody knows. */
+  readonly known: Share;
+  readonly unknown: Share;
 }
 
-export const A_MINUTE: Allowance = { each: 60, known: 1_200, unknown: 120, groups: 1_000 };
+interface Share {
+  /** Records of a request of its own. */
+  readonly own: number;
+  /** Records that count: of one caller, operation, city and outcome each. */
+  readonly counts: number;
+}
+
+/** Whoever has no key can write some 80 records a minute at each replica, whatever he does and from wherever. */
+export const A_MINUTE: Allowance = { each: 60, known: { own: 1_200, counts: 200 }, unknown: { own: 60, counts: 20 } };
+
+/** What is used of a share. */
+class Used {
+  own = 0;
+  readonly callers = new Map<string, number>();
+  readonly counts = new Map<string, AuditRecord>();
+  constructor(readonly share: Share) {}
+}
 
 /**
  * Keeps a flood of requests that change nothing (refused ones above all) from filling the database. In each window the first of a
@@ -19,53 +33,54 @@ export const A_MINUTE: Allowance = { each: 60, known: 1_200, unknown: 120, group
  * says how many they were. When these are too many as well, those of one status are counted together. Every request is in one record.
  */
 export class UnchangedRequests {
-  #given = new Map<string, number>();
-  #groups = new Map<string, AuditRecord>();
-  #known = 0;
-  #unknown = 0;
+  #known: Used;
+  #unknown: Used;
 
-  constructor(private readonly allowance: Allowance = A_MINUTE) {}
+  constructor(private readonly allowance: Allowance = A_MINUTE) {
+    this.#known = new Used(allowance.known);
+    this.#unknown = new Used(allowance.unknown);
+  }
 
   /** True when the request gets a record of its own. Otherwise it is counted, and is in what `end` returns. */
   admit(record: AuditRecord): boolean {
+    const used = this.#of(record);
     const who = record.key_id ?? record.session_id ?? record.address ?? '';
-    const isKnown = record.actor !== null;
-    const used = this.#given.get(who) ?? 0;
-    const { each, known, unknown, groups } = this.allowance;
-    const spent = isKnown ? this.#known >= known : this.#unknown >= unknown;
-    if (used >= each || spent || (used === 0 && this.#given.size >= groups)) {
+    const before = used.callers.get(who) ?? 0;
+    if (before >= this.allowance.each || used.own >= used.share.own) {
       this.count(record);
       return false;
     }
-    this.#given.set(who, used + 1);
-    if (isKnown) this.#known++;
-    else this.#unknown++;
+    used.callers.set(who, before + 1);
+    used.own++;
     return true;
   }
 
   /** Counts it with others, whatever the allowance is. */
   count(record: AuditRecord): void {
+    const { counts, share } = this.#of(record);
     const { key_id, session_id, address, operation, city, status, code, reason } = record;
     const key = JSON.stringify([key_id, session_id, address, operation, city, status, code, reason]);
-    if (this.#groups.has(key) || this.#groups.size < this.allowance.groups) return this.#add(key, { ...record, request_id: null, ids: {} });
+    if (counts.has(key) || counts.size < share.counts) return add(counts, key, { ...record, request_id: null, ids: {} });
     const nobody = { request_id: null, key_id: null, actor: null, session_id: null, session_city: null, address: null };
     const anything = { operation: null, method: null, path: null, city: null, ids: {}, reason: 'many callers or operations' };
-    this.#add(JSON.stringify([status, code]), { ...record, ...nobody, ...anything });
+    add(counts, JSON.stringify([status, code]), { ...record, ...nobody, ...anything });
   }
 
-  #add(key: string, record: AuditRecord): void {
-    const before = this.#groups.get(key);
-    const { at, last_at, count } = record;
-    const sum = before === undefined ? record : { ...before, count: before.count + count, last_at: last_at ?? at };
-    this.#groups.set(key, sum);
+  #of({ actor }: AuditRecord): Used {
+    return actor === null ? this.#unknown : this.#known;
   }
 
   /** Ends the window: what was counted in it. */
   end(): AuditRecord[] {
-    const counted = [...this.#groups.values()];
-    this.#groups = new Map();
-    this.#given = new Map();
-    this.#known = this.#unknown = 0;
+    const counted = [...this.#known.counts.values(), ...this.#unknown.counts.values()];
+    this.#known = new Used(this.allowance.known);
+    this.#unknown = new Used(this.allowance.unknown);
     return counted;
   }
+}
+
+function add(counts: Map<string, AuditRecord>, key: string, record: AuditRecord): void {
+  const before = counts.get(key);
+  const { at, last_at, count } = record;
+  counts.set(key, before === undefined ? record : { ...before, count: before.count + count, last_at: last_at ?? at });
 }

@@ -1,0 +1,245 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { eventually } from '../../../test/support/sse.js';
+import { AuditReadsRepository, type AuditFilter } from '../../modules/audit/audit-reads.repository.js';
+import { AuditRetention } from '../../modules/audit/audit-retention.js';
+import { loadConfig } from '../config/config.js';
+import { AuditedRequest, onBehalfOf, type AuditEntry } from '../audit/audited-request.js';
+import { createDb, createPool, type Db } from '../database/database.js';
+import { PREPARES, Transactions } from '../database/transactions.js';
+import { Failpoints } from '../failpoints/failpoints.js';
+import { Lifecycle } from '../health/lifecycle.js';
+import { AppLogger, createLogger } from '../logging/logger.js';
+import { AuditLog } from './audit-log.js';
+import { AuditRepository } from './audit.repository.js';
+
+const log = new AppLogger(createLogger('silent'));
+const EVERYTHING: AuditFilter = { cities: undefined, city: undefined, key: undefined, operation: undefined, outcome: undefined };
+const ANY_TIME = { requestId: undefined, since: undefined, until: undefined };
+
+let database: TestDatabase;
+let db: Db;
+let pool: ReturnType<typeof createPool>;
+let transactions: Transactions;
+let lifecycle: Lifecycle;
+let audit: AuditLog;
+let repository: AuditRepository;
+let reads: AuditReadsRepository;
+
+beforeEach(async () => {
+  database = await cloneDatabase();
+  pool = createPool(database.url);
+  db = createDb(pool);
+  transactions = new Transactions(db, new Failpoints());
+  lifecycle = new Lifecycle(log);
+  repository = new AuditRepository(pool);
+  audit = new AuditLog(repository, transactions, lifecycle, log);
+  audit.onModuleInit();
+  reads = new AuditReadsRepository(db);
+});
+afterEach(async () => {
+  await lifecycle.stop();
+  await db.destroy();
+  if (!pool.ending) await pool.end();
+  await database.drop();
+});
+
+const entry = (more: Partial<AuditEntry> = {}): AuditEntry => ({
+  request_id: randomBytes(8).toString('hex'),
+  ...{ key_id: 'a'.repeat(12), actor: 'ci', session_id: null, session_city: null, address: '10.0.0.1' },
+  ...{ operation: 'create-thing', method: 'POST', path: '/v0/city/{cityName}/things', city: 'alpha', ids: { id: 'al-1' } },
+  ...{ status: 201, code: null, reason: null },
+  ...more,
+});
+const of = (more?: Partial<AuditEntry>): AuditedRequest => new AuditedRequest(entry(more));
+const refused = { status: 403, code: 'forbidden', reason: null };
+const all = async () => (await reads.page(EVERYTHING, ANY_TIME, undefined, 10_000)).items;
+
+describe('the record of a change', () => {
+  it('is committed with it', async () => {
+    const request = of();
+    await onBehalfOf(request, () => transactions.run(() => Promise.resolve()));
+    expect(request.recorded).toBe(true);
+    expect(await all()).toMatchObject([{ ...request.entry, count: 1 }]);
+    audit.answered(request, { status: 201, code: null, reason: null });
+    await audit.flushed();
+    expect(await all()).toHaveLength(1);
+  });
+
+  // Guard: the record of what was rolled back is rolled back with it.
+  it('goes with it when it is rolled back', async () => {
+    const request = of();
+    await expect(onBehalfOf(request, () => transactions.run(() => Promise.reject(new Error('no'))))).rejects.toThrow('no');
+    expect([request.recorded, await all()]).toEqual([false, []]);
+    audit.answered(request, refused);
+    await audit.flushed();
+    expect(await all()).toMatchObject([{ request_id: request.entry.request_id, ...refused }]);
+  });
+
+  it('belongs to no transaction that only prepares it, and to the first of several that do not', async () => {
+    const request = of();
+    await onBehalfOf(request, async () => {
+      await transactions.run(() => Promise.resolve(), PREPARES);
+      expect([request.recorded, await all()]).toEqual([false, []]);
+      await transactions.run(() => Promise.resolve());
+      await transactions.run(() => Promise.resolve());
+    });
+    expect(await all()).toHaveLength(1);
+  });
+
+  // Guard: what a change was answered with in the end is told of it.
+  it('tells what it was answered with, also when that was something else', async () => {
+    const request = of({ status: 200 });
+    await onBehalfOf(request, () => transactions.run(() => Promise.resolve()));
+    audit.answered(request, { status: 503, code: 'unavailable', reason: null });
+    await audit.flushed();
+    expect(await all()).toMatchObject([{ request_id: request.entry.request_id, status: 503, code: 'unavailable' }]);
+  });
+
+  it('names what was accepted with it', async () => {
+    const request = of({ city: null });
+    await onBehalfOf(request, () =>
+      transactions.run(() => {
+        request.accepted = { operationRequestId: 'req-1', city: 'beta' };
+        return Promise.resolve();
+      }),
+    );
+    expect(await all()).toMatchObject([{ operation_request_id: 'req-1', city: 'beta' }]);
+  });
+});
+
+describe('a flood of refused requests', () => {
+  // Guard: what is refused fills no database.
+  it('leaves few records that say how many they were', async () => {
+    for (let n = 0; n < 3_000; n++) audit.answered(of(), refused);
+    for (let n = 0; n < 3_000; n++)
+      audit.answered(of({ key_id: null, actor: null, address: `10.1.${n >> 8}.${n & 255}` }), { status: 401, code: 'unauthorized', reason: 'x' });
+    audit.endWindow();
+    await audit.flushed();
+    const rows = await all();
+    const sum = (status: number): number => rows.filter((row) => row.status === status).reduce((n, { count }) => n + count, 0);
+    expect([sum(403), sum(401)]).toEqual([3_000, 3_000]);
+    expect(rows.filter(({ status }) => status === 403)).toHaveLength(61);
+    expect(rows.length).toBeLessThan(61 + 100);
+    // The next minute is another.
+    const late = of();
+    audit.answered(late, refused);
+    await audit.flushed();
+    expect(await all()).toContainEqual(expect.objectContaining({ request_id: late.entry.request_id, count: 1 }));
+  });
+
+  it('waits for a database that is away, and is counted when it is too much', async () => {
+    const { store } = repository;
+    repository.store = () => Promise.reject(new Error('away'));
+    for (let n = 0; n < 50; n++) audit.answered(of(), refused);
+    await audit.flushed();
+    expect(await all()).toEqual([]);
+    repository.store = store.bind(repository);
+    await eventually(async () => (await all()).length === 50);
+  });
+});
+
+describe('who reads forward', () => {
+  // Guard: who reads forward misses nothing that commits later.
+  it('misses nothing that commits later', async () => {
+    const from = await reads.head();
+    let finish = (): void => undefined;
+    const slow = of({ actor: 'slow' });
+    let begun = (): void => undefined;
+    const beginning = new Promise<void>((resolve) => (begun = resolve));
+    const running = onBehalfOf(slow, () =>
+      transactions.run(() => {
+        begun();
+        return new Promise<void>((resolve) => (finish = resolve));
+      }),
+    );
+    await beginning;
+    const quick = of({ actor: 'quick' });
+    await onBehalfOf(quick, () => transactions.run(() => Promise.resolve()));
+    expect((await all()).map(({ actor }) => actor)).toEqual(['quick']);
+    expect((await reads.after(EVERYTHING, from, 10)).items).toEqual([]);
+    finish();
+    await running;
+    const seen = await eventually(async () => {
+      const { items } = await reads.after(EVERYTHING, from, 10);
+      return items.length === 2 ? items : undefined;
+    });
+    expect(seen.map(({ actor }) => actor)).toEqual(['slow', 'quick']);
+  });
+
+  it('sees what it may, a page at a time', async () => {
+    const from = await reads.head();
+    for (let n = 0; n < 9; n++)
+      await onBehalfOf(of({ city: n % 3 === 0 ? 'alpha' : 'beta', actor: `n${n}` }), () => transactions.run(() => Promise.resolve()));
+    const seen: (string | null)[] = [];
+    let at = from;
+    await eventually(async () => {
+      const { items, position } = await reads.after({ ...EVERYTHING, cities: ['alpha'] }, at, 2);
+      seen.push(...items.map(({ actor }) => actor));
+      at = position;
+      return seen.length === 3;
+    });
+    expect(seen).toEqual(['n0', 'n3', 'n6']);
+  });
+});
+
+describe('the list', () => {
+  it('goes back in pages without a gap, by all that can be asked for', async () => {
+    for (let n = 0; n < 25; n++) audit.answered(of({ actor: `n${n % 5}`, operation: n % 2 === 0 ? 'even' : 'odd', ids: { n: `${n}` } }), refused);
+    await audit.flushed();
+    const seen: string[] = [];
+    let below: Parameters<typeof reads.page>[2];
+    do {
+      const page = await reads.page({ ...EVERYTHING, operation: 'even', outcome: 'refused' }, ANY_TIME, below, 4);
+      seen.push(...page.items.map(({ ids }) => ids.n!));
+      below = page.last;
+    } while (below !== undefined);
+    expect(seen).toEqual(Array.from({ length: 13 }, (_, n) => `${24 - 2 * n}`));
+    const asked = async (filter: Partial<AuditFilter>, times = {}): Promise<number> =>
+      (await reads.page({ ...EVERYTHING, ...filter }, { ...ANY_TIME, ...times }, undefined, 100)).items.length;
+    expect(await asked({ key: 'n1' })).toBe(5);
+    expect(await asked({ key: 'a'.repeat(12) })).toBe(25);
+    expect(await asked({ outcome: 'accepted' })).toBe(0);
+    expect(await asked({ cities: ['beta'] })).toBe(0);
+    expect(await asked({}, { since: new Date(Date.now() - 60_000), until: new Date(Date.now() + 60_000) })).toBe(25);
+    expect(await asked({}, { until: new Date(Date.now() - 60_000) })).toBe(0);
+  });
+});
+
+describe('retention', () => {
+  const round = (values: object): Promise<void> =>
+    new AuditRetention(
+      loadConfig({ SVC_DATABASE_URL: database.url }, '/tmp').with(values),
+      transactions,
+      repository,
+      lifecycle,
+      log,
+    ).round(4);
+
+  // Guard: records go by age and by number.
+  it('drops the oldest by age and by number', async () => {
+    for (let n = 0; n < 20; n++) audit.answered(of({ actor: `n${n}` }), refused);
+    await audit.flushed();
+    await pool.query("update audit_records set at = at - interval '2 days' where actor in ('n0', 'n1', 'n2', 'n3', 'n4')");
+    await round({ auditRetentionMs: 24 * 3_600_000 });
+    expect(await all()).toHaveLength(15);
+    await round({ auditRecords: 3 });
+    expect((await all()).map(({ actor }) => actor)).toEqual(['n19', 'n18', 'n17']);
+  });
+
+  it('puts what a restored dump brings before all that comes later', async () => {
+    audit.answered(of({ actor: 'restored' }), refused);
+    await audit.flushed();
+    await pool.query('update audit_records set xid = xid + 1000000000');
+    const from = await reads.head();
+    await round({});
+    await onBehalfOf(of({ actor: 'new' }), () => transactions.run(() => Promise.resolve()));
+    const items = await eventually(async () => {
+      const found = await reads.after(EVERYTHING, from, 10);
+      return found.items.length > 0 ? found.items : undefined;
+    });
+    expect(items.map(({ actor }) => actor)).toEqual(['new']);
+    expect((await reads.after(EVERYTHING, { xid: -1, id: 0 }, 10)).items.map(({ actor }) => actor)).toEqual(['restored', 'new']);
+  });
+});
