@@ -181,7 +181,9 @@ describe('records', () => {
 
   it('tell of the city that was made, and of each key what is its own', async () => {
     const { body } = await as('auditor').get('/v0/audit?city=mine&operation=post-v0-city');
-    expect(body.items).toMatchObject([{ city: 'mine', path: '/v0/city', status: 202, operation_request_id: expect.stringMatching(/^req-/) }]);
+    expect(body.items).toMatchObject([
+      { city: 'mine', path: '/v0/city', status: 202, operation_request_id: expect.stringMatching(/^req-/) },
+    ]);
     const { operation_request_id: id } = body.items[0];
     expect((await as('auditor').get(`/v0/audit?request_id=${id}`)).body.items).toEqual(body.items);
     expect((await as('auditor').get('/v0/audit?city=other&limit=1')).body.items).toHaveLength(1);
@@ -245,7 +247,9 @@ describe('the stream', () => {
     const before = seen(first.frames).slice(0, 2);
     await first.close();
     const more = await makes(['e', 'f']);
-    const second = await openStream(`${stack.urls[1]}/v0/audit/stream?operation=create-bead`, { headers: { ...headers, 'Last-Event-ID': at } });
+    const second = await openStream(`${stack.urls[1]}/v0/audit/stream?operation=create-bead`, {
+      headers: { ...headers, 'Last-Event-ID': at },
+    });
     await second.until(() => seen(second.frames).length >= 4);
     expect([...before, ...seen(second.frames)].sort()).toEqual([...ids, ...more].sort());
     await second.close();

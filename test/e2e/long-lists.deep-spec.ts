@@ -99,6 +99,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   'get-v0-city-by-city-name-config-explain': 'src/modules/config/page.spec.ts',
   'get-v0-city-by-city-name-config-revisions': 'of 50 revisions, whose keys and warnings are bounded',
   'get-v0-city-by-city-name-hook': 'no pages; src/modules/hooks/hooks.db-spec.ts',
+  'list-audit': 'a record has no body: a thousand are 4 MB at most, and end like all that is made in this process',
   'get-v0-city-by-city-name-sessions-drift': 'names and keys of sessions that run',
 };
 

@@ -8,4 +8,13 @@ import { PLATFORM } from './platform.js';
 import { SESSIONS } from './sessions.js';
 import { WORK } from './work.js';
 
-export const GUARDS: readonly Guard[] = [...PLATFORM, ...WORK, ...SESSIONS, ...CONFIGURATION, ...DIRECTORIES, ...HTTP, ...ISOLATION, ...AUDIT];
+export const GUARDS: readonly Guard[] = [
+  ...PLATFORM,
+  ...WORK,
+  ...SESSIONS,
+  ...CONFIGURATION,
+  ...DIRECTORIES,
+  ...HTTP,
+  ...ISOLATION,
+  ...AUDIT,
+];

@@ -122,7 +122,11 @@ export class AuditReadsRepository {
    * Oldest first, above a position: those of the next `limit` that match, and the position behind all of these. None that commits
    * later comes before that: it stops below the oldest transaction that is still open, and time limits see to it that none stays so.
    */
-  async after(filter: AuditFilter, { xid, id }: Position, limit: number): Promise<{ items: AuditRow[]; position: Position; more: boolean }> {
+  async after(
+    filter: AuditFilter,
+    { xid, id }: Position,
+    limit: number,
+  ): Promise<{ items: AuditRow[]; position: Position; more: boolean }> {
     const matches = sql.join([looked(filter), ...found(filter).map((part) => sql`coalesce(${part}, false)`)], sql` and `);
     const { rows } = await sql<AuditRow>`
       select ${COLUMNS}, ${matches} as matches from audit_records r

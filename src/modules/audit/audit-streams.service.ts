@@ -79,8 +79,7 @@ export class AuditStreams implements OnModuleInit {
       let more = false;
       try {
         const found = await this.repository.after(filter, position, FETCH);
-        for (const row of found.items)
-          subscriber.write(frameText(formatPosition(row, seal), 'audit', JSON.stringify(toResponse(row))));
+        for (const row of found.items) subscriber.write(frameText(formatPosition(row, seal), 'audit', JSON.stringify(toResponse(row))));
         ({ position, more } = found);
         failingSince = undefined;
       } catch {

@@ -34,7 +34,10 @@ export class AuditService {
 }
 
 /** What a caller may see of what is asked for. @throws ProblemError forbidden */
-export function filterFor(caller: Principal, { city, key, operation, outcome }: Pick<AuditQuery, keyof AuditFilter & keyof AuditQuery>): AuditFilter {
+export function filterFor(
+  caller: Principal,
+  { city, key, operation, outcome }: Pick<AuditQuery, keyof AuditFilter & keyof AuditQuery>,
+): AuditFilter {
   if (caller.session !== undefined) throw problem('forbidden', 'sessions may not read who did what');
   if (!may(caller, 'audit')) throw problem('forbidden', 'the API key lacks the right "audit"');
   const cities = city !== undefined && !maySee(caller, city) ? [] : caller.cities;
@@ -48,5 +51,7 @@ function instant(name: 'since' | 'until', text: string | undefined): Date | unde
   const at = ms === undefined ? Date.parse(/^\d{4}-\d\d-\d\d/.test(text) ? text : '') : Date.now() - ms;
   // What Postgres and JSON have room for.
   if (at >= 0 && at < 8.64e15 / 40) return new Date(at);
-  throw problem('invalid_request', `invalid ${name}: a duration such as 1h, or a time such as 2026-11-21T09:00:00Z`, { at: `query.${name}` });
+  throw problem('invalid_request', `invalid ${name}: a duration such as 1h, or a time such as 2026-11-21T09:00:00Z`, {
+    at: `query.${name}`,
+  });
 }

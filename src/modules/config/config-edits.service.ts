@@ -156,7 +156,8 @@ export class ConfigEditsService {
   /** From here on a crash leaves traces on disk, and the plan to take them back. */
   async #announce(city: CityScope, id: string, plan: EditPlan, deadline: number): Promise<void> {
     const held =
-      performance.now() < deadline && (await this.transactions.run((tx) => this.repository.plan(tx, city.streamId, id, plan, HOLD_S), PREPARES));
+      performance.now() < deadline &&
+      (await this.transactions.run((tx) => this.repository.plan(tx, city.streamId, id, plan, HOLD_S), PREPARES));
     if (!held) throw tooSlow();
     await this.failpoints.hit('config.before_write');
   }

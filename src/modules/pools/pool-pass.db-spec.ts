@@ -10,9 +10,11 @@ const open = async (given: Parameters<typeof poolRealm>[0] = {}): Promise<PoolRe
 afterEach(() => realm.stop());
 
 const claim = (session: { id: string; agent_name: string | null }): Promise<unknown> =>
-  realm.claimsSql.claim('alpha', [
-    JSON.stringify({ agent: session.agent_name, names: [session.id], lease_ms: 600_000, stamps: { 'gc.session_id': session.id } }),
-  ], '[]');
+  realm.claimsSql.claim(
+    'alpha',
+    [JSON.stringify({ agent: session.agent_name, names: [session.id], lease_ms: 600_000, stamps: { 'gc.session_id': session.id } })],
+    '[]',
+  );
 
 /** A session that was made for a bead. */
 const made = async (): Promise<{ bead: string; session: Awaited<ReturnType<PoolRealm['open']>>[number] }> => {

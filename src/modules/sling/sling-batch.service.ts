@@ -57,11 +57,16 @@ export class SlingBatchService {
     actor: string,
   ): Promise<Done<SlingBatchResponse>> {
     const owner = randomUUID();
-    const begun = await this.work.run(city, actor, async (work) => {
-      const stored = ref && (await this.idempotency.hold(work.tx, ref, owner, HOLD_MS));
-      if (stored !== undefined) return { answer: stored.body as SlingBatchResponse };
-      return { plan: await this.plans.read(work, body) };
-    }, PREPARES);
+    const begun = await this.work.run(
+      city,
+      actor,
+      async (work) => {
+        const stored = ref && (await this.idempotency.hold(work.tx, ref, owner, HOLD_MS));
+        if (stored !== undefined) return { answer: stored.body as SlingBatchResponse };
+        return { plan: await this.plans.read(work, body) };
+      },
+      PREPARES,
+    );
     if (begun.value.plan === undefined) return { value: begun.value.answer, index: begun.index };
     try {
       const done = await this.#slingAll(city, begun.value.plan, begun.index, actor);

@@ -114,7 +114,11 @@ describe('a flood of refused requests', () => {
   it('leaves few records that say how many they were', async () => {
     for (let n = 0; n < 3_000; n++) audit.answered(of(), refused);
     for (let n = 0; n < 3_000; n++)
-      audit.answered(of({ key_id: null, actor: null, address: `10.1.${n >> 8}.${n & 255}` }), { status: 401, code: 'unauthorized', reason: 'x' });
+      audit.answered(of({ key_id: null, actor: null, address: `10.1.${n >> 8}.${n & 255}` }), {
+        status: 401,
+        code: 'unauthorized',
+        reason: 'x',
+      });
     audit.endWindow();
     await audit.flushed();
     const rows = await all();
@@ -186,7 +190,8 @@ describe('who reads forward', () => {
 
 describe('the list', () => {
   it('goes back in pages without a gap, by all that can be asked for', async () => {
-    for (let n = 0; n < 25; n++) audit.answered(of({ actor: `n${n % 5}`, operation: n % 2 === 0 ? 'even' : 'odd', ids: { n: `${n}` } }), refused);
+    for (let n = 0; n < 25; n++)
+      audit.answered(of({ actor: `n${n % 5}`, operation: n % 2 === 0 ? 'even' : 'odd', ids: { n: `${n}` } }), refused);
     await audit.flushed();
     const seen: string[] = [];
     let below: Parameters<typeof reads.page>[2];
@@ -209,13 +214,9 @@ describe('the list', () => {
 
 describe('retention', () => {
   const round = (values: object): Promise<void> =>
-    new AuditRetention(
-      loadConfig({ SVC_DATABASE_URL: database.url }, '/tmp').with(values),
-      transactions,
-      repository,
-      lifecycle,
-      log,
-    ).round(4);
+    new AuditRetention(loadConfig({ SVC_DATABASE_URL: database.url }, '/tmp').with(values), transactions, repository, lifecycle, log).round(
+      4,
+    );
 
   // Guard: records go by age and by number.
   it('drops the oldest by age and by number', async () => {

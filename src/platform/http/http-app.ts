@@ -1,7 +1,14 @@
 import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { DynamicModule, InjectionToken, Type } from '@nestjs/common';
-import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest, type onRequestHookHandler, type RouteOptions } from 'fastify';
+import {
+  fastify,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type onRequestHookHandler,
+  type RouteOptions,
+} from 'fastify';
 import { Auditor } from '../audit/auditor.js';
 import type { AppConfig } from '../config/config.js';
 import { Lifecycle } from '../health/lifecycle.js';
