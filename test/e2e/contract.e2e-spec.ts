@@ -205,6 +205,7 @@ describe('the service', () => {
   });
 
   it('answers every operation as documented', async () => {
+    const audit = await openStream(`${stack.urls[0]}/v0/audit/stream`);
     await readEverything();
     expect(await workEverything(b, 'alpha')).toEqual([]);
     expect((await a.post('/v0/city/alpha/events/rotate')).body.rotated).toBe(true);
@@ -216,6 +217,8 @@ describe('the service', () => {
     expect((await b.delete(`/v0/keys/${created.body.id}`)).status).toBe(200);
     for (const step of ['stop', 'start', 'unregister']) await ended(await b.post(`/v0/city/alpha/${step}`), step);
     await ended(await b.post('/v0/cities/register', { dir: 'alpha' }), 'register');
+    await audit.until((f) => f.event === 'audit');
+    await audit.close();
     await feed.until((f) => f.event === 'heartbeat');
     await city.until((f) => f.event === 'heartbeat');
     const unseen = contract().operations.flatMap(({ id, definition }) => {
@@ -227,6 +230,8 @@ describe('the service', () => {
       'stream-events heartbeat',
       'stream-supervisor-events tagged_event',
       'stream-supervisor-events heartbeat',
+      'stream-audit audit',
+      'stream-audit heartbeat',
       ...['activity', 'heartbeat', 'message', 'structured', 'turn'].map((event) => `stream-session ${event}`),
       ...AGENT_STREAMS.flatMap((id) => [`${id} heartbeat`, `${id} turn`]),
     ];

@@ -8,10 +8,18 @@ export const AUDIT: readonly Guard[] = [
   {
     guard: 'A change and its record are one transaction.',
     file: 'src/platform/database/transactions.ts',
-    find: 'await recorder?.begin(tx, request!);',
-    replace: 'await (recorder as { begin: (...of: unknown[]) => unknown } | undefined)?.begin(this.db, request!);',
+    find: 'beginningWith(recorder?.begin(request!), ',
+    replace: 'beginningWith(recorder === undefined ? undefined : `${recorder.begin(request!)}; commit; begin`, ',
     test: RECORDS,
     name: 'goes with it when it is rolled back',
+  },
+  {
+    guard: 'A connection on which a record could not be written is as good as before.',
+    file: 'src/platform/database/beginning.ts',
+    find: 'await this.rollbackTransaction(connection as Rollback[0]).catch(() => undefined);',
+    replace: '',
+    test: RECORDS,
+    name: 'harms nobody else',
   },
   {
     guard: 'A bead that is created with others has its record with it.',

@@ -77,6 +77,17 @@ describe('the record of a change', () => {
     expect(await all()).toMatchObject([{ request_id: request.entry.request_id, ...refused }]);
   });
 
+  // Guard: a connection whose first statement failed is as good as before.
+  it('refuses the change when it cannot be written, and harms nobody else', async () => {
+    let worked = false;
+    const bad = of({ ids: { id: 'a\0b' } });
+    const running = onBehalfOf(bad, () => transactions.run(() => Promise.resolve((worked = true))));
+    await expect(running).rejects.toThrow(/unicode|Unicode/);
+    expect(worked).toBe(false);
+    for (let n = 0; n < 3; n++) await onBehalfOf(of({ ids: { id: "it's \\ fine" } }), () => transactions.run(() => Promise.resolve()));
+    expect((await all()).map(({ ids }) => ids.id)).toEqual(Array(3).fill("it's \\ fine"));
+  });
+
   it('belongs to no transaction that only prepares it, and to the first of several that do not', async () => {
     const request = of();
     await onBehalfOf(request, async () => {

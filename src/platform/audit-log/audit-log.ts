@@ -46,7 +46,7 @@ export class AuditLog extends Auditor implements OnModuleInit {
 
   onModuleInit(): void {
     this.transactions.recordWith({
-      begin: (tx, request) => this.repository.insert(tx, request),
+      begin: (request) => this.repository.insertion(request),
       end: (tx, request) => this.repository.complete(tx, request),
     });
     let endsAt = performance.now() + WINDOW_MS;

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { auditInsert, auditItems } from '../audit/audit-insert.js';
 import type { AuditedRequest } from '../audit/audited-request.js';
 import { PgPool } from '../database/database.js';
@@ -13,9 +14,9 @@ const INSERT = auditInsert('$1').split('$1') as [string, string];
 export class AuditRepository {
   constructor(private readonly pool: PgPool) {}
 
-  /** The record of a request, in the transaction of what it does. */
-  async insert(tx: Tx, request: AuditedRequest): Promise<void> {
-    await sql`${sql.raw(INSERT[0])}${auditItems([request])}${sql.raw(INSERT[1])}`.execute(tx);
+  /** SQL of the record of a request, for the transaction of what it does. */
+  insertion(request: AuditedRequest): string {
+    return INSERT.join(pg.escapeLiteral(auditItems([request])));
   }
 
   /** What has come to the record by the end of that transaction. */

@@ -1,5 +1,6 @@
-import { Kysely, PostgresDialect } from 'kysely';
+import { Kysely } from 'kysely';
 import pg from 'pg';
+import { BeginningDialect } from './beginning.js';
 import type { DB } from './schema.gen.js';
 
 /**
@@ -77,5 +78,5 @@ export function createPool(url: string, options: PoolOptions = {}): PgPool {
 }
 
 export function createDb(pool: PgPool): Db {
-  return new Db({ dialect: new PostgresDialect({ pool }) });
+  return new Db({ dialect: new BeginningDialect({ pool }) });
 }

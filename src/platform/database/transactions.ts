@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Transaction } from 'kysely';
 import { audited, type AuditedRequest } from '../audit/audited-request.js';
 import { Failpoints } from '../failpoints/failpoints.js';
+import { beginningWith } from './beginning.js';
 import { DEFAULT_POOL_SIZE, Db, type Database } from './database.js';
 
 export type Tx = Transaction<Database>;
@@ -9,7 +10,8 @@ type Hook = () => void;
 
 /** Writes the record of a request: what is known at the beginning of its transaction, and what has come to it by the end. */
 export interface Recorder {
-  begin(tx: Tx, request: AuditedRequest): Promise<void>;
+  /** The statement that goes with the `begin`: it is there before anything is locked, and costs no round trip. */
+  begin(request: AuditedRequest): string;
   end(tx: Tx, request: AuditedRequest): Promise<void>;
 }
 
@@ -100,15 +102,15 @@ export class Transactions {
     const request = prepares ? undefined : audited();
     const recorder = request === undefined || request.recorded ? undefined : this.#recorder;
     if (request !== undefined) request.accepted = undefined;
-    const result = await this.db.transaction().execute(async (tx) => {
-      hooks.set(tx, list);
-      // Before anything is locked, so that nobody waits for it.
-      await recorder?.begin(tx, request!);
-      const value = await work(tx);
-      if (request?.accepted !== undefined) await this.#recorder?.end(tx, request);
-      await this.failpoints.hit('tx.before_commit');
-      return value;
-    });
+    const result = await beginningWith(recorder?.begin(request!), () =>
+      this.db.transaction().execute(async (tx) => {
+        hooks.set(tx, list);
+        const value = await work(tx);
+        if (request?.accepted !== undefined) await this.#recorder?.end(tx, request);
+        await this.failpoints.hit('tx.before_commit');
+        return value;
+      }),
+    );
     if (recorder !== undefined) request!.recorded = true;
     await this.failpoints.hit('tx.after_commit');
     for (const hook of list) hook();
