@@ -2,6 +2,7 @@ import createClient, { type Client } from 'openapi-fetch';
 import type { components, paths } from './api.gen.js';
 import { ApiError, CliError, InterruptedError, reason, UnreachableError } from './errors.js';
 import type { Target } from './target.js';
+import { distrust } from './trust.js';
 
 /** The typed client of our own document. Mutations pass `header: MUTATION`. */
 export interface Api extends Target {
@@ -65,6 +66,8 @@ async function settle<T>(api: Api, call: Promise<Answer<T>>, known: () => CliErr
 
 function failed(api: Api, error: unknown): CliError {
   if (error instanceof SyntaxError) return new CliError(`what answers at ${api.url} is not a supervisor: ${error.message}`);
+  const why = distrust(api, error);
+  if (why !== undefined) return new CliError(why);
   return new UnreachableError(
     `cannot reach the supervisor at ${api.url}, ${api.source} (${reason(error)}): is it running? start it with \`npm start\` or pass --api`,
     1,

@@ -4,6 +4,7 @@ import { CliError } from './errors.js';
 import type { Io } from './io.js';
 import { resolveScope, type Scope, type ScopeOptions } from './scope.js';
 import { resolveTarget, type TargetOptions } from './target.js';
+import { trustAuthority } from './trust.js';
 
 /** What the action of a command works with. */
 export interface Context {
@@ -19,7 +20,8 @@ export function withTarget(command: Command): Command {
       '--api <url>',
       'address of the supervisor (SVC_API_URL; default the one that runs in your directory, then http://127.0.0.1:8372)',
     )
-    .option('--key-file <path>', 'file that holds an API key (SVC_API_KEY; default $SVC_DATA_DIR/admin.key)');
+    .option('--key-file <path>', 'file that holds an API key (SVC_API_KEY; default $SVC_DATA_DIR/admin.key)')
+    .option('--ca-cert <path>', 'PEM file of a certificate authority to trust beside the usual ones (SVC_CA_CERT)');
 }
 
 export function withCity(command: Command): Command {
@@ -49,7 +51,9 @@ export function flagsOf<T extends object>(command: Command): T {
 
 export function contextOf(command: Command, io: Io): Context {
   const flags = flagsOf<TargetOptions & ScopeOptions>(command);
-  const api = connect(resolveTarget(flags, io), io.signal);
+  const target = resolveTarget(flags, io);
+  trustAuthority(target, flags, io);
+  const api = connect(target, io.signal);
   return { io, api, scope: () => resolveScope(flags, io, api) };
 }
 
@@ -69,7 +73,7 @@ export async function cityContextOf<T extends object>(command: Command, io: Io):
   return { ...context, city, flags: flagsOf<T>(command), path: pathOf(command) };
 }
 
-const COMMON = new Set(['api', 'keyFile', 'city']);
+const COMMON = new Set(['api', 'keyFile', 'caCert', 'city']);
 const rank = (option: Option): number => (option.attributeName() === 'help' ? 2 : COMMON.has(option.attributeName()) ? 1 : 0);
 
 /** A command of a family that works in one city. Its help shows its own options before those that all have. */

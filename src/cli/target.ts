@@ -15,6 +15,7 @@ export interface Target {
 export interface TargetOptions {
   readonly api?: string;
   readonly keyFile?: string;
+  readonly caCert?: string;
 }
 
 interface Address {
@@ -53,7 +54,7 @@ function addressOf(options: TargetOptions, io: Io): Address {
     }
     if (found === 'foreign') foreign ??= file;
   }
-  const url = parse(`http://127.0.0.1:${io.env.SVC_PORT || DEFAULT_PORT}`, 'SVC_PORT');
+  const url = parse(`${io.env.SVC_TLS_CERT ? 'https' : 'http'}://127.0.0.1:${io.env.SVC_PORT || DEFAULT_PORT}`, 'SVC_PORT');
   const why = foreign === undefined ? 'no server runs in this directory' : `${foreign} is not used, another user may write it`;
   return { url, source: `the default; ${why}`, dataDir: local(url) };
 }

@@ -56,6 +56,5 @@ export async function startApplication(config: AppConfig, options: ApplicationOp
     throw error;
   }
   const { port } = app.getHttpServer().address() as AddressInfo;
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-  return { app, config, failpoints, lifecycle, url: `http://${host}:${port}`, stop: () => lifecycle.stop() };
+  return { app, config, failpoints, lifecycle, url: config.urlOf(config.host, port), stop: () => lifecycle.stop() };
 }

@@ -2,6 +2,7 @@ import type { AppConfig } from '../platform/config/config.js';
 import { startEmbedded, type EmbeddedPostgres } from '../platform/embedded/embedded-postgres.js';
 import { removeServerFile, writeServerFile } from '../platform/embedded/server-file.js';
 import type { Failpoints } from '../platform/failpoints/failpoints.js';
+import { readPair, readText } from '../platform/http/tls/pair.js';
 import { AppLogger, createLogger } from '../platform/logging/logger.js';
 import { startApplication, type Application } from './application.js';
 import { prepareDatabase } from './schema.js';
@@ -57,6 +58,9 @@ export class Supervisor {
   }
 
   async #start(): Promise<Application> {
+    // Before a database is made: what is wrong with these files shall be seen at once.
+    if (this.config.tls !== undefined) await readPair(this.config.tls);
+    if (this.config.caCert !== undefined) await readText('SVC_CA_CERT', this.config.caCert);
     const url = this.config.databaseUrl ?? (await this.#startEmbedded());
     // Of several api and worker processes none may change the schema under the others: there a job migrates.
     if (this.config.role === 'all') await prepareDatabase(this.config, url);

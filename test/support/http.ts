@@ -1,4 +1,5 @@
 import { type Agent, request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { checkAnswer } from './contract.js';
 
 export interface Reply {
@@ -39,7 +40,8 @@ export function api(url: string, defaults: RequestHeaders = {}, agent?: Agent): 
 }
 
 function exchange(base: string, method: string, path: string, body: unknown, given: RequestHeaders, agent?: Agent): Promise<Reply> {
-  const { hostname, port } = new URL(base);
+  const { hostname, port, protocol } = new URL(base);
+  const requested = protocol === 'https:' ? httpsRequest : httpRequest;
   const payload = body === undefined ? undefined : typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   const headers: Record<string, string> = {};
   const wanted: RequestHeaders = {
@@ -49,7 +51,7 @@ function exchange(base: string, method: string, path: string, body: unknown, giv
   };
   for (const [name, value] of Object.entries(wanted)) if (value !== undefined) headers[name] = value;
   return new Promise((resolve, reject) => {
-    const req = httpRequest({ hostname: hostname.replace(/^\[|]$/g, ''), port, method, path, headers, agent: agent ?? false });
+    const req = requested({ hostname: hostname.replace(/^\[|]$/g, ''), port, method, path, headers, agent: agent ?? false });
     const timer = setTimeout(() => req.destroy(new Error(`${method} ${path}: no answer within ${LIMIT_MS} ms`)), LIMIT_MS);
     req.on('error', (error) => {
       clearTimeout(timer);

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { connect as connectSecurely } from 'node:tls';
 import { jest } from '@jest/globals';
 import { STALL_LIMIT_MS, Subscriber } from '../../src/platform/streams/subscriber.js';
 
@@ -29,7 +30,8 @@ export class SlowClient {
   /** Resolves once the answer has begun. */
   static async open(url: string): Promise<SlowClient> {
     const target = new URL(url);
-    const socket = connect({ host: target.hostname, port: Number(target.port) });
+    const at = { host: target.hostname, port: Number(target.port) };
+    const socket = target.protocol === 'https:' ? connectSecurely(at) : connect(at);
     const client = new SlowClient(socket);
     socket.write(`GET ${target.pathname}${target.search} HTTP/1.1\r\nHost: ${target.host}\r\n\r\n`);
     await new Promise<void>((resolve) => socket.once('data', (chunk: Buffer) => resolve(client.#take(chunk))));

@@ -186,7 +186,7 @@ export class ConfigReadsService {
   /** Where this process serves. Bound elsewhere than on loopback it cannot know under which address it is reached. */
   #apiUrl(): string | undefined {
     const { host, port, loopback } = this.app;
-    return port === 0 || !loopback ? undefined : `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    return port === 0 || !loopback ? undefined : this.app.urlOf(host, port);
   }
 }
 

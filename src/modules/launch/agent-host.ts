@@ -28,12 +28,21 @@ export class AgentHost {
 
   /** Where agents reach the API; undefined when nobody said, and this process does not serve it itself. */
   apiUrl(): string | undefined {
-    const { apiUrl, host, loopback, role } = this.config;
+    const { apiUrl, ownHost, role } = this.config;
     if (apiUrl !== undefined) return apiUrl;
     const port = role === 'worker' ? undefined : this.#port();
     if (port === undefined) return undefined;
-    const reached = loopback ? host : '127.0.0.1';
-    return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
+    return this.config.urlOf(ownHost, port);
+  }
+
+  /** The file with the authority that clients of the API have to trust; undefined when it is one that all know. */
+  get caCert(): string | undefined {
+    return this.config.caCert;
+  }
+
+  /** Files outside of the system's with authorities that programs trust: public ones. */
+  authorities(): string[] {
+    return this.caCert === undefined ? [] : [this.caCert];
   }
 
   /** The home directory of agents: the same path inside a sandbox and outside, with another content. */

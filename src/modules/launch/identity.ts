@@ -12,6 +12,7 @@ export interface IdentityFacts {
   readonly deployment: string;
   readonly token: string | undefined;
   readonly apiUrl: string | undefined;
+  readonly caCert: string | undefined;
 }
 
 const ORIGINS = { manual: 'manual', named: 'named', pool: 'ephemeral' } as const;
@@ -29,6 +30,7 @@ export function identityOf({
   deployment,
   token,
   apiUrl,
+  caCert,
 }: IdentityFacts): Record<string, string> {
   return {
     SVC_SESSION_ID: row.id,
@@ -50,6 +52,7 @@ export function identityOf({
     SVC_DEPLOYMENT: deployment,
     SVC_TRIGGER_BEAD_ID: row.metadata.trigger_bead ?? '',
     ...(apiUrl === undefined ? {} : { SVC_API_URL: apiUrl }),
+    ...(caCert === undefined ? {} : { SVC_CA_CERT: caCert }),
     ...(token === undefined ? {} : { SVC_SESSION_TOKEN: token }),
   };
 }

@@ -73,7 +73,17 @@ export class LaunchPlanner {
     const directories = await workDirectory(template, actingName(row), places);
     const runtimeDir = await makeRuntimeDirectory(directories.city);
     const options = chosenOptions(template, row.options);
-    const identity = identityOf({ city: city.name, row, template, directories, runtimeDir, deployment, token, apiUrl: this.host.apiUrl() });
+    const identity = identityOf({
+      city: city.name,
+      row,
+      template,
+      directories,
+      runtimeDir,
+      deployment,
+      token,
+      apiUrl: this.host.apiUrl(),
+      caCert: this.host.caCert,
+    });
     const env = environmentOf(
       config,
       template,

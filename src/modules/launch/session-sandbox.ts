@@ -80,7 +80,9 @@ export class SessionSandboxes {
         (cities === undefined || cities.includes(places.cityName)),
     );
     const mounts = await Promise.all([
-      ...[...PROGRAMS.map((at) => path.join(home, at)), ...this.host.programs()].map((at) => existing(at, 'read')),
+      ...[...PROGRAMS.map((at) => path.join(home, at)), ...this.host.programs(), ...this.host.authorities()].map((at) =>
+        existing(at, 'read'),
+      ),
       ...(own ? GIT_IDENTITY : []).map((at) => existing(path.join(home, at), 'read')),
       ...signIns.map((at) => existing(path.join(home, at), 'write')),
       ...named.map(({ path: at, write }) => existing(at, write ? 'write' : 'read')),

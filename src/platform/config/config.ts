@@ -42,6 +42,10 @@ const EnvSchema = z.object({
   SVC_HOST: z.string().min(1).default('127.0.0.1'),
   SVC_PORT: port.default(8372),
   SVC_ROLE: z.enum(['all', 'api', 'worker']).default('all'),
+  SVC_TLS_CERT: z.string().min(1).optional(),
+  SVC_TLS_KEY: z.string().min(1).optional(),
+  // Clients that know no such authority refuse our certificate; agents have to be given it.
+  SVC_CA_CERT: z.string().min(1).optional(),
   SVC_DATA_DIR: z.string().min(1).default('./.svc'),
   SVC_CITIES_ROOT: z.string().min(1).optional(),
   SVC_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
@@ -77,12 +81,22 @@ const EnvSchema = z.object({
   SVC_STREAMS_PER_CITY: ceiling.default(10_000),
 });
 
+/** PEM files of the certificate, with its chain, and of its key. */
+export interface TlsFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
 export type Role = 'all' | 'api' | 'worker';
 
 export interface Config {
   readonly role: Role;
   readonly host: string;
   readonly port: number;
+  /** Present: the port speaks TLS and nothing else. */
+  readonly tls: TlsFiles | undefined;
+  /** PEM file of the authority that agents have to trust to reach the API. */
+  readonly caCert: string | undefined;
   readonly dataDir: string;
   readonly citiesRoot: string;
   /** Absent means embedded: the process starts its own PostgreSQL in `dataDir`. */
@@ -141,6 +155,8 @@ export class AppConfig implements Config {
   readonly role!: Role;
   readonly host!: string;
   readonly port!: number;
+  readonly tls: TlsFiles | undefined;
+  readonly caCert: string | undefined;
   readonly dataDir!: string;
   readonly citiesRoot!: string;
   readonly databaseUrl: string | undefined;
@@ -181,6 +197,16 @@ export class AppConfig implements Config {
     return !this.loopback && this.auth === 'off';
   }
 
+  /** Of this process, as programs of this machine call it. */
+  get ownHost(): string {
+    return this.loopback ? this.host : '127.0.0.1';
+  }
+
+  /** The address of a port of this process, as it is called by `host`. */
+  urlOf(host: string, port: number): string {
+    return `${this.tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  }
+
   with(overrides: Partial<Config>): AppConfig {
     return new AppConfig({ ...(this as Config), ...overrides });
   }
@@ -206,12 +232,19 @@ export function loadConfig(env: Record<string, string | undefined>, cwd: string)
       `wrong configuration:\n  SVC_DATABASE_URL: required with SVC_ROLE=${e.SVC_ROLE} (embedded mode runs every role in one process)`,
     );
   }
+  if ((e.SVC_TLS_CERT === undefined) !== (e.SVC_TLS_KEY === undefined))
+    throw new ConfigError('wrong configuration:\n  SVC_TLS_CERT, SVC_TLS_KEY: one needs the other');
   const absolute = (p: string): string => (isAbsolute(p) ? p : resolve(cwd, p));
   const dataDir = absolute(e.SVC_DATA_DIR);
   return new AppConfig({
     role: e.SVC_ROLE,
     host: e.SVC_HOST,
     port: e.SVC_PORT,
+    tls:
+      e.SVC_TLS_CERT === undefined || e.SVC_TLS_KEY === undefined
+        ? undefined
+        : { cert: absolute(e.SVC_TLS_CERT), key: absolute(e.SVC_TLS_KEY) },
+    caCert: e.SVC_CA_CERT === undefined ? undefined : absolute(e.SVC_CA_CERT),
     dataDir,
     citiesRoot: e.SVC_CITIES_ROOT === undefined ? join(dataDir, 'cities') : absolute(e.SVC_CITIES_ROOT),
     databaseUrl: e.SVC_DATABASE_URL,

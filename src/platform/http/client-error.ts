@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { ProblemError } from '../../contract/problems.js';
 import { PROBLEM_TYPE, problemBody, problemForStatus } from './problem.renderer.js';
 
 /** What the HTTP parser itself refuses: answered as a problem on the bare socket, which is then closed. */
@@ -16,7 +17,11 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket, 
     socket.destroy();
     return;
   }
-  const found = problemForStatus(STATUS[error.code ?? ''] ?? 400);
+  refuseOnSocket(problemForStatus(STATUS[error.code ?? ''] ?? 400), socket, requestId);
+}
+
+/** A refusal on a socket that no response stands before; the last thing that is said on it. */
+export function refuseOnSocket(found: ProblemError, socket: Socket, requestId: string): void {
   const body = problemBody(found, requestId);
   const { status } = found.kind;
   socket.end(

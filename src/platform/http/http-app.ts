@@ -6,9 +6,11 @@ import {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type FastifyServerOptions,
   type onRequestHookHandler,
   type RouteOptions,
 } from 'fastify';
+import type { Server as TlsServer } from 'node:https';
 import { Auditor } from '../audit/auditor.js';
 import type { AppConfig } from '../config/config.js';
 import { Lifecycle } from '../health/lifecycle.js';
@@ -20,11 +22,14 @@ import { HttpAdapter } from './adapter.js';
 import { Auditing } from './auditing.js';
 import { Authenticator, SessionPolicy } from './authenticator.js';
 import { parseBody } from './body.parser.js';
-import { answerClientError } from './client-error.js';
+import { answerClientError, refuseOnSocket } from './client-error.js';
 import { Gate, type RouteConfiguration } from './gate.js';
 import { ProblemFilter } from './problem.filter.js';
 import { ERROR_MAPPERS, ProblemRenderer, type ErrorMapper } from './problem.renderer.js';
 import { createRequestIds } from './request.js';
+import { Certificate, keepCertificate, SECURE } from './tls/certificate.js';
+import { Handshakes, HANDSHAKE_MS } from './tls/handshakes.js';
+import { readPair, type Pair } from './tls/pair.js';
 import { ContractValidationPipe } from './validation.pipe.js';
 
 /**
@@ -46,6 +51,8 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_MS = 75_000;
 const MAX_PARAM = 1024;
 const DRAIN_LIMIT_MS = 2_000;
+// Joined, two Host or Authorization lines are no valid one; Node would otherwise take the first and drop the rest.
+const PARSER = { maxHeaderSize: MAX_HEADERS, requireHostHeader: false, joinDuplicateHeaders: true };
 
 /**
  * Builds and initialises the application; the caller listens. It stops through `Lifecycle`: phase `accept`
@@ -64,7 +71,8 @@ export async function createHttpApp(
   const gate = new Gate(config, renderer);
   const access = new AccessLog(log);
   const auditing = new Auditing(config.auth === 'off');
-  const instance = createInstance(gate, renderer, access, auditing);
+  const pair = config.tls === undefined ? undefined : await readPair(config.tls);
+  const { instance, handshakes } = createInstance(gate, renderer, access, auditing, pair);
 
   const app = await NestFactory.create<NestFastifyApplication>(root, new HttpAdapter(instance), {
     logger,
@@ -82,17 +90,28 @@ export async function createHttpApp(
   const authenticator = bound<Authenticator>(app, Authenticator);
   if (authenticator !== undefined) gate.use(authenticator, bound<SessionPolicy>(app, SessionPolicy));
   else if (config.auth === 'keys' && config.role !== 'worker') throw new Error('SVC_AUTH=keys needs an Authenticator in the root module');
-  bound<Lifecycle>(app, Lifecycle)?.onStop('accept', 'http listener', () => stopAccepting(gate, instance));
+  bound<Lifecycle>(app, Lifecycle)?.onStop('accept', 'http listener', () => stopAccepting(gate, instance, handshakes));
   bound<Lifecycle>(app, Lifecycle)?.onStop('requests', 'requests in flight', () => requestsEnded(instance));
   bound<Lifecycle>(app, Lifecycle)?.onStop('server', 'http application', () => app.close());
+  if (pair !== undefined) {
+    const certificate = new Certificate(config.tls!, pair, log);
+    certificate.announce(config);
+    keepCertificate(instance.server as unknown as TlsServer, certificate, { metrics, lifecycle: bound<Lifecycle>(app, Lifecycle), log });
+  }
   options.extend?.(app);
   await app.init();
   return app;
 }
 
-function createInstance(gate: Gate, renderer: ProblemRenderer, access: AccessLog, auditing: Auditing): FastifyInstance {
+interface Instance {
+  readonly instance: FastifyInstance;
+  /** Present when it speaks TLS. */
+  readonly handshakes: Handshakes | undefined;
+}
+
+function createInstance(gate: Gate, renderer: ProblemRenderer, access: AccessLog, auditing: Auditing, pair: Pair | undefined): Instance {
   const nextId = createRequestIds();
-  const instance = fastify({
+  const common = {
     genReqId: nextId,
     requestIdHeader: false,
     logger: false,
@@ -101,12 +120,21 @@ function createInstance(gate: Gate, renderer: ProblemRenderer, access: AccessLog
     return503OnClosing: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // Joined, two Host or Authorization lines are no valid one; Node would otherwise take the first and drop the rest.
-    http: { maxHeaderSize: MAX_HEADERS, requireHostHeader: false, joinDuplicateHeaders: true },
     routerOptions: { maxParamLength: MAX_PARAM, caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false },
     frameworkErrors: gate.refused,
-    clientErrorHandler: (error, socket) => answerClientError(error, socket, nextId()),
-  });
+    clientErrorHandler: (error, socket) => {
+      if (handshakes?.failed(error, socket, (refused, plain) => refuseOnSocket(refused, plain, nextId())) === true) return;
+      answerClientError(error, socket, nextId());
+    },
+  } satisfies FastifyServerOptions;
+  const instance =
+    pair === undefined
+      ? fastify({ ...common, http: PARSER })
+      : (fastify({
+          ...common,
+          https: { ...PARSER, ...SECURE, handshakeTimeout: HANDSHAKE_MS, cert: pair.cert, key: pair.key },
+        }) as unknown as FastifyInstance);
+  const handshakes = pair === undefined ? undefined : new Handshakes(instance.server as unknown as TlsServer);
   instance.addHook('onRoute', (route) => {
     route.onRequest = [gate.forRoute(route)].concat((route.onRequest ?? []) as never);
     if (!['GET', 'HEAD'].includes([route.method].flat()[0]!.toUpperCase())) {
@@ -146,7 +174,7 @@ function createInstance(gate: Gate, renderer: ProblemRenderer, access: AccessLog
   instance.setNotFoundHandler((request, reply) => gate.unmatched(request, reply));
   // An expectation that we do not know is ignored, as RFC 9110 allows; Node's own answer would be a bare 417.
   instance.server.on('checkExpectation', (request, response) => instance.server.emit('request', request, response));
-  return instance;
+  return { instance, handshakes };
 }
 
 /** Last before the handler, and last before the answer. */
@@ -172,9 +200,10 @@ function logWhenClosed(ended: (request: FastifyRequest, reply: FastifyReply) => 
   };
 }
 
-function stopAccepting(gate: Gate, instance: FastifyInstance): void {
+function stopAccepting(gate: Gate, instance: FastifyInstance, handshakes: Handshakes | undefined): void {
   gate.drain();
   if (instance.server.listening) instance.server.close();
+  handshakes?.closeAll();
 }
 
 /**

@@ -1,0 +1,17 @@
+import { get as getPlain } from 'node:http';
+import { get as getSecure } from 'node:https';
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+
+/**
+ * The health check of a container: exit code 0 when the process beside it is ready. It carries no secret, so whose
+ * certificate it is shown does not matter: a certificate that has expired is for clients to refuse, and must not have
+ * the container started again.
+ */
+const TIMEOUT_MS = 3_000;
+
+const { SVC_PORT = '8372', SVC_TLS_CERT = '' } = process.env;
+const options = { host: '127.0.0.1', port: Number(SVC_PORT), path: '/ready', timeout: TIMEOUT_MS } satisfies RequestOptions;
+const answered = (response: IncomingMessage): never => process.exit(response.statusCode === 200 ? 0 : 1);
+const request: ClientRequest =
+  SVC_TLS_CERT === '' ? getPlain(options, answered) : getSecure({ ...options, rejectUnauthorized: false }, answered);
+request.on('timeout', () => process.exit(1)).on('error', () => process.exit(1));
