@@ -30,5 +30,5 @@ USER node
 VOLUME /data
 EXPOSE 8372
 HEALTHCHECK --interval=5s --timeout=4s --start-period=30s --retries=3 \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.SVC_PORT + '/ready').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "dist/src/entry/probe.js"]
 CMD ["node", "dist/src/entry/serve.js"]

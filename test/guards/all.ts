@@ -6,6 +6,7 @@ import { HTTP } from './http.js';
 import { ISOLATION } from './isolation.js';
 import { PLATFORM } from './platform.js';
 import { SESSIONS } from './sessions.js';
+import { TLS } from './tls.js';
 import { WORK } from './work.js';
 
 export const GUARDS: readonly Guard[] = [
@@ -17,4 +18,5 @@ export const GUARDS: readonly Guard[] = [
   ...HTTP,
   ...ISOLATION,
   ...AUDIT,
+  ...TLS,
 ];
