@@ -81,7 +81,6 @@ export class Certificate {
         return false;
       }
       texts = `${cert}\0${key}`;
-      if (this.#refused?.texts === texts && this.#refused.told) return false;
       const pair = pairOf(this.files, cert, key);
       const now = this.now();
       if (pair.leaf.validToDate.getTime() <= now && this.expires > now)
