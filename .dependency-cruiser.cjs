@@ -27,7 +27,7 @@ const rooms = {
   outgoing: ['config'],
   git: ['outgoing', 'isolation', 'runtime'],
   runtime: ['config', 'logging', 'time'],
-  isolation: ['config', 'logging', 'runtime'],
+  isolation: ['config', 'logging', 'runtime', 'health', 'outgoing'],
 };
 
 const only = (name, from, allowed, comment) => ({

@@ -4,6 +4,7 @@ import { DIRECTORIES } from './directories.js';
 import type { Guard } from './guard.js';
 import { HTTP } from './http.js';
 import { ISOLATION } from './isolation.js';
+import { NETWORK } from './network.js';
 import { PLATFORM } from './platform.js';
 import { SESSIONS } from './sessions.js';
 import { TLS } from './tls.js';
@@ -18,5 +19,6 @@ export const GUARDS: readonly Guard[] = [
   ...HTTP,
   ...ISOLATION,
   ...AUDIT,
+  ...NETWORK,
   ...TLS,
 ];

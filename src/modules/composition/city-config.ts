@@ -35,6 +35,9 @@ export interface CityConfig {
   readonly [table: string]: unknown;
 }
 
+/** What agents reach: everything, our API alone, or beside it hosts by name. */
+export type NetworkRule = 'all' | 'api' | readonly string[];
+
 export interface WorkspaceConfig {
   /** What the city is called: `.gc/site.toml`, else `workspace.name`, else its directory. */
   readonly name: string;
@@ -50,6 +53,7 @@ export interface WorkspaceConfig {
   readonly max_active_sessions?: number;
   readonly session_template?: string;
   readonly env?: Readonly<Record<string, string>>;
+  readonly network?: NetworkRule;
 }
 
 export interface ProviderSpec {
@@ -58,6 +62,7 @@ export interface ProviderSpec {
   readonly args?: readonly string[];
   readonly display_name?: string;
   readonly env?: Readonly<Record<string, string>>;
+  readonly network?: NetworkRule;
   readonly option_defaults?: Readonly<Record<string, string>>;
   readonly options_schema?: readonly ProviderOption[];
   readonly [key: string]: unknown;

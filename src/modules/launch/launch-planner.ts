@@ -19,6 +19,7 @@ import type { LaunchPlan, Template } from './launch.js';
 import { LaunchRepository } from './launch.repository.js';
 import { mcpServersOf } from './mcp-servers.js';
 import { fingerprintWithPlace, partsWithPlace } from './place-fingerprint.js';
+import { networkOf } from './network.js';
 import { configDirectory, preparationOf, preparedFor } from './preparation.js';
 import { promptOf } from './prompt.js';
 import { scriptDocument } from './script-document.js';
@@ -108,7 +109,7 @@ export class LaunchPlanner {
             name: row.session_name,
             document: await scriptDocument(template, command, common, prepared, places),
           };
-    if (script !== undefined) await this.sandboxes.checkScript(spec.command);
+    if (script !== undefined) await this.sandboxes.checkScript(spec.command, networkOf(config, template));
     if (spec.command === '') throw new StartError('not_found', `${template.name} has no command to start`);
     const preparation =
       script === undefined ? prepared && (await preparationOf(prepared, template, directories.workDir, runtimeDir, places)) : undefined;

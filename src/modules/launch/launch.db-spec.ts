@@ -6,7 +6,10 @@ import { sql } from 'kysely';
 import { ConfigRealm } from '../../../test/support/config-realm.js';
 import { registerCity } from '../../../test/support/registry.js';
 import { AppConfig, loadConfig, type Config } from '../../platform/config/config.js';
+import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { Isolation } from '../../platform/isolation/isolation.js';
+import { NetworkWalls } from '../../platform/isolation/network/walls.js';
+import { OutgoingGuard } from '../../platform/outgoing/outgoing-guard.js';
 import { AppLogger, createLogger } from '../../platform/logging/logger.js';
 import { StartError } from '../../platform/runtime/port.js';
 import { describeIssue } from '../composition/issue.js';
@@ -51,8 +54,9 @@ function service({ database, root, a }: ConfigRealm, more: Partial<Config> = {})
   const config = new AppConfig({ ...(loadConfig(env, root) as Config), agentEnvironment, ...more });
   const repository = new LaunchRepository(a.db);
   const host = new AgentHost(config, new HttpAdapterHost());
-  const isolation = new Isolation(config, new AppLogger(createLogger('silent', {})));
-  const sandboxes = new SessionSandboxes(config, isolation, host, repository);
+  const log = new AppLogger(createLogger('silent', {}));
+  const walls = new NetworkWalls(new OutgoingGuard(config), log, new Lifecycle(log));
+  const sandboxes = new SessionSandboxes(config, new Isolation(config, log), host, repository, walls);
   return new LaunchService(
     new LaunchPlanner(config, a.reads, repository, new DeploymentService(repository), host, sandboxes, a.directories),
   );

@@ -4,6 +4,7 @@ import type { SessionRow } from '../sessions/session-row.js';
 import { fingerprintOf, fingerprintOfTemplate, partsOf, partsOfTemplate } from './fingerprint.js';
 import type { Parts, Template } from './launch.js';
 import { serverFiles } from './mcp-servers.js';
+import { networkOf } from './network.js';
 import { overlaysOf, providersOf } from './overlays.js';
 import { liveOfPacks } from './preparation.js';
 import { templateOf } from './template.js';
@@ -42,8 +43,10 @@ export function partsWithPlace(config: CityConfig, template: Template, chosen: C
  */
 export function placeParts(config: CityConfig, template: Template): Readonly<Record<string, unknown>> {
   const { agent, transport } = template;
-  if (agent === undefined) return {};
   const parts: Record<string, unknown> = {};
+  const rules = networkOf(config, template);
+  if (rules !== undefined) parts.network = rules;
+  if (agent === undefined) return parts;
   const put = (name: string, value: readonly unknown[]): void => {
     if (value.length > 0) parts[name] = value;
   };

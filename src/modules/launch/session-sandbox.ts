@@ -6,13 +6,16 @@ import { AppConfig } from '../../platform/config/config.js';
 import { Isolation } from '../../platform/isolation/isolation.js';
 import { covers, existing, type Mount } from '../../platform/isolation/mounts.js';
 import { StartError, type Sandbox } from '../../platform/runtime/port.js';
-import type { CityConfig } from '../composition/city-config.js';
+import type { WayOut } from '../../platform/isolation/network/inside.js';
+import { NetworkWalls } from '../../platform/isolation/network/walls.js';
+import type { CityConfig, NetworkRule } from '../composition/city-config.js';
 import { isBelow } from '../composition/trees/paths.js';
 import { PROGRAMS, SIGN_INS } from '../providers/probes/host-places.js';
 import { AgentHost } from './agent-host.js';
 import type { Template } from './launch.js';
 import { LaunchRepository } from './launch.repository.js';
 import { packDirectories } from './named-file.js';
+import { networkOf } from './network.js';
 import { WORKTREES, type Directories, type Places } from './work-dir.js';
 
 /** In the city's directory: what sessions keep for themselves, a folder for each. No session sees those of others. */
@@ -38,28 +41,44 @@ export class SessionSandboxes {
     private readonly isolation: Isolation,
     private readonly host: AgentHost,
     private readonly repository: LaunchRepository,
+    private readonly walls: NetworkWalls,
   ) {}
 
-  /** Undefined where nothing isolates. */
+  /** Undefined where nothing isolates. @throws StartError unsupported when something has to */
   async of(session: Session): Promise<Sandbox | undefined> {
-    const { kind } = await this.isolation.found();
-    if (kind === 'none') return undefined;
+    const { kind, why } = await this.isolation.found();
+    const rules = networkOf(session.config, session.template);
+    if (kind === 'none') {
+      if (rules === undefined) return undefined;
+      const missing = why ?? 'SVC_RUNNER_ISOLATION=none';
+      throw new StartError('unsupported', `network is restricted for this session, and agents of this host are not isolated: ${missing}`);
+    }
     const own = await this.#ownDirectory(session);
-    return this.isolation.sandbox([
+    const mounts: Mount[] = [
       // Over the root nothing would be left of what is shown.
       ...(this.host.home === '/' ? [] : [{ at: this.host.home, mode: 'write', from: path.join(own, 'home') } as const]),
       { at: '/tmp', mode: 'write', from: path.join(own, 'tmp') },
       ...(await this.#ofHost(session)),
       ...(await this.#ofCity(session)),
-    ]);
+    ];
+    return this.isolation.sandbox(mounts, rules && (await this.#wayOut(session, rules)));
+  }
+
+  async #wayOut({ id, places }: Session, rules: readonly NetworkRule[]): Promise<WayOut> {
+    const url = this.host.apiUrl();
+    const api = url === undefined ? undefined : new URL(url);
+    const wanted = { rules: rules.filter((rule) => rule !== 'all'), api };
+    return { api, socket: await this.walls.of({ city: places.cityName, session: id }, wanted) };
   }
 
   /**
    * Scripts that run sessions elsewhere need what a sandbox takes away: a server of a terminal multiplexer, containers.
    *
-   * @throws StartError unsupported for one that the operator of this host has not named
+   * @throws StartError unsupported where the network is restricted, and for one that the operator of this host has not named
    */
-  async checkScript(script: string): Promise<void> {
+  async checkScript(script: string, network: readonly NetworkRule[] | undefined): Promise<void> {
+    if (network !== undefined)
+      throw new StartError('unsupported', `network is restricted for this session, and ${script} runs sessions where nothing restricts it`);
     const { kind, rules } = await this.isolation.found();
     if (kind === 'none') return;
     const real = await realpath(script).catch(() => script);
@@ -113,13 +132,14 @@ export class SessionSandboxes {
   }
 
   /** Its home and its `/tmp`, which last as long as the session. Those of sessions that are over go with the next start. */
-  async #ownDirectory({ id, streamId, directories: { city } }: Session): Promise<string> {
+  async #ownDirectory({ id, streamId, places: { cityName }, directories: { city } }: Session): Promise<string> {
     const all = path.join(city, SESSIONS);
     const own = path.join(all, id);
     await mkdir(all, { recursive: true, mode: 0o700 });
     // A link would have folders made, and removed, where it leads.
     if ((await realpath(all)) !== all) throw new StartError('unsupported', `${all} is a link, or lies behind one`);
     const open = new Set([id, ...(await this.repository.openSessions(streamId))]);
+    this.walls.closeOthers(cityName, open);
     const over = (await readdir(all)).filter((name) => !open.has(name));
     // However much they have left, the start does not wait for it.
     void Promise.allSettled(over.map((name) => rm(path.join(all, name), { recursive: true, force: true })));

@@ -5,6 +5,7 @@ import { StartError, type Program, type Sandbox } from '../runtime/port.js';
 import { isProgram, programsNamed } from '../runtime/programs.js';
 import { etcArguments } from './etc.js';
 import type { HostRules } from './host-file.js';
+import type { Inside } from './network/inside.js';
 import { inOrder, shownAt, type Mount } from './mounts.js';
 
 const PROBE_MS = 10_000;
@@ -24,7 +25,7 @@ const INSIDE = `for n in $0; do eval "export $n=\\"\\$SVC_OF_$n\\""; unset "SVC_
 const OURS = /^SVC_/;
 const NAME = /^[A-Za-z_]\w*$/;
 
-/** Walls made by bubblewrap: namespaces for mounts, processes, users and IPC; the network is the host's. */
+/** Walls made by bubblewrap: namespaces for mounts, processes, users and IPC; the network is the host's, or none but a way out. */
 export class Bubblewrap {
   private constructor(
     private readonly tools: Tools,
@@ -59,18 +60,19 @@ export class Bubblewrap {
   }
 
   /** @param hint tells where an operator makes a program visible */
-  sandbox(mounts: readonly Mount[], hint: string): Sandbox {
+  sandbox(mounts: readonly Mount[], hint: string, network?: Inside): Sandbox {
     const ordered = inOrder(mounts);
     return {
       enter: async (program) => {
         const seen: Mount[] = [...SYSTEM.map((at): Mount => ({ at, mode: 'read' })), ...ordered];
-        return this.#wrapped({ ...program, command: await visibleProgram(program, seen, hint) }, ordered);
+        const env = { ...program.env, ...network?.env };
+        return this.#wrapped({ ...program, env, command: await visibleProgram(program, seen, hint) }, ordered, network);
       },
     };
   }
 
   /** No value of a variable is an argument: those of a process can be read by everybody on the host. */
-  #wrapped({ command, args, cwd, env }: Program, mounts: readonly Mount[]): Program {
+  #wrapped({ command, args, cwd, env }: Program, mounts: readonly Mount[], network?: Inside): Program {
     const { bwrap, prlimit, nice, env: setSignals } = this.tools;
     const { memory, processes, files } = this.limits;
     const named = Object.keys(env).filter((name) => !OURS.test(name) && NAME.test(name));
@@ -85,8 +87,9 @@ export class Bubblewrap {
         ...this.system,
         ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/run'],
         ...mounts.flatMap(mountArguments),
+        ...(network?.args ?? []),
         ...['--chdir', cwd, '--', setSignals, `--default-signal=${SIGNALS}`],
-        ...['/bin/sh', '-c', INSIDE, named.join(' '), command, ...args],
+        ...['/bin/sh', '-c', `${network?.prelude ?? ''}${INSIDE}`, named.join(' '), command, ...args],
       ],
       cwd: '/',
       env: {

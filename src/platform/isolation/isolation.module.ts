@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
+import { OutgoingModule } from '../outgoing/outgoing.module.js';
 import { Isolation } from './isolation.js';
+import { NetworkWalls } from './network/walls.js';
 
-@Module({ providers: [Isolation], exports: [Isolation] })
+@Module({ imports: [OutgoingModule], providers: [Isolation, NetworkWalls], exports: [Isolation, NetworkWalls] })
 export class IsolationModule {}

@@ -6,6 +6,7 @@ import type { Sandbox } from '../runtime/port.js';
 import { Bubblewrap } from './bubblewrap.js';
 import { readHostFile, type HostRules } from './host-file.js';
 import type { Mount } from './mounts.js';
+import { insideOf, type WayOut } from './network/inside.js';
 
 export type IsolationKind = 'bubblewrap' | 'none';
 
@@ -52,10 +53,10 @@ export class Isolation implements OnApplicationBootstrap {
     return (this.#found ??= this.#find());
   }
 
-  /** Undefined where there is no isolation. */
-  async sandbox(mounts: readonly Mount[]): Promise<Sandbox | undefined> {
+  /** Undefined where there is no isolation. @param wayOut all that it has of the network; the host's unless given */
+  async sandbox(mounts: readonly Mount[], wayOut?: WayOut): Promise<Sandbox | undefined> {
     const { bubblewrap } = await this.found();
-    return bubblewrap?.sandbox(mounts, `name its folder under [[runner.visible]] in ${this.hostFile}`);
+    return bubblewrap?.sandbox(mounts, `name its folder under [[runner.visible]] in ${this.hostFile}`, wayOut && insideOf(wayOut));
   }
 
   async #find(): Promise<Found> {

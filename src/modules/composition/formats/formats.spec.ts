@@ -142,7 +142,8 @@ describe.each(FORMATS)('the format of a %s', (_, format, sample, elsewhere) => {
 });
 
 /** Enumerations name what they accept; everything else names its type. */
-function expected(was: unknown, { accepted }: Issue): RegExp {
+function expected(was: unknown, { accepted, key }: Issue): RegExp {
+  if (key.endsWith('.network')) return /^must be "all", "api", or a list/;
   if (accepted !== undefined) return /^is not one of the accepted values$/;
   if (Array.isArray(was)) return /^must be a list$/;
   if (typeof was === 'object') return /^must be a table$/;

@@ -68,6 +68,7 @@ mcp_append = ["x"]
 `;
 
 const PROVIDER = `
+network = "api"
 base = "builtin:claude"
 command = "claude"
 args = ["-x"]
@@ -342,6 +343,7 @@ export const CITY_SAMPLE = `
 include = ["site/limits.toml"]
 session_sleep = ${SLEEP}
 [workspace]
+network = "api"
 name = "north"
 prefix = "nd"
 provider = "claude"

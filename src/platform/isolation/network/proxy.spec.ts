@@ -1,0 +1,84 @@
+import { createServer, type Server } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { loadConfig } from '../../config/config.js';
+import { OutgoingGuard } from '../../outgoing/outgoing-guard.js';
+import { createProxy, type ProxyRules } from './proxy.js';
+import { allowsHost } from './rules.js';
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+const listening = async (server: Server): Promise<number> => {
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+};
+
+/** The first line of what is answered to a request line. */
+async function said(proxy: number, line: string): Promise<string> {
+  const socket = connect(proxy, '127.0.0.1', () => socket.write(`${line} HTTP/1.1\r\nHost: x\r\n\r\n`));
+  try {
+    return await new Promise((resolve, reject) =>
+      socket.once('data', (data) => resolve(String(data).split('\r\n')[0]!)).once('error', reject),
+    );
+  } finally {
+    socket.destroy();
+  }
+}
+
+describe('rules', () => {
+  it('name hosts, and all names below one, and each has its say', () => {
+    expect(allowsHost([['example.com']], 'EXAMPLE.com.')).toBe(true);
+    expect(allowsHost([['example.com']], 'www.example.com')).toBe(false);
+    expect(
+      ['a.example.com', 'a.b.example.com', 'example.com', 'badexample.com'].map((host) => allowsHost([['*.example.com']], host)),
+    ).toEqual([true, true, false, false]);
+    expect(allowsHost([['a.com', 'b.com'], ['b.com']], 'a.com')).toBe(false);
+    expect(allowsHost([['a.com', 'b.com'], ['b.com']], 'b.com')).toBe(true);
+    expect(allowsHost([['a.com'], 'api'], 'a.com')).toBe(false);
+  });
+});
+
+describe('the way out of a sandbox', () => {
+  const open = async (wanted: ProxyRules, answers: Record<string, string[]> = {}): Promise<{ proxy: number; refused: string[] }> => {
+    const guard = OutgoingGuard.with(loadConfig({}, '/'), (host) => Promise.resolve(answers[host] ?? []));
+    const refused: string[] = [];
+    return {
+      proxy: await listening(
+        createProxy(
+          () => wanted,
+          guard,
+          (host) => refused.push(host),
+        ),
+      ),
+      refused,
+    };
+  };
+
+  it('refuses a listed name that leads to a private address, and tells of it', async () => {
+    const listed = { rules: [['inner.example.com', 'meta.example.com']], api: undefined };
+    const { proxy, refused } = await open(listed, { 'inner.example.com': ['10.0.0.1'], 'meta.example.com': ['169.254.169.254'] });
+    for (const host of ['inner.example.com', 'meta.example.com']) {
+      expect(await said(proxy, `CONNECT ${host}:443`)).toContain('403');
+      expect(await said(proxy, `GET http://${host}/`)).toContain('403');
+    }
+    expect(new Set(refused)).toEqual(
+      new Set(['inner.example.com:443', 'inner.example.com:80', 'meta.example.com:443', 'meta.example.com:80']),
+    );
+  });
+
+  it('reaches the API on its own port only', async () => {
+    const port = await listening(createServer((_request, response) => response.end('api')));
+    const { proxy } = await open({ rules: ['api'], api: new URL(`http://127.0.0.1:${port}`) });
+    expect(await said(proxy, `CONNECT 127.0.0.1:${port}`)).toContain('200');
+    expect(await said(proxy, `GET http://127.0.0.1:${port}/`)).toContain('200');
+    expect(await said(proxy, 'CONNECT 127.0.0.1:1')).toContain('403');
+    expect(await said(proxy, 'CONNECT nonsense')).toContain('400');
+    expect(await said(proxy, 'GET /')).toContain('400');
+  });
+});

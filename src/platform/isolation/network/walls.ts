@@ -1,0 +1,106 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Injectable } from '@nestjs/common';
+import { Lifecycle } from '../../health/lifecycle.js';
+import { AppLogger } from '../../logging/logger.js';
+import { OutgoingGuard } from '../../outgoing/outgoing-guard.js';
+import { createProxy, type ProxyRules } from './proxy.js';
+
+export interface Caller {
+  readonly city: string;
+  readonly session: string;
+}
+
+interface Wall {
+  readonly server: Server;
+  readonly open: Set<Socket>;
+  readonly socket: string;
+  wanted: ProxyRules;
+}
+
+/** Lines a session: what an agent tries again and again tells an operator nothing new. */
+const MAX_LINES = 50;
+
+/** The ways out of the sandboxes of this process: one a session, as long as it is open. */
+@Injectable()
+export class NetworkWalls {
+  #made = 0;
+  readonly #walls = new Map<string, Promise<Wall>>();
+  #directory: Promise<string> | undefined;
+
+  constructor(
+    private readonly guard: OutgoingGuard,
+    private readonly log: AppLogger,
+    lifecycle: Lifecycle,
+  ) {
+    lifecycle.onStop('background', 'ways out of sandboxes', () => this.#closeAll());
+  }
+
+  /** The socket of a session's way out, which follows these rules from now on. */
+  async of(caller: Caller, wanted: ProxyRules): Promise<string> {
+    const key = keyOf(caller);
+    const made = this.#walls.get(key) ?? this.#make(caller, wanted);
+    this.#walls.set(key, made);
+    try {
+      const wall = await made;
+      wall.wanted = wanted;
+      return wall.socket;
+    } catch (error) {
+      this.#walls.delete(key);
+      throw error;
+    }
+  }
+
+  /** Ends those of a city's sessions that are over. */
+  closeOthers(city: string, open: ReadonlySet<string>): void {
+    for (const key of this.#walls.keys()) {
+      const [of, session] = key.split('\0') as [string, string];
+      if (of === city && !open.has(session)) this.#close(key);
+    }
+  }
+
+  async #make(caller: Caller, wanted: ProxyRules): Promise<Wall> {
+    const directory = await (this.#directory ??= mkdtemp(path.join(tmpdir(), 'svc-net-')));
+    const socket = path.join(directory, `${++this.#made}`);
+    let lines = 0;
+    const told = new Set<string>();
+    const refused = (host: string, why: string): void => {
+      if (lines >= MAX_LINES || told.has(host)) return;
+      told.add(host);
+      this.log.warn(
+        { ...caller, host, why },
+        ++lines < MAX_LINES ? 'an agent may not call this host' : 'an agent may not call this host; no more is told of it',
+      );
+    };
+    const server = createProxy(() => wall.wanted, this.guard, refused);
+    const wall: Wall = { server, socket, wanted, open: new Set() };
+    // Those that were joined to somebody are no connections of HTTP's any more.
+    server.on('connection', (one) => void wall.open.add(one.once('close', () => wall.open.delete(one))));
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(socket, resolve);
+    });
+    return wall;
+  }
+
+  #close(key: string): void {
+    const made = this.#walls.get(key);
+    this.#walls.delete(key);
+    void made
+      ?.then(({ server, open }) => {
+        server.close();
+        for (const one of open) one.destroy();
+      })
+      .catch(() => undefined);
+  }
+
+  async #closeAll(): Promise<void> {
+    for (const key of [...this.#walls.keys()]) this.#close(key);
+    if (this.#directory !== undefined) await rm(await this.#directory, { recursive: true, force: true });
+  }
+}
+
+const keyOf = ({ city, session }: Caller): string => `${city}\0${session}`;

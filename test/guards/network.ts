@@ -1,0 +1,30 @@
+import type { Guard } from './guard.js';
+
+const E2E = 'test/e2e/network.e2e-spec.ts';
+const PROXY = 'src/platform/isolation/network/proxy.ts';
+
+/** What agents reach of the network, where it is restricted. */
+export const NETWORK: readonly Guard[] = [
+  {
+    guard: 'A session with a restricted network has none of the host.',
+    file: 'src/platform/isolation/network/inside.ts',
+    find: "args: ['--unshare-net', ",
+    replace: 'args: [',
+    test: E2E,
+  },
+  {
+    guard: 'A host that no rule names is not called.',
+    file: PROXY,
+    find: 'if (!ours && !allowsHost(rules, host))',
+    replace: "if (!ours && !allowsHost(rules, host) && host === '')",
+    test: E2E,
+  },
+  {
+    guard: 'A restricted network is never open where nothing isolates.',
+    file: 'src/modules/launch/session-sandbox.ts',
+    find: 'if (rules === undefined) return undefined;',
+    replace: 'if (rules === undefined || rules.length > 0) return undefined;',
+    test: E2E,
+    name: 'starts no session',
+  },
+];
