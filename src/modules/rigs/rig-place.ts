@@ -98,7 +98,8 @@ export function diskProblem(error: unknown): unknown {
 /** Resolves every link on the way; the part that does not exist yet is kept as it is. What lies outside is not looked at. */
 async function canonical(wanted: string, roots: Roots, root: string): Promise<string> {
   const missing: string[] = [];
-  for (let at = wanted; ; at = path.dirname(at)) {
+  let at = wanted;
+  for (;;) {
     try {
       const real = await realpath(at);
       if (roots.mayName !== undefined && real !== roots.city && !isBelow(roots.city, real)) {
@@ -114,10 +115,14 @@ async function canonical(wanted: string, roots: Roots, root: string): Promise<st
       // Whether something outside of the city is a file is not for everybody: what counts is where the path leads.
       const isBeyond = roots.mayName !== undefined && (code === 'ENOTDIR' || code === 'EACCES');
       if (code !== 'ENOENT' && !isBeyond) throw code === undefined ? error : invalid(reasonOf(code));
-      if (code === 'ENOENT' && (await exists(at)))
+      const now = code === 'ENOENT' ? await lstat(at).catch(() => undefined) : undefined;
+      if (now?.isSymbolicLink() === true)
         throw roots.mayName === undefined ? invalid('it goes through a symbolic link to nowhere') : notYours();
+      // A rival has just made it.
+      if (now !== undefined) continue;
       if (at === path.dirname(at)) throw error;
       missing.unshift(path.basename(at));
+      at = path.dirname(at);
     }
   }
 }
