@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { readdir, rename } from 'node:fs/promises';
 import { Agent } from 'node:https';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import tls, { connect as connectSecurely } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
@@ -160,21 +159,6 @@ describe('an api that serves HTTPS', () => {
     await resumed.untilAll(() => got.seqs.length + seqs(resumed).length >= COUNT);
     expect([...got.seqs, ...seqs(resumed)]).toEqual(Array.from({ length: COUNT }, (_, i) => start + i));
     await resumed.close();
-  });
-
-  it('stops with a connection open that has never said hello', async () => {
-    const extra = await stack.add('api');
-    const { hostname, port } = new URL(extra.url);
-    const silent = connect(Number(port), hostname);
-    let closed = false;
-    silent.on('close', () => (closed = true)).on('error', () => undefined);
-    await once(silent, 'connect');
-    // The server has it when it answers another one.
-    expect((await api(extra.url).get('/health')).status).toBe(200);
-    const stopping = extra.stop();
-    // Node itself would end it after the ten seconds that a handshake may take.
-    await eventually(() => closed, 5_000);
-    await stopping;
   });
 });
 

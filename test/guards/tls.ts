@@ -61,11 +61,10 @@ export const TLS: readonly Guard[] = [
   },
   {
     guard: 'A connection that never says hello does not hold the stop up.',
-    file: 'src/platform/http/http-app.ts',
-    find: 'handshakes?.closeAll();',
+    file: 'src/platform/http/tls/handshakes.ts',
+    find: 'for (const socket of this.#open) socket.destroy();',
     replace: '',
-    test: E2E,
-    name: 'never said hello',
+    test: 'src/platform/http/tls/handshakes.spec.ts',
   },
   {
     guard: 'What is wrong with a pair is said before anything is started.',
