@@ -61,10 +61,10 @@ export const NO_SESSION: SessionExamples = { session: '0123456789ab', queued: '0
 
 /**
  * Sessions that sleep, with something in their transcripts, of a bare provider and of the agents that examples name. No
- * process has ever run, so nothing about them changes by itself.
+ * process has ever run, so nothing about them changes by itself. Their ids hold `tag`.
  */
-export async function makeSessions(databaseUrl: string, city: string): Promise<SessionExamples> {
-  const examples = { session: 'zz-900001', queued: 'msg-900001', subAgent: 'call-1' };
+export async function makeSessions(databaseUrl: string, city: string, tag = 9): Promise<SessionExamples> {
+  const examples = { session: `zz-${tag}00001`, queued: `msg-${tag}00001`, subAgent: `call-${tag}` };
   const said = async (pk: number, seq: number, kind: string, role: string, block: object, parent?: string): Promise<void> => {
     await adminAt(
       databaseUrl,
@@ -79,8 +79,8 @@ export async function makeSessions(databaseUrl: string, city: string): Promise<S
   };
   for (const [id, agent] of [
     [examples.session, ''],
-    ['zz-900002', 'mayor'],
-    ['zz-900003', 'yard/hand'],
+    [`zz-${tag}00002`, 'mayor'],
+    [`zz-${tag}00003`, 'yard/hand'],
   ] as const) {
     const { pk } = await putSession(databaseUrl, city, { id, agent, token: false });
     await said(pk, 1, 'message', 'user', { type: 'text', text: 'hello' });

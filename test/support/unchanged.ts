@@ -18,9 +18,31 @@ const STATE = `select json_build_object(
   'answers', (select count(*) from idempotency_keys),
   'keys', (select json_agg(k order by k.id) from (select id, name, scope, cities, revoked_at from api_keys) k)) as state`;
 
+interface State {
+  readonly cities: readonly { readonly name: string }[];
+  readonly streams: readonly { readonly name: string }[];
+  readonly directories: readonly { readonly city: string }[] | null;
+  readonly keys: unknown;
+  readonly files: readonly string[];
+}
+
+function within({ cities, streams, directories, keys, files: all }: State, city: string, root: string): object {
+  const isOf = ({ name }: { readonly name: string }): boolean => name === city;
+  return {
+    cities: cities.filter(isOf),
+    streams: streams.filter(isOf),
+    directories: directories?.filter((directory) => directory.city === city),
+    keys,
+    files: all.filter((path) => path.startsWith(join(root, city))),
+  };
+}
+
 export interface Witness {
-  /** Runs `request` and fails when anything of the product's state or files differs afterwards. */
-  unchangedBy<T>(request: () => Promise<T>): Promise<T>;
+  /**
+   * Runs `request` and fails when anything of the product's state or files differs afterwards. `only` is asked then: a city, when
+   * what others have may differ.
+   */
+  unchangedBy<T>(request: () => Promise<T>, only?: () => string | undefined): Promise<T>;
   /** When two looks in a row have seen the same: what an unregistered city leaves behind ends a moment later. */
   settled(): Promise<void>;
   close(): Promise<void>;
@@ -29,15 +51,18 @@ export interface Witness {
 export async function watchState(stack: Stack): Promise<Witness> {
   const client = new pg.Client({ connectionString: stack.databaseUrl, application_name: 'witness' });
   await client.connect();
-  const look = async (): Promise<unknown> => {
-    const { rows } = await client.query<{ state: unknown }>(STATE);
-    return { ...(rows[0]!.state as object), files: files(stack.citiesRoot) };
+  const look = async (): Promise<State> => {
+    const { rows } = await client.query<{ state: State }>(STATE);
+    return { ...rows[0]!.state, files: files(stack.citiesRoot) };
   };
   return {
-    unchangedBy: async (request) => {
-      const before = await look();
+    unchangedBy: async (request, only) => {
+      let before: Partial<State> = await look();
       const result = await request();
-      const after = await look();
+      let after: Partial<State> = await look();
+      const city = only?.();
+      if (city !== undefined)
+        [before, after] = [before, after].map((state) => within(state as State, city, stack.citiesRoot)) as [object, object];
       if (JSON.stringify(after) !== JSON.stringify(before)) expect(after).toEqual(before);
       return result;
     },

@@ -13,8 +13,8 @@ export interface WorkExamples extends SessionExamples {
   readonly wait: string;
 }
 
-/** Makes them in a running city that has the agent `mayor`. */
-export async function makeWork(client: Api, city: string, databaseUrl: string): Promise<WorkExamples> {
+/** Makes them in a running city that has the agent `mayor`. Cities with different tags have different sessions. */
+export async function makeWork(client: Api, city: string, databaseUrl: string, tag?: number): Promise<WorkExamples> {
   const made = async (path: string, body: object): Promise<string> => {
     const reply = await client.post(`/v0/city/${city}/${path}`, body);
     if (reply.status !== 201) throw new Error(`${path}: ${reply.status} ${reply.text}`);
@@ -26,7 +26,7 @@ export async function makeWork(client: Api, city: string, databaseUrl: string): 
     convoy: await made('convoys', { title: 'examples', items: [bead] }),
     message: await made('mail', { to: 'mayor', subject: 'hello', from: 'human' }),
     wait: await made('waits', { session: 'mayor', dep_ids: [bead] }),
-    ...(await makeSessions(databaseUrl, city)),
+    ...(await makeSessions(databaseUrl, city, tag)),
   };
 }
 
