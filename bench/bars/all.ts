@@ -5,6 +5,7 @@ import { composing, configChange, configRead } from './config.js';
 import { apiBesideStreams, endToEnd } from './end-to-end.js';
 import { fanOut } from './fan-out.js';
 import { isolation } from './isolation.js';
+import { neighbours } from './neighbours.js';
 import { arrival, notifier } from './notify.js';
 import { heldCity, hotCityHttp, http } from './requests.js';
 import { idle, memory } from './resting.js';
@@ -20,6 +21,7 @@ export const BARS: readonly Bar[] = [
   notifier,
   heldCity,
   fairShares,
+  neighbours,
   arrival,
   http,
   fanOut,
