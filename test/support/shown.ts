@@ -7,8 +7,9 @@ export interface Shown {
   readonly text: string;
 }
 
-/** The length is that of the text, which is compared without the names. */
-const VOLATILE = ['date', 'x-svc-request-id', 'content-length'];
+/** The length is that of the text, which is compared without the names. Ages grow while one asks. */
+const VOLATILE = ['date', 'x-svc-request-id', 'content-length', 'x-svc-cache-age-s'];
+const AGES = /(?<="uptime_sec":)\d+/g;
 
 /** An answer without the request's id and without what the request itself named. */
 export function shown(reply: Pick<Reply, 'status' | 'headers' | 'text'>, given: readonly string[]): Shown {
@@ -16,7 +17,7 @@ export function shown(reply: Pick<Reply, 'status' | 'headers' | 'text'>, given: 
   // A name that is a number is within others.
   const named = new RegExp(`(?<!\\d)(?:${names.join('|')})(?!\\d)`, 'g');
   const blank = (text: string): string => {
-    const anonymous = text.replace(/(?<=urn:supervisor:request:)[0-9a-f]+/, '<id>');
+    const anonymous = text.replace(/(?<=urn:supervisor:request:)[0-9a-f]+/, '<id>').replace(AGES, '<age>');
     return names.length === 0 ? anonymous : anonymous.replace(named, '<given>');
   };
   const headers = Object.fromEntries(
