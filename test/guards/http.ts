@@ -129,6 +129,14 @@ export const HTTP: readonly Guard[] = [
     test: 'test/e2e/authorization.e2e-spec.ts',
   },
   {
+    guard: 'What a key may not see is answered like what is nowhere, whatever operation asks.',
+    file: 'src/modules/config/config-reads.service.ts',
+    find: 'maySee(caller, name) ? await this.repository.answer(name) : undefined',
+    replace: 'caller.actor !== name ? await this.repository.answer(name) : undefined',
+    test: 'test/e2e/attacks.e2e-spec.ts',
+    name: 'GET /v0/city/{cityName}/config',
+  },
+  {
     guard: 'A key ends when it was said to.',
     file: 'src/modules/keys/key-cache.ts',
     find: '.filter(({ until }) => until > Date.now())',
