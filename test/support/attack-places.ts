@@ -31,7 +31,7 @@ const words = (text: string): string[] => text.trim().split(/\s+/);
 const PLAIN = new Set(
   words(`
   query.patch query.type query.text query.label query.metadata query.status query.state query.since query.until query.created_after
-  query.created_before query.updated_after query.updated_before query.wait query.format query.direction query.kind query.priority query.tail
+  query.created_before query.updated_after query.updated_before query.wait query.format query.direction query.kind query.priority query.tail query.operation
   path.action path.label header.X-SVC-Request
   body.start_command body.description body.idle_timeout body.scope body.prompt body.defer_until body.labels[] body.metadata{}
   body.remove_labels[] body.title body.type body.lease body.work_branch body.reason body.files{} body.message body.body
@@ -42,7 +42,7 @@ const PLAIN = new Set(
 );
 
 const KINDS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
-  city: words('path.cityName query.cities body.cities[]'),
+  city: words('path.cityName query.city query.cities body.cities[]'),
   bead: words(
     'path.dependsOnId path.rootID query.parent body.parent body.depends_on_id body.needs[] body.items[] body.bead body.beads[] body.dep_ids[]',
   ),
@@ -52,6 +52,7 @@ const KINDS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
   queued: words('path.messageId'),
   subAgent: words('path.agentId'),
   revision: words('path.revision query.revision query.from query.to'),
+  key: words('query.key'),
   head: words('query.after_seq query.index'),
   token: words('query.cursor'),
   entry: words('query.before query.after'),
@@ -62,7 +63,7 @@ const KINDS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
   name: words(`
     path.base path.dir path.name path.agent
     query.agent query.rig query.assignee query.routed_to query.pool query.providers query.items query.template query.provider query.path
-    query.actor query.subject
+    query.actor query.subject query.request_id
     body.dir body.name body.provider body.assignee body.session_name body.rig body.notify body.owner body.target body.actor body.subject
     body.agent body.aliases[] body.cc[] body.from body.to body.to[] body.alias body.base body.project_id body.request_id body.scope_ref
     body.nudge_id`),
