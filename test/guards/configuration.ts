@@ -8,6 +8,7 @@ const TRACES = 'src/modules/config/config-edit-traces.db-spec.ts';
 const HOLDS = 'src/modules/config/config-edits.repository.ts';
 const FILES = 'src/modules/config/edit-files.ts';
 const INSTALLER = 'src/modules/composition/packs/installer.spec.ts';
+const IMPORTS = 'src/modules/composition/packs/imports-of.spec.ts';
 const CLONES = 'src/modules/rigs/rig-cloning.spec.ts';
 
 /** The files of a city and those who change them. */
@@ -262,5 +263,27 @@ export const CONFIGURATION: readonly Guard[] = [
     find: 'if (value.length > TEXT_LENGTH)',
     replace: 'if (value.length > 100 * TEXT_LENGTH)',
     test: 'src/modules/composition/toml/parse.spec.ts',
+  },
+  {
+    guard: 'A file that a city includes over and over is read once.',
+    file: 'src/modules/composition/compose/includes.ts',
+    find: 'else if (seen.has(path))',
+    replace: 'else if (seen.size < 0)',
+    test: IMPORTS,
+  },
+  {
+    guard: 'A city includes only so many files.',
+    file: 'src/modules/composition/compose/includes.ts',
+    find: 'else if (seen.size === LIMITS.fragments)',
+    replace: 'else if (seen.size === Infinity)',
+    test: IMPORTS,
+  },
+  {
+    guard: 'An installation follows only so many imports.',
+    file: 'src/modules/composition/packs/installer.ts',
+    find: 'if (waiting.length > LIMITS.imports) throw',
+    replace: 'if (waiting.length > 100 * LIMITS.imports) throw',
+    test: INSTALLER,
+    name: 'only so many imports',
   },
 ];

@@ -30,6 +30,13 @@ export class CheckedFiles {
   constructor(private readonly capacity = CHARACTERS) {}
 
   /** As `checkDocument`. */
+  readonly document: typeof checkDocument = (text, file, format, issues) => {
+    const { table, issues: found } = this.check(text, file, format);
+    issues.push(...found);
+    return table;
+  };
+
+  /** As `checkDocument`, answering the issues. */
   check(text: string, file: string, format: Format): Pick<Checked, 'table' | 'issues'> {
     const alike = this.#known.get(text);
     const known = alike?.find((one) => one.file === file && one.format === format);

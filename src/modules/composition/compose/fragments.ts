@@ -1,10 +1,10 @@
 import { FRAGMENT_FORMAT } from '../formats/city.format.js';
-import { Leaf, List, Table, type Node } from '../tree.js';
-import { LIMITS } from './limits.js';
+import { Table, type Node } from '../tree.js';
+import { includesOfCity } from './includes.js';
 import { mergeProvider } from './merge-provider.js';
 import { concat, overlaid } from './nodes.js';
 import { patchesAfter, pricesOver } from './root-pack.js';
-import { resolvePath, type Run } from './run.js';
+import type { Run } from './run.js';
 
 /** How a table of a fragment joins the one that is there: both sides are present. */
 type Rule = (base: Node, over: Node, run: Run) => Node | undefined;
@@ -38,29 +38,16 @@ const RULES: Readonly<Record<string, Rule>> = {
 
 /** The city's document with its fragments, in the order in which it names them. */
 export async function withFragments(run: Run, city: Table): Promise<Table> {
-  const include = city.get('include');
   let result = city.without('include');
-  const seen = new Set<string>();
-  for (const item of include instanceof List ? include.items : []) {
-    if (!(item instanceof Leaf)) continue;
-    const located = resolvePath(run, { tree: run.input.tree, path: '' }, String(item.value));
-    if (located === undefined) {
-      run.error(item, 'is not a path inside the city');
+  for (const include of includesOfCity(city)) {
+    if ('fault' in include) {
+      run.error(include.where, include.fault);
       continue;
     }
-    if (seen.has(located.path)) {
-      run.error(item, 'is included already');
-      continue;
-    }
-    if (seen.size === LIMITS.fragments) {
-      run.error(item, `there are more than ${LIMITS.fragments} fragments`);
-      break;
-    }
-    seen.add(located.path);
     const before = run.issues.length;
-    const fragment = await run.table(located, FRAGMENT_FORMAT);
+    const fragment = await run.table({ tree: run.input.tree, path: include.path }, FRAGMENT_FORMAT);
     if (fragment !== undefined) result = withFragment(run, result, fragment);
-    else if (run.issues.length === before) run.error(item, 'there is no such file');
+    else if (run.issues.length === before) run.error(include.where, 'there is no such file');
   }
   return result;
 }

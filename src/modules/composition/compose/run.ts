@@ -146,11 +146,17 @@ export class Run {
  * Undefined when it leads out of the tree or is absolute.
  */
 export function resolvePath(run: Run, from: Located, written: string): Located | undefined {
+  const path = pathFrom(from.path, written);
+  return path === undefined ? undefined : { tree: written.startsWith('//') ? run.input.tree : from.tree, path };
+}
+
+/** As `resolvePath`, of a file in this folder: the path alone. */
+export function pathFrom(folder: string, written: string): string | undefined {
   const fromCity = written.startsWith('//');
   const rest = fromCity ? written.slice(2) : written;
   if (rest === '' || rest.startsWith('/') || rest.includes('\\')) return undefined;
-  const path = posix.normalize(posix.join(fromCity ? '' : from.path, rest)).replace(/\/$/, '');
-  return path === '..' || path.startsWith('../') ? undefined : { tree: fromCity ? run.input.tree : from.tree, path };
+  const path = posix.normalize(posix.join(fromCity ? '' : folder, rest)).replace(/\/$/, '');
+  return path === '..' || path.startsWith('../') ? undefined : path;
 }
 
 /** A path below another one, where '' is the root of the tree. */

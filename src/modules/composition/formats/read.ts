@@ -17,11 +17,17 @@ const KEY = 200;
  * of the right type; a table that lacks a required key is left out of its list. Undefined when there is no file, or when
  * it is unusable as a whole; everything that is wrong is pushed, and without an error nothing is.
  */
-export async function readTable(tree: FileTree, path: string, format: Format, issues: Issue[]): Promise<Table | undefined> {
+export async function readTable(
+  tree: FileTree,
+  path: string,
+  format: Format,
+  issues: Issue[],
+  checked: typeof checkDocument = checkDocument,
+): Promise<Table | undefined> {
   const file = fileName(tree, path);
   try {
     const text = await tree.read(path);
-    return text === undefined ? undefined : checkDocument(text, file, format, issues);
+    return text === undefined ? undefined : checked(text, file, format, issues);
   } catch (error) {
     if (!(error instanceof TreeFailure) || error.transient) throw error;
     issues.push({ severity: 'error', file, key: '', message: error.message });

@@ -391,6 +391,17 @@ describe('hostile sources', () => {
     expect((await resolve()).issues).toMatchObject([{ file: 'p:pack.toml', message: expect.stringContaining('pipe') }]);
   });
 
+  it('follows only so many imports', async () => {
+    const names = Array.from({ length: 21 }, (_, n) => `p${n}`);
+    const many = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`i${n}`, 'missing']));
+    for (const name of names) {
+      await mkdir(path.join(cityDir, name));
+      await writeFile(path.join(cityDir, name, 'pack.toml'), pack(name, many));
+    }
+    await city(Object.fromEntries(names.map((name) => [name, name])));
+    expect(await failure(resolve())).toMatchObject({ code: 'install_failed', message: 'there are more than 10000 imports' });
+  });
+
   it('leaves nothing behind when the store cannot be written', async () => {
     const some = await repository('readonly');
     await some.commit({ 'pack.toml': pack('x') }, 'v1.0.0');

@@ -1,4 +1,5 @@
 import type { Git } from '../../../platform/git/git.js';
+import { LIMITS } from '../compose/limits.js';
 import { errorsOf, type Issue } from '../issue.js';
 import { TreeFailure, type FileTree } from '../trees/file-tree.js';
 import { Ledger } from '../trees/ledger.js';
@@ -103,7 +104,9 @@ export class PackInstaller {
     const store = new DiskPackStore({ city, cityDir, citiesRoot, ledger: new Ledger(), lock: found, isOthers, ...this.#builtin() });
     const visited = new Set<string>();
     const waiting = await readable(() => importsOfCity(city, issues));
-    for (let wish = waiting.shift(); wish !== undefined; wish = waiting.shift()) {
+    // It grows on the way.
+    for (const wish of waiting) {
+      if (waiting.length > LIMITS.imports) throw new PackFailure('install_failed', `there are more than ${LIMITS.imports} imports`);
       const source = sourceOf(wish.source, wish.asked);
       if (source.kind === 'repository') {
         checkOrigin(source, wish);
