@@ -9,6 +9,7 @@ const HOLDS = 'src/modules/config/config-edits.repository.ts';
 const FILES = 'src/modules/config/edit-files.ts';
 const INSTALLER = 'src/modules/composition/packs/installer.spec.ts';
 const IMPORTS = 'src/modules/composition/packs/imports-of.spec.ts';
+const COMPOSE_LIMITS = 'src/modules/composition/compose/limits.spec.ts';
 const CLONES = 'src/modules/rigs/rig-cloning.spec.ts';
 
 /** The files of a city and those who change them. */
@@ -285,5 +286,13 @@ export const CONFIGURATION: readonly Guard[] = [
     replace: 'if (waiting.length > 100 * LIMITS.imports) throw',
     test: INSTALLER,
     name: 'only so many imports',
+  },
+  {
+    guard: 'What a city composes to has a limit in characters.',
+    file: 'src/modules/composition/compose/result-size.ts',
+    find: "run.spend('result', path + node.origin.file.length + node.at.length);",
+    replace: '',
+    test: COMPOSE_LIMITS,
+    name: 'long keys',
   },
 ];

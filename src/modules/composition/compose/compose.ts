@@ -19,7 +19,8 @@ import { patchAgents, patchMonitors, patchProviders, patchRigAgents, patchRigs, 
 import { placeImports, warnOfShadows } from './places.js';
 import { readAgentFiles } from './prompts.js';
 import { checkAgents, checkRequirements, checkRigNames, checkScripts, checkStorage, checkTargets } from './references.js';
-import { countValues, resultOf } from './result.js';
+import { countResult } from './result-size.js';
+import { resultOf } from './result.js';
 import { readRigFormulas } from './rig-formulas.js';
 import { bindRigs, followRigs, rigsOf } from './rigs.js';
 import { Run, TooMuch, type ComposeInput } from './run.js';
@@ -42,7 +43,7 @@ async function composeBounded(run: Run): Promise<Table | undefined> {
   try {
     const files = await readCityFiles(run);
     const config = files === undefined ? undefined : await composeFiles(run, files);
-    if (config !== undefined) countValues(run, config);
+    if (config !== undefined) countResult(run, config);
     return config;
   } catch (error) {
     if (!(error instanceof TooMuch)) throw error;

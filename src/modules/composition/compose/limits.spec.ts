@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LIMITS } from './limits.js';
-import { errorsIn, packOf, START, type Files } from './testing/city.js';
+import { configOf, errorsIn, packOf, START, type Files } from './testing/city.js';
 
 function rigs(count: number, text = ''): string {
   return Array.from({ length: count }, (_, n) => `[[rigs]]\nname = "r${n}"\n${text}`).join('');
@@ -32,6 +32,7 @@ const BOMBS: [what: string, says: string, files: Files, packs: Record<string, Fi
     {},
   ],
   ['a large table that many rigs share', 'more values than', ...shared()],
+  ['long keys that many rigs share', 'more characters than', ...shared(60, 'K'.repeat(900))],
   ['patches of many agents', 'copy more than', ...patched()],
   [
     'formulas in every rig',
@@ -51,12 +52,12 @@ function stamped(agents: number, places: number): [Files, Record<string, Files>]
   return [{ 'city.toml': `${START}[imports.desk]\nsource = "desk"\n${rigs(places)}` }, { desk: packOf('desk', '', names) }];
 }
 
-function env(count: number): string {
-  return `env = { ${Array.from({ length: count }, (_, n) => `V${n} = "1"`).join()} }\n`;
+function env(count: number, name: string): string {
+  return `env = { ${Array.from({ length: count }, (_, n) => `${name}${n} = "1"`).join()} }\n`;
 }
 
-function shared(): [Files, Record<string, Files>] {
-  const agent = { 'agents/a/agent.toml': `scope = "rig"\n${env(5_000)}`, 'agents/a/prompt.md': 'Do it.' };
+function shared(count = 5_000, name = 'V'): [Files, Record<string, Files>] {
+  const agent = { 'agents/a/agent.toml': `scope = "rig"\n${env(count, name)}`, 'agents/a/prompt.md': 'Do it.' };
   return [{ 'city.toml': `${START}[imports.desk]\nsource = "desk"\n${rigs(300)}` }, { desk: { ...packOf('desk', ''), ...agent } }];
 }
 
@@ -65,6 +66,17 @@ function patched(): [Files, Record<string, Files>] {
   const patches = Array.from({ length: 20 }, () => '[[patches.agent]]\nname = "a"\nenv = { A = "1" }\n').join('');
   return [{ ...files, 'pack.toml': `[pack]\nname = "harbor"\nschema = 2\n${patches}` }, packs];
 }
+
+it('a large city is not too much', async () => {
+  const agent = `provider = "claude"\nscope = "city"\nargs = ["--fast", "--quiet"]\nmax_active_sessions = 3\n${env(3, 'V')}`;
+  const names = Array.from({ length: 10 }, (_, n) => `a${n}`);
+  const files = Object.fromEntries(names.map((name) => [`agents/${name}/agent.toml`, agent]));
+  const packs = Object.fromEntries(Array.from({ length: 900 }, (_, n) => [`p${n}`, { ...packOf(`p${n}`, '', names), ...files }]));
+  const imports = Object.keys(packs).map((name) => `[imports.${name}]\nsource = "${name}"\n`);
+  const patches = Object.keys(packs).map((name) => `[[patches.agent]]\nname = "${name}.a1"\nenv = { A = "1" }\n`);
+  const text = `${START}[providers.claude]\nbase = "builtin:claude"\n${imports.join('')}${patches.join('')}`;
+  expect((await configOf({ 'city.toml': text }, packs)).agents.length).toBeGreaterThan(9_000);
+});
 
 describe('files that ask for too much', () => {
   it.each(BOMBS)('%s', async (_what, says, files, packs) => {

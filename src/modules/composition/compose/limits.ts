@@ -14,9 +14,11 @@ export const LIMITS = {
   /** Characters of all files that are read as tables. */
   characters: 32 * 1024 * 1024,
   /** Members of tables and lists that are copied to put patches and defaults on agents. */
-  copies: 2_000_000,
-  /** Values of the result: a large table that many rigs share counts in each. */
-  values: 1_000_000,
+  copies: 500_000,
+  /** Values of the result: a large table that many rigs share counts in each. Measured: 9,000 agents with a dozen keys each have 250,000. */
+  values: 400_000,
+  /** Characters of the result and of where its values were written, as both are stored. Those 9,000 agents take 18 million. */
+  result: 32 * 1024 * 1024,
   /** Errors that are told, and as many warnings. */
   issues: 1_000,
 } as const;

@@ -4,7 +4,6 @@ import { importTables } from './import-tables.js';
 import { fallback, listFrom, NO_ITEMS, NO_KEYS, tableFrom } from './nodes.js';
 import type { Import } from './pack-graph.js';
 import type { Rig } from './rigs.js';
-import type { Run } from './run.js';
 import { sessionTable, type Sessions } from './sessions.js';
 
 export interface ResultInput {
@@ -58,11 +57,4 @@ function rigTable({ table, imports }: Rig): Table {
     ['suspended_on_start', table.get('suspended_on_start') ?? fallback(false)],
     ['imports', importTables(table.table('imports'), imports)],
   );
-}
-
-/** Spends the values of a result. Shared tables count wherever they stand, as they will when it is written out. */
-export function countValues(run: Run, node: Node): void {
-  run.spend('values', 1);
-  if (node instanceof Table) for (const member of node.entries.values()) countValues(run, member);
-  else if (node instanceof List) for (const item of node.items) countValues(run, item);
 }

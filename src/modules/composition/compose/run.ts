@@ -38,12 +38,14 @@ interface Budget {
   characters: number;
   copies: number;
   values: number;
+  result: number;
 }
 
 const WORDS: Readonly<Record<keyof Budget, string>> = {
   characters: 'the files of the city and its packs are larger than',
   copies: 'patches and defaults of agents copy more than',
   values: 'the composed result has more values than',
+  result: 'the composed result has more characters than',
 };
 
 /** One composing: what it reads from and what it has to say. Texts of issues name keys and names, never values. */
@@ -57,7 +59,7 @@ export class Run {
     readonly input: ComposeInput,
     /** Files that were read as tables, by the name that issues have for them. */
     readonly sources = new Map<string, Located>(),
-    private readonly budget: Budget = { characters: LIMITS.characters, copies: LIMITS.copies, values: LIMITS.values },
+    private readonly budget: Budget = { ...LIMITS },
   ) {}
 
   /** Uses something up, so that small files cannot ask for endless work. @throws TooMuch */
