@@ -295,4 +295,28 @@ export const CONFIGURATION: readonly Guard[] = [
     test: COMPOSE_LIMITS,
     name: 'long keys',
   },
+  {
+    guard: 'What all folders of a city and its packs hold together has a limit.',
+    file: 'src/modules/composition/compose/run.ts',
+    find: 'tree.digests(path, this.budget)',
+    replace: 'tree.digests(path)',
+    test: COMPOSE_LIMITS,
+    name: 'files of many packs',
+  },
+  {
+    guard: 'Several readings of directories share one limit of files.',
+    file: DISK_TREE,
+    find: 'if ((walk.allowance.files -= files.length) < 0)',
+    replace: 'if (walk.allowance.files < 0)',
+    test: TREE,
+    name: 'files as several readings',
+  },
+  {
+    guard: 'Several readings of directories share one limit of bytes.',
+    file: DISK_TREE,
+    find: '(walk.allowance.bytes -= Number(found.size)) < 0',
+    replace: 'walk.allowance.bytes < 0',
+    test: TREE,
+    name: 'bytes as several readings',
+  },
 ];

@@ -6,6 +6,8 @@ function rigs(count: number, text = ''): string {
   return Array.from({ length: count }, (_, n) => `[[rigs]]\nname = "r${n}"\n${text}`).join('');
 }
 
+const SKILLS: Files = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`skills/s${n}/SKILL.md`, '']));
+
 /** A few files that ask for more than any city needs, and what is said about them. */
 const BOMBS: [what: string, says: string, files: Files, packs: Record<string, Files>][] = [
   ['agents in every rig', 'more than 10000 agents', ...stamped(100, 101)],
@@ -33,6 +35,12 @@ const BOMBS: [what: string, says: string, files: Files, packs: Record<string, Fi
   ],
   ['a large table that many rigs share', 'more values than', ...shared()],
   ['long keys that many rigs share', 'more characters than', ...shared(60, 'K'.repeat(900))],
+  [
+    'files of many packs',
+    'in all folders together, more files than 40000',
+    { 'city.toml': START + Array.from({ length: 41 }, (_, n) => `[imports.p${n}]\nsource = "p${n}"\n`).join('') },
+    Object.fromEntries(Array.from({ length: 41 }, (_, n) => [`p${n}`, { ...packOf(`p${n}`, ''), ...SKILLS }])),
+  ],
   ['patches of many agents', 'copy more than', ...patched()],
   [
     'formulas in every rig',

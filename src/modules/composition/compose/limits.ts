@@ -9,6 +9,10 @@ export const LIMITS = {
   namedSessions: 10_000,
   /** Files that packs and conventions contribute. */
   files: 20_000,
+  /** Files whose content is looked at, a file again for every folder in which it is: an overlay may be a folder of a pack. */
+  digested: 40_000,
+  /** Bytes of these files, and characters of every text that is read. One composing holds the smaller ones in memory. */
+  bytes: 256 * 1024 * 1024,
   rigs: 2_000,
   fragments: 100,
   /** Characters of all files that are read as tables. */

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import type { Format } from '../formats/format.js';
 import type { Issue } from '../issue.js';
 import type { PackStore } from '../packs/pack-store.js';
-import { fileName, TreeFailure, type FileTree } from '../trees/file-tree.js';
+import { fileName, TreeFailure, type Allowance, type FileTree } from '../trees/file-tree.js';
 import type { Origin, Table } from '../tree.js';
 import { checkedFiles } from './checked-files.js';
 import { LIMITS } from './limits.js';
@@ -34,14 +34,18 @@ const READERS = 16;
 export class TooMuch extends Error {}
 
 /** What may still be used up, in units of `LIMITS`. */
-interface Budget {
+interface Budget extends Allowance {
   characters: number;
   copies: number;
   values: number;
   result: number;
 }
 
+const WHOLE: Readonly<Budget> = { ...LIMITS, files: LIMITS.digested };
+
 const WORDS: Readonly<Record<keyof Budget, string>> = {
+  files: 'the city and its packs have, in all folders together, more files than',
+  bytes: 'the files of the city and its packs have more bytes than',
   characters: 'the files of the city and its packs are larger than',
   copies: 'patches and defaults of agents copy more than',
   values: 'the composed result has more values than',
@@ -59,13 +63,15 @@ export class Run {
     readonly input: ComposeInput,
     /** Files that were read as tables, by the name that issues have for them. */
     readonly sources = new Map<string, Located>(),
-    private readonly budget: Budget = { ...LIMITS },
+    private readonly budget: Budget = { ...WHOLE },
+    /** What folders hold: many agents may share one. */
+    private readonly digested = new Map<FileTree, Map<string, ReturnType<FileTree['digests']>>>(),
   ) {}
 
   /** Uses something up, so that small files cannot ask for endless work. @throws TooMuch */
   spend(what: keyof Budget, amount: number): void {
     this.budget[what] -= amount;
-    if (this.budget[what] < 0) throw new TooMuch(`${WORDS[what]} ${LIMITS[what]}`);
+    if (this.budget[what] < 0) throw new TooMuch(`${WORDS[what]} ${WHOLE[what]}`);
   }
 
   error(where: Written, message: string, accepted?: readonly string[]): void {
@@ -102,12 +108,27 @@ export class Run {
 
   /** The text of a file; undefined when there is none or it cannot be read, which is an issue. */
   async text({ tree, path }: Located): Promise<string | undefined> {
-    return this.#guarded({ tree, path }, () => tree.read(path));
+    const text = await this.#guarded({ tree, path }, () => tree.read(path));
+    this.spend('bytes', text?.length ?? 0);
+    return text;
   }
 
-  /** Files below a directory with their digests; empty when they cannot be read, which is an issue. */
+  /** Files below a directory with their digests; empty when they cannot be read, which is an issue. @throws TooMuch */
   async digests({ tree, path }: Located): ReturnType<FileTree['digests']> {
-    return (await this.#guarded({ tree, path }, () => tree.digests(path))) ?? [];
+    return (await this.#guarded({ tree, path }, () => this.#digestsOnce(tree, path))) ?? [];
+  }
+
+  async #digestsOnce(tree: FileTree, path: string): ReturnType<FileTree['digests']> {
+    const known = this.digested.get(tree) ?? new Map<string, ReturnType<FileTree['digests']>>();
+    this.digested.set(tree, known);
+    const answer = known.get(path) ?? tree.digests(path, this.budget);
+    known.set(path, answer);
+    try {
+      return await answer;
+    } finally {
+      this.spend('files', 0);
+      this.spend('bytes', 0);
+    }
   }
 
   /** Names in a directory. */
@@ -117,7 +138,7 @@ export class Run {
 
   /** Works on many items at a time. What is wrong with them is told in their order, whichever is done first. */
   async each<T, R>(items: readonly T[], work: (run: Run, item: T) => Promise<R>): Promise<R[]> {
-    const runs = items.map(() => new Run(this.input, this.sources, this.budget));
+    const runs = items.map(() => new Run(this.input, this.sources, this.budget, this.digested));
     const results = new Array<R>(items.length);
     let next = 0;
     const worker = async (): Promise<void> => {

@@ -40,6 +40,16 @@ async function failure(work: Promise<unknown>): Promise<TreeFailure> {
 const sha = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 describe('DiskTree', () => {
+  it.each([
+    ['files', { files: 3, bytes: Infinity }],
+    ['bytes', { files: Infinity, bytes: 3 }],
+  ])('digests only as many %s as several readings may have together', async (_what, allowance) => {
+    for (const name of ['a/1', 'a/2', 'b/1', 'b/2']) await put(name, 'x');
+    expect(await tree().digests('a', allowance)).toHaveLength(2);
+    expect((await failure(tree().digests('b', allowance))).message).toBe('with it there is more than may be read');
+    expect(await tree().digests('b')).toHaveLength(2);
+  });
+
   it('reads, lists and digests what lies below its root', async () => {
     await put('city.toml', '\u{FEFF}a = 1');
     await put('agents/b/agent.toml');

@@ -2,7 +2,7 @@ import { lstat, opendir, readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { processCache, type FileCache, type KnownFile } from './file-cache.js';
 import { checkKind, checkSize, readContent, type Content } from './file-content.js';
-import { type FileTree, type TreeEntry, TreeFailure } from './file-tree.js';
+import { type Allowance, type FileTree, type TreeEntry, TreeFailure } from './file-tree.js';
 import { isSettled, Ledger, stampOf } from './ledger.js';
 import { errnoOf, isBelow, relativePath } from './paths.js';
 
@@ -18,6 +18,7 @@ const SMALL_DIRECTORY_BYTES = 256 * 1024;
 
 /** Runtime state, never configuration. */
 const NOT_CONTENT = new Set(['.git', '.gc', '.beads']);
+const TOO_MUCH = 'with it there is more than may be read';
 const ABSENT = new Set(['ENOENT', 'ENOTDIR']);
 const OF_THE_FILES = new Map([
   ['ENAMETOOLONG', 'the path is too long'],
@@ -73,8 +74,11 @@ export class DiskTree implements FileTree {
     return (found ?? []).flatMap((entry) => (entry === undefined ? [] : [{ name: entry.name, kind: entry.kind }]));
   }
 
-  async digests(wanted: string): Promise<readonly (readonly [path: string, sha256: string])[]> {
-    const walk: Walk = { found: [], bytes: 0, files: 0 };
+  async digests(
+    wanted: string,
+    allowance: Allowance = { files: Infinity, bytes: Infinity },
+  ): Promise<readonly (readonly [path: string, sha256: string])[]> {
+    const walk: Walk = { found: [], bytes: 0, files: 0, allowance };
     await this.#guarded(wanted, async (name) => {
       const at = await this.#locate(name);
       if (at !== undefined) await this.#walk(at, name, [], walk);
@@ -97,6 +101,7 @@ export class DiskTree implements FileTree {
       (folder ? folders : files).push([real, inner]);
     }
     if ((walk.files += files.length) > MAX_DIGEST_FILES) throw new TreeFailure(name, `there are more than ${MAX_DIGEST_FILES} files`);
+    if ((walk.allowance.files -= files.length) < 0) throw new TreeFailure(name, TOO_MUCH);
     await atOnce(files, async ([real, inner]) => {
       const known = await orAbsent(this.#known(real, inner, MAX_DIGEST_BYTES, false, walk));
       if (known === undefined) return;
@@ -113,6 +118,7 @@ export class DiskTree implements FileTree {
     checkSize(Number(found.size), name, maxBytes);
     if (walk !== undefined && (walk.bytes += Number(found.size)) > MAX_DIGEST_BYTES)
       throw new TreeFailure(name, `the files are larger than ${MAX_DIGEST_BYTES / (1024 * 1024)} MiB together`);
+    if (walk !== undefined && (walk.allowance.bytes -= Number(found.size)) < 0) throw new TreeFailure(name, TOO_MUCH);
     const cached = this.#cache.get(at, stampOf(found));
     if (cached !== undefined && (!text || cached.text !== undefined)) {
       this.#noteFile(at, { found, sha256: cached.sha256, bytes: undefined }, name);
@@ -191,6 +197,7 @@ interface DiskEntry extends TreeEntry {
 
 interface Walk {
   readonly found: [path: string, sha256: string][];
+  readonly allowance: Allowance;
   bytes: number;
   files: number;
 }

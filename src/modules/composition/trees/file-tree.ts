@@ -18,6 +18,12 @@ export interface TreeEntry {
   readonly kind: 'file' | 'directory';
 }
 
+/** How much may still be digested: several readings may share it. Below zero there was more than that. */
+export interface Allowance {
+  files: number;
+  bytes: number;
+}
+
 /**
  * The files below one directory: a city's or a pack's. Paths are relative, with `/`, and may not leave it. An
  * implementation keeps account of what was read, so that a change of any of it can be noticed.
@@ -29,8 +35,12 @@ export interface FileTree {
   read(path: string): Promise<string | undefined>;
   /** Names in a directory, sorted by byte; empty when there is none. Names beginning with `.` or `_` are left out. @throws TreeFailure */
   list(path: string): Promise<readonly TreeEntry[]>;
-  /** Every file below a directory with the SHA-256 of its content, sorted by path; empty when there is none. @throws TreeFailure */
-  digests(path: string): Promise<readonly (readonly [path: string, sha256: string])[]>;
+  /**
+   * Every file below a directory with the SHA-256 of its content, sorted by path; empty when there is none.
+   * @param allowance is used up by what is found.
+   * @throws TreeFailure
+   */
+  digests(path: string, allowance?: Allowance): Promise<readonly (readonly [path: string, sha256: string])[]>;
 }
 
 /** How an issue names a file of a tree. */

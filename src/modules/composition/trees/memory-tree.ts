@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { FileTree, TreeEntry } from './file-tree.js';
+import type { Allowance, FileTree, TreeEntry } from './file-tree.js';
 
 /** Files that lie nowhere: tests, and candidates that are only to be looked at. Keys are paths. */
 export class MemoryTree implements FileTree {
@@ -25,11 +25,12 @@ export class MemoryTree implements FileTree {
     return Promise.resolve([...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1)));
   }
 
-  digests(path: string): Promise<readonly (readonly [string, string])[]> {
+  digests(path: string, allowance?: Allowance): Promise<readonly (readonly [string, string])[]> {
     const found = this.#below(path).map(([name]) => {
       const whole = path === '' ? name : `${path}/${name}`;
       return [whole, createHash('sha256').update(this.#files.get(whole)!).digest('hex')] as const;
     });
+    if (allowance !== undefined) allowance.files -= found.length;
     return Promise.resolve(found.sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 

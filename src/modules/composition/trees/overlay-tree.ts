@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { FileTree, TreeEntry } from './file-tree.js';
+import type { Allowance, FileTree, TreeEntry } from './file-tree.js';
 
 /** What an edit is about to do to a tree: new texts by path, and paths that go, each with everything below it. */
 export interface Overlay {
@@ -37,9 +37,11 @@ export class OverlayTree implements FileTree {
     return [...entries.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  async digests(path: string): Promise<readonly (readonly [string, string])[]> {
+  async digests(path: string, allowance?: Allowance): Promise<readonly (readonly [string, string])[]> {
     const below = path === '' ? '' : `${path}/`;
-    const found = new Map(this.#isRemoved(path) ? [] : (await this.base.digests(path)).filter(([file]) => !this.#isRemoved(file)));
+    const found = new Map(
+      this.#isRemoved(path) ? [] : (await this.base.digests(path, allowance)).filter(([file]) => !this.#isRemoved(file)),
+    );
     for (const name of this.#added(below)) {
       const text = this.overlay.texts.get(below + name)!;
       found.set(below + name, createHash('sha256').update(text).digest('hex'));
