@@ -1,3 +1,6 @@
+import { LIMITS } from '../composition/compose/limits.js';
+import { pathFrom } from '../composition/compose/run.js';
+
 /** A parsed TOML file, or a table of one. */
 export type Document = Record<string, unknown>;
 
@@ -7,8 +10,10 @@ export const SITE_FILE = '.gc/site.toml';
 
 /** The files of a city's own that may define things; what a later one says counts more. */
 export function filesOf(city: Document): string[] {
-  const fragments = Array.isArray(city.include) ? city.include.filter((path): path is string => typeof path === 'string') : [];
-  return [ROOT_PACK, CITY_FILE, ...fragments.map((path) => path.replace(/^\/\//, ''))];
+  const fragments = (Array.isArray(city.include) ? city.include : []).flatMap((path) =>
+    typeof path === 'string' ? (pathFrom('', path) ?? []) : [],
+  );
+  return [ROOT_PACK, CITY_FILE, ...[...new Set(fragments)].slice(0, LIMITS.fragments)];
 }
 
 export function isTable(value: unknown): value is Document {

@@ -1,7 +1,8 @@
-import { parse, TomlError } from 'smol-toml';
 import { problem } from '../../contract/problems.js';
 import type { CityConfig } from '../composition/city-config.js';
+import type { Issue } from '../composition/issue.js';
 import { editToml, TomlEditError } from '../composition/toml/edit.js';
+import { parseToml } from '../composition/toml/parse.js';
 import type { DiskTree } from '../composition/trees/disk-tree.js';
 import { TreeFailure } from '../composition/trees/file-tree.js';
 import type { Overlay } from '../composition/trees/overlay-tree.js';
@@ -31,12 +32,11 @@ export class Draft {
   async document(file: string): Promise<Document> {
     const text = await this.text(file);
     if (text === undefined) return {};
-    try {
-      return parse(text);
-    } catch (error) {
-      if (!(error instanceof TomlError)) throw error;
-      throw problem('wrong_state', `${file} does not parse (line ${error.line}); mend it first`, { cause: error });
-    }
+    const issues: Issue[] = [];
+    const document = parseToml(text, file, issues);
+    if (document !== undefined) return document;
+    const [{ line, message }] = issues as [Issue];
+    throw problem('wrong_state', line === undefined ? `${file} ${message}` : `${file} does not parse (line ${line}); mend it first`);
   }
 
   /** Makes the file say `document`; format and comments of whatever stays the same are kept. */
