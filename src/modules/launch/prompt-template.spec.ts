@@ -1,5 +1,9 @@
-import { describe, expect, it } from '@jest/globals';
-import { blocksOf, render as renderAll, type Fragments, type Values } from './prompt-template.js';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { folder, removeFolders } from '../../../test/support/folders.js';
+import type { AgentConfig, CityConfig } from '../composition/city-config.js';
+import { blocksOf, fragmentsOf, render as renderAll, type Fragments, type Values } from './prompt-template.js';
 
 const render = (text: string, values: Values, fragments: Fragments): string => renderAll([text], values, fragments)[0]!;
 
@@ -61,4 +65,30 @@ it('blocks have names', () => {
     ['a', '1'],
     ['b', '2'],
   ]);
+});
+
+describe('fragments of a city', () => {
+  afterAll(removeFolders);
+  const agent = { inject_fragments: ['f0'] } as unknown as AgentConfig;
+  const named = (count: number): string[] => Array.from({ length: count }, (_, n) => `template-fragments/f${n}.template.md`);
+
+  async function fragments(names: readonly string[], length: number): Promise<readonly string[]> {
+    const cityPath = await folder('svc-fragments-');
+    await mkdir(path.join(cityPath, 'template-fragments'));
+    for (const [n, name] of names.slice(0, 10).entries())
+      await writeFile(path.join(cityPath, name), `{{define "f${n}"}}Rules.{{end}}${'x'.repeat(length)}`);
+    const config = { contents: Object.fromEntries(names.map((name) => [name, ''])), workspace: {} } as unknown as CityConfig;
+    return (await fragmentsOf(config, agent, { cityPath, citiesRoot: path.dirname(cityPath) })).chosen;
+  }
+
+  it('are given to agents by their names', async () => {
+    expect(await fragments(named(3), 10)).toEqual(['Rules.']);
+  });
+
+  it.each([
+    ['in number', 4_001, 0, 'more than 4000 template fragments'],
+    ['in characters', 5, 1_000_000, 'longer than 4194304 characters together'],
+  ])('have a limit %s', async (_what, count, length, says) => {
+    await expect(fragments(named(count), length)).rejects.toThrow(says);
+  });
 });

@@ -1,3 +1,4 @@
+import { StartError } from '../../platform/runtime/port.js';
 import type { AgentConfig, CityConfig } from '../composition/city-config.js';
 import { readNamedFile } from './named-file.js';
 import type { Roots } from './work-dir.js';
@@ -10,6 +11,9 @@ const MAX_DEPTH = 8;
 export const MAX_LENGTH = 1024 * 1024;
 /** Blocks and variables that are filled in: blocks that include each other would multiply without end. */
 const MAX_PLACES = 10_000;
+/** What is read for every prompt: which file has a block is known only from all of them. */
+const MAX_FRAGMENT_FILES = 4_000;
+const MAX_FRAGMENTS_LENGTH = 4 * 1024 * 1024;
 const FRAGMENT = /(^|[/:])template-fragments\/[^/]+\.template\.md$/;
 
 export type Values = Readonly<Record<string, string>>;
@@ -83,15 +87,27 @@ function cut(
   return kept.join('');
 }
 
-/** The blocks that the city and its packs have, and the text of those that an agent is given, each once. */
+/**
+ * The blocks that the city and its packs have, and the text of those that an agent is given, each once.
+ *
+ * @throws StartError when there are more of them than are read for one prompt
+ */
 export async function fragmentsOf(
   { contents, workspace }: CityConfig,
   agent: AgentConfig,
   places: Roots,
 ): Promise<{ all: Fragments; chosen: readonly string[] }> {
   const all = new Map<string, string>();
-  for (const file of Object.keys(contents).filter((name) => FRAGMENT.test(name)))
-    for (const [name, block] of blocksOf((await readNamedFile(file, contents, places)) ?? '')) if (!all.has(name)) all.set(name, block);
+  const files = Object.keys(contents).filter((name) => FRAGMENT.test(name));
+  if (files.length > MAX_FRAGMENT_FILES)
+    throw new StartError('unsupported', `there are more than ${MAX_FRAGMENT_FILES} template fragments`);
+  let left = MAX_FRAGMENTS_LENGTH;
+  for (const file of files) {
+    const text = (await readNamedFile(file, contents, places)) ?? '';
+    if ((left -= text.length) < 0)
+      throw new StartError('unsupported', `the template fragments are longer than ${MAX_FRAGMENTS_LENGTH} characters together`);
+    for (const [name, block] of blocksOf(text)) if (!all.has(name)) all.set(name, block);
+  }
   const { global_fragments } = workspace as { global_fragments?: readonly string[] };
   const names = [global_fragments, agent.inject_fragments, agent.append_fragments].flatMap((list) => (list ?? []) as readonly string[]);
   return { all, chosen: [...new Set(names)].flatMap((name) => all.get(name) ?? []) };
