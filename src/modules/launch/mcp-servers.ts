@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { StartError } from '../../platform/runtime/port.js';
 import type { CityConfig } from '../composition/city-config.js';
+import { checkedFiles } from '../composition/compose/checked-files.js';
 import { MCP_FILE, MCP_FORMAT } from '../composition/formats/mcp.format.js';
-import { checkDocument } from '../composition/formats/read.js';
-import { describeIssue, errorsOf, type Issue } from '../composition/issue.js';
+import { describeIssue, errorsOf } from '../composition/issue.js';
 import { plain } from '../composition/tree.js';
 import { isBelow } from '../composition/trees/paths.js';
 import { declaredEnvironment, expand } from './environment.js';
@@ -91,8 +91,7 @@ export async function mcpServersOf(
 async function definitionIn(file: string, name: string, { contents }: CityConfig, roots: Roots): Promise<Definition> {
   const text = await readNamedFile(file, contents, roots);
   if (text === undefined) throw broken(`${file}: it is not there any more`);
-  const issues: Issue[] = [];
-  const table = checkDocument(text, file, MCP_FORMAT, issues);
+  const { table, issues } = checkedFiles.check(text, file, MCP_FORMAT);
   const [error] = errorsOf(issues);
   if (error !== undefined || table === undefined) throw broken(error === undefined ? file : describeIssue(error));
   const definition = plain(table) as Definition;

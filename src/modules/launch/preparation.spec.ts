@@ -1,8 +1,9 @@
-import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { chmod, mkdir, realpath, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { folder, removeFolders } from '../../../test/support/folders.js';
 import type { Preparation } from '../../platform/runtime/preparation/preparation.js';
+import { checkedFiles } from '../composition/compose/checked-files.js';
 import { compose } from '../composition/compose/compose.js';
 import type { CityConfig } from '../composition/city-config.js';
 import { DiskPackStore } from '../composition/packs/disk-pack-store.js';
@@ -170,6 +171,17 @@ describe('what a place is prepared with', () => {
 });
 
 describe('MCP servers', () => {
+  it('are parsed once, when the city is composed', async () => {
+    const { servers } = await ready(await composed());
+    const asked = jest.spyOn(checkedFiles, 'check');
+    try {
+      expect(await servers()).toHaveLength(3);
+      expect(asked.mock.calls.map(([, file]) => file)).toContain('mcp/files.toml');
+    } finally {
+      asked.mockRestore();
+    }
+  });
+
   it('are those of the city, its packs and the agent, with their secrets where nobody looks', async () => {
     expect(await (await ready(await composed())).servers()).toEqual([
       {
