@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LIMITS } from './limits.js';
-import { configOf, errorsIn, packOf, START, type Files } from './testing/city.js';
+import { composeCity, configOf, errorsIn, packOf, START, type Files } from './testing/city.js';
 
 function rigs(count: number, text = ''): string {
   return Array.from({ length: count }, (_, n) => `[[rigs]]\nname = "r${n}"\n${text}`).join('');
@@ -91,6 +91,18 @@ describe('files that ask for too much', () => {
     const errors = await errorsIn(files, packs);
     expect(errors.join('\n')).toContain(says);
     expect(errors.length).toBeLessThanOrEqual(LIMITS.issues);
+  });
+
+  it('are not searched for lines without end', async () => {
+    const names = Array.from({ length: 10 }, (_, n) => `f${n}.toml`);
+    const fragment = (n: number): string => `[[named_session]]\nname = "s${n}"\ntemplate = "nobody"\n#${'x'.repeat(60_000)}\n`;
+    const { issues } = await composeCity({
+      'city.toml': `include = ${JSON.stringify(names)}\n${START}`,
+      ...Object.fromEntries(names.map((name, n) => [name, fragment(n)])),
+    });
+    const told = issues.filter(({ key }) => key === 'named_session[0].template');
+    expect(told).toHaveLength(10);
+    expect(told.filter(({ line }) => line !== undefined)).toHaveLength(4);
   });
 
   it('are told of only so often', async () => {

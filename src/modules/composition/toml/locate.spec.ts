@@ -56,6 +56,13 @@ describe('lines of keys', () => {
     expect(keyLines('a = = 1')('a')).toBeUndefined();
   });
 
+  it('is done for ordinary texts only, for others it would take long', () => {
+    const ordinary = Array.from({ length: 1_000 }, (_, n) => `[[agent]]\nname = "agent number ${n}"\nprovider = "claude"\n`).join('');
+    expect(keyLines(ordinary)('agent[999].provider')).toBe(3_000);
+    expect(keyLines(`a = [${'1,'.repeat(7_000)}]\n`)('a')).toBeUndefined();
+    expect(keyLines(`a = 1\n${'#'.repeat(70_000)}\n`)('a')).toBeUndefined();
+  });
+
   it('counts lines that end in two characters once', () => {
     expect(keyLines(TEXT.replaceAll('\n', '\r\n'))('agent[1].env.A')).toBe(15);
   });

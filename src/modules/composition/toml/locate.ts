@@ -4,12 +4,18 @@ import { join } from '../tree.js';
 /** The line of a key such as `agent[0].scope`, or of the nearest key around it; undefined when the text says nothing. */
 export type KeyLines = (key: string) => number | undefined;
 
-/** Characters of a text whose lines are looked for: this parser takes 2 s for 256 KiB that the other reads in 0.1. Issues of a larger text have keys only. */
+/**
+ * Characters of a text whose lines are looked for, and of those the ones that stand beside keys and values: this parser
+ * takes 2 s for 256 KiB that the other reads in 0.1, and what it costs goes by these. A city's file has one in a dozen.
+ * Issues of a text with more have keys only.
+ */
 const LOCATED_LENGTH = 64 * 1024;
+const LOCATED_MARKS = 6_000;
+const MARKS = /[=,.[{]/g;
 
 /** Lines of the keys of a text, counted from 1. The text is parsed at the first question only: that costs far more than reading it. */
 export function keyLines(text: string): KeyLines {
-  let lines: ReadonlyMap<string, number> | undefined = text.length > LOCATED_LENGTH ? new Map() : undefined;
+  let lines: ReadonlyMap<string, number> | undefined = isLocated(text) ? undefined : new Map();
   return (key) => {
     lines ??= linesOf(text);
     for (let at = key; at !== ''; at = enclosing(at)) {
@@ -18,6 +24,10 @@ export function keyLines(text: string): KeyLines {
     }
     return undefined;
   };
+}
+
+function isLocated(text: string): boolean {
+  return text.length <= LOCATED_LENGTH && (text.match(MARKS)?.length ?? 0) <= LOCATED_MARKS;
 }
 
 /** The key of the table or list that holds a key; '' for the top. */
