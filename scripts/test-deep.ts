@@ -35,8 +35,8 @@ const PARTS: readonly Part[] = [
   },
   {
     name: 'models',
-    what: 'fuzz, models and properties with many more runs, every spelling of a host on every operation',
-    run: [...JEST, '--testPathPatterns', 'fuzz', 'model', 'property', 'checker', 'front-door'],
+    what: 'fuzz, models, properties and attacks with many more runs, the largest city, every spelling of a host on every operation',
+    run: [...JEST, '--testPathPatterns', 'fuzz', 'model', 'property', 'checker', 'front-door', 'limits', 'attacks'],
   },
   {
     name: 'agents',

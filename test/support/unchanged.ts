@@ -43,7 +43,7 @@ export interface Witness {
    * what others have may differ.
    */
   unchangedBy<T>(request: () => Promise<T>, only?: () => string | undefined): Promise<T>;
-  /** When two looks in a row have seen the same: what an unregistered city leaves behind ends a moment later. */
+  /** When three looks in a row have seen the same: what an unregistered city leaves behind ends a moment later. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -67,13 +67,12 @@ export async function watchState(stack: Stack): Promise<Witness> {
       return result;
     },
     settled: async () => {
-      let before = JSON.stringify(await look());
+      const seen: string[] = [];
       await eventually(async () => {
+        seen.push(JSON.stringify(await look()));
+        if (seen.length >= 3 && new Set(seen.slice(-3)).size === 1) return true;
         await sleep(SETTLED_MS);
-        const now = JSON.stringify(await look());
-        const same = now === before;
-        before = now;
-        return same;
+        return false;
       });
     },
     close: () => client.end(),
