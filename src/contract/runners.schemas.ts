@@ -12,8 +12,9 @@ export const Runner = contract(
       description: '`draining` takes no more sessions; a `lost` one has not renewed its lease, and its sessions went on elsewhere.',
     }),
     capacity: int64.meta({ description: 'Sessions that it runs at once.' }),
-    isolation: z.enum(['bubblewrap', 'none']).meta({
-      description: 'What stands between the programs of cities and the rest of its host. `none`: they can do what the service can.',
+    isolation: z.enum(['bubblewrap', 'users', 'none']).meta({
+      description:
+        'What stands between the programs of cities and the rest of its host: a sandbox, or a system user for each session and a group for each city. `none`: they can do what the service can.',
     }),
     sessions: int64.meta({ description: 'Sessions whose processes it holds, those that are being started or stopped included.' }),
     live: int64.meta({ description: 'Those of them whose processes answer.' }),

@@ -8,7 +8,7 @@ export interface RunnerRow {
   readonly process_id: string;
   readonly state: 'active' | 'draining' | 'stopped' | 'lost';
   readonly capacity: number;
-  readonly isolation: 'bubblewrap' | 'none';
+  readonly isolation: 'bubblewrap' | 'users' | 'none';
   readonly sessions: number;
   readonly live: number;
   /** Seconds. */

@@ -66,7 +66,7 @@ const EnvSchema = z.object({
   // Calls out refuse private addresses; whoever keeps packs or rigs on a server of their own network has to name it.
   SVC_ALLOWED_TARGETS: targets,
   // Without namespaces agents run as the service's user and can read what it can: only the operator may decide that.
-  SVC_RUNNER_ISOLATION: z.enum(['auto', 'bubblewrap', 'none']).default('auto'),
+  SVC_RUNNER_ISOLATION: z.enum(['auto', 'bubblewrap', 'users', 'none']).default('auto'),
   // Agent processes are as large as what they run; only the operator knows how many of them a host carries.
   SVC_RUNNER_CAPACITY: z.coerce.number().int().min(0).max(10_000).default(100),
   SVC_RUNNER_CAPACITY_PER_CITY: z.coerce.number().int().min(1).max(10_000).optional(),
@@ -123,7 +123,7 @@ export interface Config {
   /** Of these, those of one city; undefined: nine tenths. */
   readonly runnerCapacityPerCity: number | undefined;
   /** What isolates agents of this process from the rest of the host; `auto`: the best that can be had. */
-  readonly isolation: 'auto' | 'bubblewrap' | 'none';
+  readonly isolation: 'auto' | 'bubblewrap' | 'users' | 'none';
   /** Operations that this process runs at once, when it is a worker. */
   readonly operationSlots: number;
   /** Of these, those of one city; undefined: half. */
@@ -173,7 +173,7 @@ export class AppConfig implements Config {
   readonly auditRecords!: number;
   readonly allowedTargets!: readonly Target[];
   readonly runnerCapacity!: number;
-  readonly isolation!: 'auto' | 'bubblewrap' | 'none';
+  readonly isolation!: 'auto' | 'bubblewrap' | 'users' | 'none';
   readonly runnerCapacityPerCity: number | undefined;
   readonly operationSlots!: number;
   readonly operationSlotsPerCity: number | undefined;

@@ -17,6 +17,8 @@ const absolute = z
     if (!path.isAbsolute(at) || at.includes('\0')) context.addIssue({ code: 'custom', message: 'has to be absolute or begin with ~/' });
     return path.normalize(at).replace(/(?<=.)\/+$/, '');
   });
+/** Numbers from there on are negative to some programs, or mean nobody. */
+const MAX_ID = 2 ** 31;
 const SIZE = /^(\d+)(MiB|GiB)$/;
 const size = z
   .string()
@@ -33,7 +35,12 @@ const Visible = z.strictObject({
   presets: z.array(z.string()).optional(),
   cities: z.array(z.string()).optional(),
 });
+const range = z
+  .strictObject({ first: z.int().min(1_000), count: z.int().min(1) })
+  .refine(({ first, count }) => first + count <= MAX_ID, `has to end below ${MAX_ID}`);
 const HostFile = z.strictObject({
+  /** Where there are no namespaces: numbers for nobody else on this host, and the same on all hosts of a deployment. */
+  users: z.strictObject({ cities: range, sessions: range }).optional(),
   runner: z
     .strictObject({
       visible: z.array(Visible).max(200).default([]),
@@ -52,7 +59,15 @@ const HostFile = z.strictObject({
 /** A file or folder of this host that programs may see where it lies. */
 export type VisiblePath = z.infer<typeof Visible>;
 
+/** Numbers of users or groups. */
+export interface Range {
+  readonly first: number;
+  readonly count: number;
+}
+
 export interface HostRules {
+  /** Groups of cities, and users of sessions. */
+  readonly users: { readonly cities: Range; readonly sessions: Range } | undefined;
   readonly visible: readonly VisiblePath[];
   /** Scripts that run sessions elsewhere: they are started outside of any sandbox. */
   readonly scripts: readonly string[];
@@ -68,16 +83,20 @@ export async function readHostFile(file: string): Promise<HostRules> {
   try {
     text = await readFile(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return HostFile.parse({}).runner;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return rulesOf(HostFile.parse({}));
     throw new HostFileError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
   }
   try {
     const parsed = HostFile.safeParse(parse(text));
-    if (parsed.success) return parsed.data.runner;
+    if (parsed.success) return rulesOf(parsed.data);
     const wrong = parsed.error.issues.map(({ path: at, message }) => `${at.join('.')}: ${message}`);
     throw new HostFileError(`${file}: ${wrong.join('; ')}`);
   } catch (error) {
     if (error instanceof HostFileError) throw error;
     throw new HostFileError(`${file} is not TOML`, { cause: error });
   }
+}
+
+function rulesOf({ users, runner }: z.infer<typeof HostFile>): HostRules {
+  return { ...runner, users };
 }

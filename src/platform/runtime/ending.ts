@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UnconfirmedDead } from './port.js';
+import { UnconfirmedDead, type Sandbox } from './port.js';
 import { findProcesses, listProcesses, type Markers, type ProcessTable } from './process-table.js';
 
 /** A process group that is to end, and everything else that carries its markers. */
@@ -14,6 +14,8 @@ export interface Ending {
   /** Its abort leaves out what remains of the polite steps. */
   readonly hurry?: AbortSignal | undefined;
   readonly limits?: Partial<EndingLimits> | undefined;
+  /** Finds what carries no marker any more. */
+  readonly sandbox?: Sandbox | undefined;
   readonly table?: ProcessTable | undefined;
 }
 
@@ -32,7 +34,17 @@ export const ENDING_LIMITS: EndingLimits = { inputMs: 2000, termMs: 5000, confir
  *
  * @throws UnconfirmedDead when something is still there at the end.
  */
-export async function endProcess({ pid, birth, markers, closeInput, hurry, limits, table = listProcesses }: Ending): Promise<void> {
+export async function endProcess(ending: Ending): Promise<void> {
+  const { sandbox } = ending;
+  if (sandbox?.end === undefined) return climb(ending);
+  await climb(ending).catch((error: unknown) => {
+    // The sandbox may do what the ladder could not, and says whether.
+    if (!(error instanceof UnconfirmedDead)) throw error;
+  });
+  await sandbox.end();
+}
+
+async function climb({ pid, birth, markers, closeInput, hurry, limits, table = listProcesses }: Ending): Promise<void> {
   const { inputMs, termMs, confirmMs } = { ...ENDING_LIMITS, ...limits };
   const look = (): Promise<Remains> => remainsOf(pid, birth, markers, table);
   if (closeInput !== undefined && hurry?.aborted !== true) {

@@ -28,6 +28,12 @@ export interface Program {
 export interface Sandbox {
   /** What to start instead. @throws StartError not_found when the program cannot be seen inside */
   enter(program: Program): Promise<Program>;
+  /**
+   * Ends everything that has ever been started in it and is left; absent where that ends with the first process of it.
+   *
+   * @throws UnconfirmedDead
+   */
+  end?(): Promise<void>;
 }
 
 export interface StartSpec extends Program {

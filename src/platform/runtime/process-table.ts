@@ -11,6 +11,8 @@ export interface TableEntry {
   readonly birth: string;
   /** As the process was started with it; undefined when this user may not look. */
   environment(): ReadonlyMap<string, string> | undefined;
+  /** The number of the user that it runs as; undefined where that is not asked for, or when it has gone. */
+  user?(): number | undefined;
 }
 
 /** What every process of an agent carries in its environment; absent members match everything. */
@@ -108,12 +110,20 @@ function readEntry(pid: number): TableEntry | undefined {
   // Ticks since boot, which alone would be the same again after the next boot.
   boot ??= read('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
   let environment: { readonly map: Map<string, string> | undefined } | undefined;
+  let user: { readonly id: number | undefined } | undefined;
   return {
     pid,
     group: Number(group),
     birth: `${boot}/${fields[19]}`,
     environment: () => (environment ??= { map: parseEnvironment(read(`/proc/${pid}/environ`)) }).map,
+    // The owner of the folder is root's where a program may not be looked into.
+    user: () => (user ??= { id: realUser(read(`/proc/${pid}/status`)) }).id,
   };
+}
+
+function realUser(status: string | undefined): number | undefined {
+  const found = /^Uid:\t(\d+)/m.exec(status ?? '')?.[1];
+  return found === undefined ? undefined : Number(found);
 }
 
 function parseEnvironment(text: string | undefined): Map<string, string> | undefined {

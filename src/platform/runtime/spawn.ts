@@ -77,6 +77,7 @@ export async function spawnAgent({ command, args, cwd, env, sandbox }: SpawnSpec
         closeInput: () => child.stdin!.end(),
         hurry: hurry.signal,
         ...means,
+        sandbox,
       }).catch((error: unknown) => {
         // The next call begins anew: what could not be ended now may be gone by then.
         ending = undefined;

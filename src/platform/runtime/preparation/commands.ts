@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StartError, UnconfirmedDead, type Sandbox } from '../port.js';
+import { StartError, UnconfirmedDead, type Program, type Sandbox } from '../port.js';
 import { spawnAgent, type AgentProcess } from '../spawn.js';
 import { Tail } from '../tail.js';
 import type { Step } from './preparation.js';
@@ -36,7 +36,9 @@ async function run(step: Step, { cwd, env, sandbox, signal, limit }: Surrounding
   const left = limit - performance.now();
   if (signal.aborted) throw calledOff();
   if (left <= 0) throw new StartError('timeout', `there was no time left for ${nameOf(step)}`);
-  const shell = await spawnAgent({ command: '/bin/sh', args: ['-c', step.line], cwd, env, sandbox });
+  // A command that fails ends with what it has started, and not with the whole sandbox, in which the agent may be.
+  const inside = sandbox && { enter: (program: Program) => sandbox.enter(program) };
+  const shell = await spawnAgent({ command: '/bin/sh', args: ['-c', step.line], cwd, env, sandbox: inside });
   shell.stdin.end();
   const output = new Tail();
   shell.stdout.on('data', (chunk: Buffer) => output.push(chunk));

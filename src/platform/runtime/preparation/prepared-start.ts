@@ -41,7 +41,7 @@ export async function startPrepared(
     });
     return agent;
   } catch (error) {
-    await endAll(agent, spec.env, error);
+    await endAll(agent, spec, error);
     throw error;
   }
 }
@@ -53,11 +53,12 @@ async function isStillThere(cwd: string): Promise<void> {
     throw new StartError('unsupported', `after its pre_start the working directory ${cwd} ${real === undefined ? 'is gone' : 'is a link'}`);
 }
 
-async function endAll(agent: RunningAgent | undefined, env: Readonly<Record<string, string>>, cause: unknown): Promise<void> {
+async function endAll(agent: RunningAgent | undefined, { env, sandbox }: StartSpec, cause: unknown): Promise<void> {
   const markers = markersOf(env);
   try {
     await agent?.stop({ hard: true });
     if (markers !== undefined) await endLeftovers(markers, { inputMs: 0 });
+    await sandbox?.end?.();
   } catch (error) {
     if (!(error instanceof UnconfirmedDead)) throw error;
     throw new StartError('unconfirmed_dead', error.message, cause instanceof StartError ? cause.stderrTail : '', { cause: error });

@@ -2,6 +2,7 @@ import { constants } from 'node:os';
 import { endProcess, type EndingLimits } from '../ending.js';
 import { birthOf, markersOf } from '../process-table.js';
 import { Screen } from './screen.js';
+import type { Sandbox } from '../port.js';
 import type { Opened } from './terminal.js';
 
 /** How much may wait to be drawn before the program has to wait. */
@@ -30,6 +31,7 @@ export class Console {
     private readonly opened: Opened,
     private readonly env: Readonly<Record<string, string>>,
     private readonly limits: Partial<EndingLimits>,
+    private readonly sandbox?: Sandbox,
   ) {
     const { pty, terminal } = opened;
     this.screen = new Screen(terminal);
@@ -83,7 +85,8 @@ export class Console {
     const birth = await this.#birth;
     const closeInput = (): void => this.#hangUp();
     const markers = markersOf(this.env);
-    this.#ending ??= endProcess({ pid: this.pid, birth, markers, closeInput, hurry: this.#hurry.signal, limits: this.limits })
+    const { pid, limits, sandbox } = this;
+    this.#ending ??= endProcess({ pid, birth, markers, closeInput, hurry: this.#hurry.signal, limits, sandbox })
       // The next call begins anew: what could not be ended now may be gone by then.
       .finally(() => (this.#ending = undefined));
     await this.#ending;

@@ -33,7 +33,7 @@ export class PtyRuntime implements AgentRuntime {
     const limit = this.clock.monotonic() + spec.timeoutMs;
     const opened = await this.open(spec);
     const family = familyOf(spec.command);
-    const console = new Console(opened, spec.env, this.limits);
+    const console = new Console(opened, spec.env, this.limits, spec.sandbox);
     const agent = new PtyAgent(console, family, spec.readyPrefix, spec.env.SVC_GENERATION ?? '', this.#timing, this.clock);
     try {
       await this.#ready(agent, spec, family, limit, signal);
