@@ -114,8 +114,8 @@ export class LaunchPlanner {
     const preparation =
       script === undefined ? prepared && (await preparationOf(prepared, template, directories.workDir, runtimeDir, places)) : undefined;
     const prompt = await promptOf(config, template, row, places);
-    const { id } = row;
-    const sandbox = await this.sandboxes.of({ id, streamId: city.streamId, template, config, places, directories, runtimeDir });
+    const { id, pk } = row;
+    const sandbox = await this.sandboxes.of({ id, pk, streamId: city.streamId, template, config, places, directories, runtimeDir });
     return {
       spec: { ...spec, sandbox },
       transport: template.transport,

@@ -12,6 +12,12 @@ export class LaunchRepository {
     return rows[0]?.path;
   }
 
+  /** The number of a registered city, which no other one ever has. */
+  async cityId(streamId: number): Promise<number | undefined> {
+    const { rows } = await sql<{ id: number }>`select c.id from cities c where c.stream_id = ${streamId}`.execute(this.db);
+    return rows[0]?.id;
+  }
+
   /** Ids of all sessions of a city that are not closed. */
   async openSessions(streamId: number): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`select id from sessions where stream_id = ${streamId} and state <> 'closed'`.execute(

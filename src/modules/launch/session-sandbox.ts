@@ -5,6 +5,7 @@ import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/config.js';
 import { Isolation } from '../../platform/isolation/isolation.js';
 import { covers, existing, type Mount } from '../../platform/isolation/mounts.js';
+import type { Users } from '../../platform/isolation/users.js';
 import { StartError, type Sandbox } from '../../platform/runtime/port.js';
 import type { WayOut } from '../../platform/isolation/network/inside.js';
 import { NetworkWalls } from '../../platform/isolation/network/walls.js';
@@ -16,6 +17,7 @@ import type { Template } from './launch.js';
 import { LaunchRepository } from './launch.repository.js';
 import { packDirectories } from './named-file.js';
 import { networkOf } from './network.js';
+import { openTrees } from './session-trees.js';
 import { WORKTREES, type Directories, type Places } from './work-dir.js';
 
 /** In the city's directory: what sessions keep for themselves, a folder for each. No session sees those of others. */
@@ -24,6 +26,7 @@ const SESSIONS = '.gc/sessions';
 const GIT_IDENTITY = ['.gitconfig', '.config/git'];
 interface Session {
   readonly id: string;
+  readonly pk: number;
   /** Of its city. */
   readonly streamId: number;
   readonly template: Template;
@@ -46,14 +49,19 @@ export class SessionSandboxes {
 
   /** Undefined where nothing isolates. @throws StartError unsupported when something has to */
   async of(session: Session): Promise<Sandbox | undefined> {
-    const { kind, why } = await this.isolation.found();
+    const { kind, why, users } = await this.isolation.found();
     const rules = networkOf(session.config, session.template);
-    if (kind === 'none') {
-      if (rules === undefined) return undefined;
-      const missing = why ?? 'SVC_RUNNER_ISOLATION=none';
-      throw new StartError('unsupported', `network is restricted for this session, and agents of this host are not isolated: ${missing}`);
+    if (kind !== 'bubblewrap' && rules !== undefined) {
+      const missing =
+        kind === 'users'
+          ? 'agents of this host are isolated by users'
+          : `agents of this host are not isolated: ${why ?? 'SVC_RUNNER_ISOLATION=none'}`;
+      throw new StartError('unsupported', `network is restricted for this session, and ${missing}`);
     }
+    if (kind === 'none') return undefined;
+    checkPlace(session.directories);
     const own = await this.#ownDirectory(session);
+    if (users !== undefined) return this.#asUser(users, session, own);
     const mounts: Mount[] = [
       // Over the root nothing would be left of what is shown.
       ...(this.host.home === '/' ? [] : [{ at: this.host.home, mode: 'write', from: path.join(own, 'home') } as const]),
@@ -69,6 +77,19 @@ export class SessionSandboxes {
     const api = url === undefined ? undefined : new URL(url);
     const wanted = { rules: rules.filter((rule) => rule !== 'all'), api };
     return { api, socket: await this.walls.of({ city: places.cityName, session: id }, wanted) };
+  }
+
+  /** What an earlier process of the session has left here is ended: its user is the same. */
+  async #asUser(users: Users, { streamId, pk, config, places, directories, runtimeDir }: Session, own: string): Promise<Sandbox> {
+    const city = await this.repository.cityId(streamId);
+    if (city === undefined) throw new StartError('not_found', 'the city is not registered any more');
+    const identity = users.identityOf(city, pk);
+    await users.end(identity.user);
+    await this.isolation.closeCities();
+    const citiesRoot = await realpath(this.app.citiesRoot);
+    const packs = await packDirectories(Object.keys(config.contents), places);
+    await openTrees(users, identity, { citiesRoot, directories, runtimeDir, packs, own });
+    return users.sandbox(identity, { home: path.join(own, 'home'), tmp: path.join(own, 'tmp'), insteadOf: this.host.home });
   }
 
   /**
@@ -112,10 +133,6 @@ export class SessionSandboxes {
   async #ofCity({ config, places, directories: { city, rigRoot, workDir }, runtimeDir }: Session): Promise<Mount[]> {
     const inside = (at: string): string => path.join(city, at);
     await Promise.all([WORKTREES, '.gc/runtime/overlays'].map((at) => mkdir(inside(at), { recursive: true })));
-    const wanted = [workDir, ...(rigRoot === undefined ? [] : [rigRoot])].find(
-      (at) => at === inside('.gc') || covers(inside(SESSIONS), at),
-    );
-    if (wanted !== undefined) throw new StartError('unsupported', `no session works in ${wanted}: what is there is the service's`);
     const packs = await packDirectories(Object.keys(config.contents), places);
     return [
       ...packs.map((at): Mount => ({ at, mode: 'read' })),
@@ -146,4 +163,12 @@ export class SessionSandboxes {
     await Promise.all(['home', 'tmp'].map((name) => mkdir(path.join(own, name), { recursive: true, mode: 0o700 })));
     return own;
   }
+}
+
+/** @throws StartError unsupported where no session works */
+function checkPlace({ city, rigRoot, workDir }: Directories): void {
+  const wanted = [workDir, ...(rigRoot === undefined ? [] : [rigRoot])].find(
+    (at) => at === path.join(city, '.gc') || covers(path.join(city, SESSIONS), at),
+  );
+  if (wanted !== undefined) throw new StartError('unsupported', `no session works in ${wanted}: what is there is the service's`);
 }

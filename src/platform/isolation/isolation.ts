@@ -1,27 +1,31 @@
 import path from 'node:path';
-import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { AppConfig } from '../config/config.js';
 import { AppLogger } from '../logging/logger.js';
 import type { Sandbox } from '../runtime/port.js';
 import { Bubblewrap } from './bubblewrap.js';
+import { CityWay } from './city-way.js';
 import { readHostFile, type HostRules } from './host-file.js';
 import type { Mount } from './mounts.js';
 import { insideOf, type WayOut } from './network/inside.js';
+import { Users } from './users.js';
 
-export type IsolationKind = 'bubblewrap' | 'none';
+export type IsolationKind = 'bubblewrap' | 'users' | 'none';
 
 interface Found {
   readonly kind: IsolationKind;
   /** Why there is none although it was to be the best there is. */
   readonly why: string | undefined;
   readonly rules: HostRules;
-  readonly bubblewrap: Bubblewrap | undefined;
+  readonly bubblewrap?: Bubblewrap;
+  readonly users?: Users;
 }
 
 /** What stands between the programs that are run for cities and the rest of this host. */
 @Injectable()
-export class Isolation implements OnApplicationBootstrap {
+export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly hostFile: string;
+  #way: CityWay | undefined;
   #found: Promise<Found> | undefined;
 
   constructor(
@@ -44,6 +48,15 @@ export class Isolation implements OnApplicationBootstrap {
       );
   }
 
+  onApplicationShutdown(): void {
+    this.#way?.leave();
+  }
+
+  /** Where users are the walls: no city that has come meanwhile is open to those of others. */
+  async closeCities(): Promise<void> {
+    await this.#way?.closeCities();
+  }
+
   /**
    * Looked for once a process.
    *
@@ -53,7 +66,7 @@ export class Isolation implements OnApplicationBootstrap {
     return (this.#found ??= this.#find());
   }
 
-  /** Undefined where there is no isolation. @param wayOut all that it has of the network; the host's unless given */
+  /** Undefined where there are no namespaces. @param wayOut all that it has of the network; the host's unless given */
   async sandbox(mounts: readonly Mount[], wayOut?: WayOut): Promise<Sandbox | undefined> {
     const { bubblewrap } = await this.found();
     return bubblewrap?.sandbox(mounts, `name its folder under [[runner.visible]] in ${this.hostFile}`, wayOut && insideOf(wayOut));
@@ -62,18 +75,25 @@ export class Isolation implements OnApplicationBootstrap {
   async #find(): Promise<Found> {
     const rules = await readHostFile(this.hostFile);
     const wanted = this.config.isolation;
-    if (wanted === 'none') return { kind: 'none', why: undefined, rules, bubblewrap: undefined };
-    try {
-      return {
-        kind: 'bubblewrap',
-        why: undefined,
-        rules,
-        bubblewrap: await Bubblewrap.tryOn(rules.limits, path.join(this.config.dataDir, 'isolation')),
-      };
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      if (wanted !== 'auto') throw new Error(`SVC_RUNNER_ISOLATION=${wanted} cannot be had on this host: ${why}`, { cause: error });
-      return { kind: 'none', why, rules, bubblewrap: undefined };
+    if (wanted === 'none') return { kind: 'none', why: undefined, rules };
+    const why: string[] = [];
+    for (const kind of wanted === 'auto' ? (['bubblewrap', 'users'] as const) : [wanted]) {
+      try {
+        return { kind, why: undefined, rules, [kind]: await this.#tried(kind, rules) };
+      } catch (error) {
+        const said = error instanceof Error ? error.message : String(error);
+        if (wanted !== 'auto') throw new Error(`SVC_RUNNER_ISOLATION=${wanted} cannot be had on this host: ${said}`, { cause: error });
+        // An operator who has named no numbers for it does not miss it.
+        if (kind === 'bubblewrap' || rules.users !== undefined) why.push(said);
+      }
     }
+    return { kind: 'none', why: why.join('; '), rules };
+  }
+
+  async #tried(kind: 'bubblewrap' | 'users', rules: HostRules): Promise<Bubblewrap | Users> {
+    if (kind === 'bubblewrap') return Bubblewrap.tryOn(rules.limits, path.join(this.config.dataDir, 'isolation'));
+    const users = await Users.tryOn(rules, this.hostFile);
+    this.#way = await CityWay.open(this.config, users);
+    return users;
   }
 }

@@ -7,15 +7,21 @@ import { spawnAgent } from '../runtime/spawn.js';
 import { Users } from './users.js';
 
 const LIMITS = { memory: 1024 ** 3, processes: 64, files: 512 };
-const [PORT, QUAY] = [1_999_000_101, 1_999_000_102];
+const RANGES = { cities: { first: 1_999_000_000, count: 1_000 }, sessions: { first: 1_999_100_000, count: 1_000 } };
+/** Of a session and its city. */
+const [PORT, QUAY] = [
+  { user: 1_999_100_101, group: 1_999_000_001 },
+  { user: 1_999_100_102, group: 1_999_000_002 },
+];
 /** Only root may start programs as somebody else. */
 const isRoot = process.getuid?.() === 0;
+const OWN = { home: '/own/home', tmp: '/own/tmp', insteadOf: '/root' };
 let base: string;
 let users: Users;
 
 beforeAll(async () => {
   if (!isRoot) return;
-  users = await Users.tryOn(LIMITS, PORT);
+  users = await Users.tryOn({ limits: LIMITS, users: RANGES }, '/data/host.toml');
   base = await realpath(await mkdtemp(path.join(tmpdir(), 'svc-users-')));
   await chmod(base, 0o755);
   await writeFile(path.join(base, 'admin.key'), 'secret', { mode: 0o600 });
@@ -25,14 +31,14 @@ beforeAll(async () => {
   ] as const) {
     await mkdir(path.join(base, name), { mode: 0o750 });
     await writeFile(path.join(base, name, 'file'), name);
-    await chown(path.join(base, name), id, id);
+    await chown(path.join(base, name), id.user, id.group);
   }
 });
 afterAll(() => (isRoot ? rm(base, { recursive: true }) : undefined));
 
 async function said(line: string, env: Record<string, string> = {}, id = PORT): Promise<string> {
   const spec = { command: 'sh', args: ['-c', line], cwd: path.join(base, 'port'), env: { PATH: '/usr/bin:/bin', ...env } };
-  const agent = await spawnAgent({ ...spec, sandbox: users.sandbox(id) });
+  const agent = await spawnAgent({ ...spec, sandbox: users.sandbox(id, OWN) });
   let text = '';
   agent.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
   await agent.closed;
@@ -43,7 +49,7 @@ async function said(line: string, env: Record<string, string> = {}, id = PORT): 
 (isRoot ? describe : describe.skip)('programs as the user of their city (skipped: not root)', () => {
   it('have its number, no groups and no capabilities', async () => {
     expect(await said('id -u; id -G; grep -E "^(CapEff|CapBnd|NoNewPrivs)" /proc/self/status | cut -f2')).toBe(
-      `${PORT}\n${PORT}\n0000000000000000\n0000000000000000\n1\n`,
+      `${PORT.user}\n${PORT.group}\n0000000000000000\n0000000000000000\n1\n`,
     );
     expect(await said('grep -E "^Max (processes|open files|core)" /proc/self/limits | tr -s " " | cut -d" " -f4,5 | tr "\\n" "/"')).toMatch(
       /64/,
@@ -53,7 +59,7 @@ async function said(line: string, env: Record<string, string> = {}, id = PORT): 
   it('reach nothing of the service and of other cities', async () => {
     const files = `${base}/admin.key ${base}/quay/file /proc/${process.pid}/environ /etc/shadow`;
     expect(await said(`cat file ${files} 2>/dev/null; kill -0 ${process.pid} 2>/dev/null || echo refused`)).toBe('portrefused\n');
-    const neighbour = spawn('sleep', ['600'], { uid: QUAY, gid: QUAY });
+    const neighbour = spawn('sleep', ['600'], { uid: QUAY.user, gid: QUAY.group });
     try {
       expect(await said(`kill ${neighbour.pid} 2>/dev/null || echo refused; cat /proc/${neighbour.pid}/environ 2>/dev/null`)).toBe(
         'refused\n',
@@ -66,16 +72,49 @@ async function said(line: string, env: Record<string, string> = {}, id = PORT): 
   it('gain nothing by a setuid program, and give nobody anything by one', async () => {
     expect(await said('cp /usr/bin/id mine && chmod 6755 mine && echo made')).toBe('made\n');
     const { uid, gid } = await stat(path.join(base, 'port/mine'));
-    expect([uid, gid]).toEqual([PORT, PORT]);
-    expect(await said('./mine -u', {}, PORT)).toBe(`${PORT}\n`);
+    expect([uid, gid]).toEqual([PORT.user, PORT.group]);
+    expect(await said('./mine -u', {}, PORT)).toBe(`${PORT.user}\n`);
     expect(await said('timeout 5 su -c id </dev/null 2>/dev/null || echo refused')).toBe('refused\n');
   });
 
   it('give what still runs as root none of their variables', async () => {
     const { env } = await users
-      .sandbox(PORT)
+      .sandbox(PORT, OWN)
       .enter({ command: 'sh', args: [], cwd: '/', env: { PATH: '/bin', LD_PRELOAD: '/evil.so', SVC_CITY: 'port' } });
-    expect(env).toEqual({ SVC_CITY: 'port', SVC_OF_PATH: '/bin', SVC_OF_LD_PRELOAD: '/evil.so' });
+    expect(env).toMatchObject({ SVC_CITY: 'port', SVC_OF_PATH: '/bin', SVC_OF_LD_PRELOAD: '/evil.so' });
+    expect(Object.keys(env).filter((name) => !name.startsWith('SVC_'))).toEqual([]);
     expect(await said('echo "$ODD ${SVC_OF_ODD-none}"', { ODD: `a'"$(id)` })).toBe(`a'"$(id) none\n`);
+  });
+
+  it('end with their session, whatever they have made of themselves', async () => {
+    const pid = Number(await said('setsid env -i sleep 86397 >/dev/null 2>&1 </dev/null & echo $!').catch(() => '0'));
+    expect(pid).toBeGreaterThan(0);
+    const daemon = spawn('/usr/bin/setpriv', [`--reuid=${PORT.user}`, '--regid=0', '--clear-groups', 'env', '-i', 'sleep', '86396']);
+    const ended = new Promise((resolve) => daemon.once('exit', (_code, signal) => resolve(signal)));
+    const neighbour = spawn('sleep', ['600'], { uid: QUAY.user, gid: QUAY.group });
+    try {
+      await users.end(PORT.user);
+      expect(await ended).toBe('SIGKILL');
+      expect(neighbour.exitCode ?? neighbour.signalCode).toBeNull();
+    } finally {
+      neighbour.kill('SIGKILL');
+    }
+    expect(() => users.end(0)).toThrow('0 is no user of a session');
+  });
+
+  it('have numbers that are nobody elses, and no more of them than the operator has named', async () => {
+    expect(users.identityOf(1, 101)).toEqual(PORT);
+    expect(() => users.identityOf(1, 1_000)).toThrow('[users] sessions of /data/host.toml has 1000 numbers, which are used up');
+    expect(() => users.identityOf(1_000, 1)).toThrow('[users] cities of /data/host.toml has 1000 numbers');
+    const taken = { ...RANGES, sessions: { first: 65_000, count: 1_000 } };
+    await expect(Users.tryOn({ limits: LIMITS, users: taken }, 'host.toml')).rejects.toThrow(/sessions of host.toml has the number of \w+/);
+    await expect(Users.tryOn({ limits: LIMITS, users: undefined }, 'host.toml')).rejects.toThrow('host.toml names no [users]');
+  });
+
+  it('are not started from where they cannot go', async () => {
+    await mkdir(path.join(base, 'shut'), { mode: 0o700 });
+    await writeFile(path.join(base, 'shut', 'agent'), '#!/bin/sh\n', { mode: 0o755 });
+    const program = { command: path.join(base, 'shut', 'agent'), args: [], cwd: '/', env: {} };
+    await expect(users.sandbox(PORT, OWN).enter(program)).rejects.toThrow(`${base}/shut is closed for them`);
   });
 });

@@ -1,63 +1,144 @@
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { StartError, type Program, type Sandbox } from '../runtime/port.js';
+import { StartError, UnconfirmedDead, type Program, type Sandbox } from '../runtime/port.js';
+import { listProcesses } from '../runtime/process-table.js';
 import { isProgram, programsNamed } from '../runtime/programs.js';
-import type { HostRules } from './host-file.js';
+import type { HostRules, Range } from './host-file.js';
+import { closedFor, type Identity } from './reach.js';
 
 const PROBE_MS = 10_000;
+const CONFIRM_MS = 10_000;
+const LOOK_MS = 20;
 const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin'];
 const TOOLS = ['setpriv', 'prlimit', 'nice'] as const;
 type Tools = Readonly<Record<(typeof TOOLS)[number], string>>;
-/** Inside, as the city's user: gives the variables their names, and lets its group write what it makes. */
-const INSIDE = `umask 027; for n in $0; do eval "export $n=\\"\\$SVC_OF_$n\\""; unset "SVC_OF_$n"; done; exec "$@"`;
+/** Inside, as the session's user: gives the variables their names, and lets its city's group write what it makes. */
+const INSIDE = `umask 007; for n in $0; do eval "export $n=\\"\\$SVC_OF_$n\\""; unset "SVC_OF_$n"; done; exec "$@"`;
 const OURS = /^SVC_/;
 const NAME = /^[A-Za-z_]\w*$/;
 
-/** Walls made by users of the system: what runs for a city has a number of its own, no groups and no way to another one. */
+/** What a session has for itself. */
+export interface Own {
+  readonly home: string;
+  readonly tmp: string;
+  /** The home directory that its environment names and that it is not to have. */
+  readonly insteadOf: string;
+}
+
+/**
+ * Walls made by users of the system: what runs for a session has a user of its own, the group of its city and no way to another
+ * one. The numbers come from those of the session and of the city, which are never used again: nobody hands them out, they are the same on
+ * all hosts, and what an earlier session has left is never somebody else's.
+ */
 export class Users {
+  readonly #endings = new Map<number, Promise<void>>();
+
   private constructor(
     private readonly tools: Tools,
     private readonly limits: HostRules['limits'],
+    private readonly ranges: NonNullable<HostRules['users']>,
+    private readonly hostFile: string,
   ) {}
 
   /**
    * Tries it with everything that a session's program gets.
    *
-   * @param id a number of the range that the operator has named
    * @throws Error that says why this host cannot
    */
-  static async tryOn(limits: HostRules['limits'], id: number): Promise<Users> {
+  static async tryOn({ limits, users: ranges }: Pick<HostRules, 'limits' | 'users'>, hostFile: string): Promise<Users> {
     if (process.platform !== 'linux') throw new Error('only Linux has it');
-    if (process.getuid?.() !== 0) throw new Error('the service is not root');
+    if (process.getuid?.() !== 0) throw new Error('the service is not root, and cannot start programs as other users');
+    if (ranges === undefined) throw new Error(`${hostFile} names no [users] with the numbers for it`);
+    await refuseTaken(ranges.sessions, '/etc/passwd', hostFile, 'sessions');
+    await refuseTaken(ranges.cities, '/etc/group', hostFile, 'cities');
     const found = await Promise.all(TOOLS.map(async (tool) => [tool, await toolAt(tool)] as const));
-    const users = new Users(Object.fromEntries(found) as Tools, limits);
-    const { command, args, env } = users.#wrapped({ command: '/bin/sh', args: ['-c', 'id -u; id -G'], cwd: '/', env: {} }, id);
+    const users = new Users(Object.fromEntries(found) as Tools, limits, ranges, hostFile);
+    // The last ones: a host may not have all numbers.
+    const { cities, sessions } = ranges;
+    const [user, group] = [sessions.first + sessions.count - 1, cities.first + cities.count - 1];
+    const asked = { command: '/bin/sh', args: ['-c', 'id -u; id -G'], cwd: '/', env: {} };
+    const { command, args, env } = users.#wrapped(asked, { user, group });
     const { stdout } = await promisify(execFile)(command, args, { timeout: PROBE_MS, killSignal: 'SIGKILL', env, cwd: '/' });
-    if (stdout !== `${id}\n${id}\n`) throw new Error('programs do not become the user that they are to be');
+    if (stdout !== `${user}\n${group}\n`) throw new Error('programs do not become the user that they are to be');
     return users;
   }
 
-  /** @param id of the city: of its user and of its group */
-  sandbox(id: number): Sandbox {
+  /** @throws StartError unsupported when the operator has named too few numbers */
+  identityOf(city: number, session: number): Identity {
+    return { user: this.#numberOf('sessions', session), group: this.#numberOf('cities', city) };
+  }
+
+  isSession(user: number): boolean {
+    return user >= this.ranges.sessions.first && user < this.ranges.sessions.first + this.ranges.sessions.count;
+  }
+
+  isCity(group: number): boolean {
+    return group >= this.ranges.cities.first && group < this.ranges.cities.first + this.ranges.cities.count;
+  }
+
+  sandbox(identity: Identity, own: Own): Sandbox {
     return {
-      enter: async (program) => {
-        let command: string | undefined;
-        for await (const file of programsNamed(program)) command ??= file;
-        if (command === undefined) throw new StartError('not_found', `${program.command} is not a program that can be started here`);
-        return this.#wrapped({ ...program, command }, id);
-      },
+      enter: async (program) =>
+        this.#wrapped({ ...program, command: await runnable(program, identity), env: at(own, program.env) }, identity),
+      end: () => this.end(identity.user),
     };
   }
 
+  /**
+   * Ends all that runs as a session's user, at once and whatever has become of its environment and its group.
+   *
+   * @throws UnconfirmedDead
+   */
+  end(user: number): Promise<void> {
+    if (!this.isSession(user)) throw new RangeError(`${user} is no user of a session`);
+    const running = this.#endings.get(user);
+    if (running !== undefined) return running;
+    const ending = this.#end(user).finally(() => this.#endings.delete(user));
+    this.#endings.set(user, ending);
+    return ending;
+  }
+
+  async #end(user: number): Promise<void> {
+    const limit = performance.now() + CONFIRM_MS;
+    for (;;) {
+      await this.#killAll(user);
+      const left = (await listProcesses()).filter((entry) => entry.user?.() === user);
+      if (left.length === 0) return;
+      // What shoots at whoever comes as its user cannot shoot at root.
+      for (const { pid } of left) killed(pid);
+      if (performance.now() > limit)
+        throw new UnconfirmedDead(`processes are still there after SIGKILL: ${left.map(({ pid }) => pid).join(', ')}`);
+      await sleep(LOOK_MS);
+    }
+  }
+
+  /** As that user, to whom the system lets only its own be sent: in one step, so that nothing can make more of itself meanwhile. */
+  async #killAll(user: number): Promise<void> {
+    const script = `test "$(id -u)" = ${user} && kill -9 -1`;
+    const args = [`--reuid=${user}`, `--regid=${user}`, '--clear-groups', '--no-new-privs', '/bin/sh', '-c', script];
+    // It fails when there is nobody.
+    await promisify(execFile)(this.tools.setpriv, args, { timeout: PROBE_MS, killSignal: 'SIGKILL', env: {}, cwd: '/' }).catch(
+      () => undefined,
+    );
+  }
+
+  #numberOf(kind: 'cities' | 'sessions', id: number): number {
+    const { first, count } = this.ranges[kind];
+    if (Number.isSafeInteger(id) && id >= 0 && id < count) return first + id;
+    throw new StartError('unsupported', `[users] ${kind} of ${this.hostFile} has ${count} numbers, which are used up: make it longer`);
+  }
+
   /** What a city says of its environment is not seen by what still runs as root: a library to load, for instance. */
-  #wrapped({ command, args, cwd, env }: Program, id: number): Program {
+  #wrapped({ command, args, cwd, env }: Program, { user, group }: Identity): Program {
     const { setpriv, prlimit, nice } = this.tools;
     const { memory, processes, files } = this.limits;
     const named = Object.keys(env).filter((name) => !OURS.test(name) && NAME.test(name));
     return {
       command: setpriv,
       args: [
-        ...[`--reuid=${id}`, `--regid=${id}`, '--clear-groups', '--no-new-privs', '--inh-caps=-all', '--bounding-set=-all'],
+        ...[`--reuid=${user}`, `--regid=${group}`, '--clear-groups', '--no-new-privs', '--inh-caps=-all', '--bounding-set=-all'],
         ...[prlimit, '--core=0', `--data=${memory}`, `--nproc=${processes}`, `--nofile=${files}`, nice, '-n', '5'],
         ...['/bin/sh', '-c', INSIDE, named.join(' '), command, ...args],
       ],
@@ -74,4 +155,37 @@ export class Users {
 async function toolAt(tool: string): Promise<string> {
   for (const folder of FOLDERS) if (await isProgram(`${folder}/${tool}`)) return `${folder}/${tool}`;
   throw new Error(`${tool} is not installed`);
+}
+
+/** @throws Error */
+async function refuseTaken({ first, count }: Range, file: string, hostFile: string, kind: string): Promise<void> {
+  const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n').map((line) => line.split(':'));
+  const taken = lines.find(([, , id]) => id !== undefined && Number(id) >= first && Number(id) < first + count);
+  if (taken !== undefined) throw new Error(`[users] ${kind} of ${hostFile} has the number of ${taken[0]} in ${file}`);
+}
+
+/** The first program of the name that its user can start. @throws StartError not_found */
+async function runnable(program: Program, identity: Identity): Promise<string> {
+  let closed: string | undefined;
+  for await (const file of programsNamed(program)) {
+    const where = await closedFor(file, identity);
+    if (where === undefined) return file;
+    closed ??= `${file} cannot be started by users of sessions: ${where} is closed for them`;
+  }
+  throw new StartError('not_found', closed ?? `${program.command} is not a program that can be started here`);
+}
+
+/** Git takes no repository of another user for safe; all of a city work on the same ones. */
+function at({ home, tmp, insteadOf }: Own, env: Program['env']): Record<string, string> {
+  const n = Number(env.GIT_CONFIG_COUNT ?? 0) || 0;
+  const git = { GIT_CONFIG_COUNT: String(n + 1), [`GIT_CONFIG_KEY_${n}`]: 'safe.directory', [`GIT_CONFIG_VALUE_${n}`]: '*' };
+  return { ...env, ...git, TMPDIR: env.TMPDIR ?? tmp, ...(env.HOME === undefined || env.HOME === insteadOf ? { HOME: home } : {}) };
+}
+
+function killed(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has gone meanwhile.
+  }
 }

@@ -1,0 +1,185 @@
+import { execFileSync } from 'node:child_process';
+import { chmod, lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startStack, type Stack } from '../support/app.js';
+import { killSvc, svc } from '../support/cli.js';
+import { eventually } from '../support/sse.js';
+import { lookOften } from '../support/stack-timings.js';
+
+/** What programs of a city reach of their host where users of the system are the walls. Only root can make them. */
+const isRoot = process.getuid?.() === 0;
+const [CITIES, SESSIONS] = [1_998_000_000, 1_999_000_000];
+const HOST = `[users]
+cities = { first = ${CITIES}, count = 1_000 }
+sessions = { first = ${SESSIONS}, count = 100_000 }
+`;
+
+let stack: Stack;
+let data: string;
+
+async function ok(city: string, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await svc(args, { env: { SVC_API_URL: stack.urls[0]!, SVC_CITY: city } });
+  expect([args, code, stderr]).toEqual([args, 0, expect.any(String)]);
+  return stdout;
+}
+const at = (...parts: string[]): string => join(stack.citiesRoot, ...parts);
+const running = (args: string): string[] =>
+  execFileSync('ps', ['-eo', 'uid,args'], { encoding: 'utf8' })
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line.endsWith(` ${args}`));
+
+/** `try NAME COMMAND…`: what the command says on success, or `refused`. */
+const SCRIPT = (neighbour: number): string => `#!/bin/bash
+out="$SVC_CITY_PATH/found"
+try() { local name=$1 said; shift; if said=$("$@" 2>/dev/null) && [ -n "$said" ]; then echo "$name=$said"; else echo "$name=refused"; fi >>"$out.part"; }
+try key cat "${data}/admin.key"
+try data ls "${data}"
+try password cat "${data}/postgres/password"
+try cities ls "${data}/cities"
+try neighbour cat "${data}/cities/quay/secret"
+try neighbour-link cat link/secret
+try neighbour-list ls "${data}/cities/quay"
+try environment bash -c 'cat /proc/[0-9]*/environ | tr "\\0" "\\n" | grep ^SVC_TEST'
+try environment-of-worker cat /proc/${process.pid}/environ
+try files-of-worker ls /proc/${process.pid}/fd
+try signal bash -c 'kill -0 ${process.pid} && echo reached'
+try signal-neighbour bash -c 'kill -0 ${neighbour} && echo reached'
+try state bash -c 'echo x >.gc/evil && echo written'
+try state-moved bash -c 'mv .gc aside && echo moved'
+try settings bash -c 'echo x >>city.toml && echo written'
+try settings-moved bash -c 'mv city.toml aside.toml && echo moved'
+try ledger bash -c 'ls -A .gc/runtime/overlays && echo seen'
+try ledger-moved bash -c 'mv .gc/runtime/overlays .gc/runtime/aside && echo moved'
+try sessions ls -A .gc/sessions
+try shadow cat /etc/shadow
+try root su -c id
+try root-link bash -c 'ln "${data}/admin.key" hard && echo linked'
+try settings-read bash -c 'grep -c . city.toml'
+try user id -u
+try group id -G
+try setuid bash -c 'cp /usr/bin/id setuid && chmod 6755 setuid && echo made'
+try home bash -c 'echo kept >"$HOME/note" && cat "$HOME/note"'
+try tmp bash -c 'echo kept >"$TMPDIR/note" && cat "$TMPDIR/note"'
+try write bash -c 'mkdir -p shared/deep && echo written >shared/deep/made && cat shared/deep/made'
+try git bash -c 'git init -q shared/repo && git -C shared/repo rev-parse --is-inside-work-tree'
+try client svc bead list
+ln -s "${data}/admin.key" shared/planted
+setsid env -i sleep 86398 >/dev/null 2>&1 </dev/null &
+mv "$out.part" "$out"
+while read -r _; do :; done
+sleep 600
+`;
+const SECOND = `#!/bin/bash
+cd "$SVC_CITY_PATH"
+{ echo again >>shared/deep/made && rm -rf shared/repo && git -C shared init -q other && cat shared/deep/made; cat .gc/sessions/*/home/note; } >second.part 2>/dev/null
+mv second.part second
+sleep 600
+`;
+
+(isRoot ? describe : describe.skip)('programs of a city as users (skipped: only root can start programs as somebody else)', () => {
+  beforeAll(async () => {
+    data = await mkdtemp(join(tmpdir(), 'svc-users-'));
+    await writeFile(join(data, 'host.toml'), HOST);
+    await mkdir(join(data, 'cities/quay'), { recursive: true });
+    await writeFile(join(data, 'cities/quay/secret'), 'of the neighbour');
+    const config = { isolation: 'users', dataDir: data, citiesRoot: join(data, 'cities') } as const;
+    stack = await startStack({ apis: 1, workers: 1, config });
+    lookOften(stack);
+    await ok('quay', 'city', 'create', 'quay', '--provider', 'loopback');
+    await ok('port', 'city', 'create', 'port', '--provider', 'loopback');
+    await writeFile(join(data, 'admin.key'), 'the key', { mode: 0o600 });
+    await mkdir(join(data, 'postgres'));
+    await writeFile(join(data, 'postgres/password'), 'the password', { mode: 0o600 });
+    await symlink(at('quay'), at('port', 'link'));
+    await ok(
+      'quay',
+      'provider',
+      'create',
+      'sleeper',
+      '--command',
+      'sleep',
+      '--arg',
+      '86397',
+      '--prompt-mode',
+      'none',
+      '--ready-delay',
+      '50ms',
+    );
+    await ok('quay', 'agent', 'create', 'guard', '--provider', 'sleeper', '--prompt', 'Rest.');
+    await ok('quay', 'session', 'create', 'guard');
+    const [neighbour] = await eventually(() => {
+      const found = execFileSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' }).split('\n');
+      const pids = found.filter((line) => line.endsWith(' sleep 86397')).map((line) => parseInt(line, 10));
+      return pids.length > 0 ? pids : undefined;
+    });
+    for (const [name, text] of [
+      ['try.sh', SCRIPT(neighbour!)],
+      ['second.sh', SECOND],
+    ] as const) {
+      await writeFile(at('port', name), text);
+      await chmod(at('port', name), 0o755);
+    }
+    for (const name of ['try', 'second']) {
+      await ok('port', 'provider', 'create', name, '--command', `./${name}.sh`, '--prompt-mode', 'none', '--ready-delay', '50ms');
+      await ok('port', 'agent', 'create', `${name}er`, '--provider', name, '--prompt', 'Look around.');
+    }
+  });
+  afterAll(async () => {
+    killSvc();
+    await stack?.stop();
+    if (data !== undefined) await rm(data, { recursive: true, force: true });
+  });
+
+  it('have their city, and reach nothing of the service and of other cities', async () => {
+    await ok('port', 'session', 'create', 'tryer');
+    const text = await eventually(() => readFile(at('port', 'found'), 'utf8').catch(() => undefined));
+    const found = Object.fromEntries(
+      text
+        .trim()
+        .split(/\n(?=[\w-]+=)/)
+        .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+    );
+    const { user, group, setuid, home, tmp, write, git, client, 'settings-read': settings, ...refused } = found;
+    expect(Object.fromEntries(Object.entries(refused).filter(([, said]) => said !== 'refused'))).toEqual({});
+    expect(Object.keys(refused)).toHaveLength(22);
+    expect({ setuid, home, tmp, write, git }).toEqual({ setuid: 'made', home: 'kept', tmp: 'kept', write: 'written', git: 'true' });
+    expect([Math.floor(Number(user) / 1_000_000), Math.floor(Number(group) / 1_000_000)]).toEqual([
+      SESSIONS / 1_000_000,
+      CITIES / 1_000_000,
+    ]);
+    expect(Number(settings)).toBeGreaterThan(0);
+    expect(client).toMatch(/./);
+    const { uid, gid } = await stat(at('port', 'setuid'));
+    expect([uid, gid]).toEqual([Number(user), Number(group)]);
+  });
+
+  it('work on each other’s files, and stay out of each other’s homes', async () => {
+    await ok('port', 'session', 'create', 'seconder');
+    expect(await eventually(() => readFile(at('port', 'second'), 'utf8').catch(() => undefined))).toBe('written\nagain\n');
+    const users = new Set(running('sleep 600').map((line) => line.split(' ')[0]));
+    expect(users.size).toBeGreaterThan(0);
+    expect((await stat(at('port', 'shared/deep/made'))).uid).not.toBe((await stat(at('port', 'second'))).uid);
+  });
+
+  it('leave their city to the service, which follows no link that they leave', async () => {
+    await ok('port', 'agent', 'create', 'later', '--provider', 'loopback', '--prompt', 'Come later.');
+    await ok('port', 'session', 'create', 'later');
+    expect((await lstat(join(data, 'admin.key'))).mode & 0o777).toBe(0o600);
+    expect((await stat(join(data, 'admin.key'))).uid).toBe(0);
+  });
+
+  it('end with their session, whatever they have made of themselves', async () => {
+    await eventually(() => running('sleep 86398').length === 1);
+    const list = await ok('port', 'session', 'list', '--template', 'tryer', '--json');
+    await ok('port', 'session', 'close', (JSON.parse(list.trim().split('\n')[0]!) as { id: string }).id);
+    await eventually(() => running('sleep 86398').length === 0);
+    expect(running('sleep 86397')).toHaveLength(1);
+  });
+
+  it('are shown as users', async () => {
+    expect(await ok('port', 'runner', 'list')).toMatch(/ISOLATION.*\n.* users /);
+  });
+});
