@@ -34,8 +34,9 @@ export async function openTrees(users: Users, { user, group }: Identity, trees: 
   const write: Share = { ...files, folders: WRITE, files: 0o770 };
   const [service, its] = [process.getuid!(), process.getgid!()];
   await share(city, { ...files, folders: READ, files: 0o750, top: workDir === city ? ADD : READ, without: ['.gc'] });
+  // Before somebody else could put something in their place.
+  await Promise.all([path.join(city, WORKTREES), inside('runtime', 'overlays')].map((at) => mkdir(at, { recursive: true })));
   await give(inside(), service, group, READ);
-  await mkdir(inside('runtime', 'overlays'), { recursive: true });
   await give(inside('runtime'), service, group, ADD);
   await give(inside('runtime', 'overlays'), service, its, 0o700);
   await share(path.join(city, WORKTREES), write);
