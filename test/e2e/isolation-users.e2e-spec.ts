@@ -55,7 +55,7 @@ try ledger bash -c 'ls -A .gc/runtime/overlays && echo seen'
 try ledger-moved bash -c 'mv .gc/runtime/overlays .gc/runtime/aside && echo moved'
 try sessions ls -A .gc/sessions
 try shadow cat /etc/shadow
-try root setsid -w su -c id
+try root bash -c 'setsid -w su -c id </dev/null'
 try root-link bash -c 'ln "${data}/admin.key" hard && echo linked'
 try settings-read bash -c 'grep -c . city.toml'
 try user id -u
