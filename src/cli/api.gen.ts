@@ -4382,10 +4382,10 @@ export interface components {
             host: string;
             id: string;
             /**
-             * @description What stands between the programs of cities and the rest of its host. `none`: they can do what the service can.
+             * @description What stands between the programs of cities and the rest of its host: a sandbox, or a system user for each session and a group for each city. `none`: they can do what the service can.
              * @enum {string}
              */
-            isolation: "bubblewrap" | "none";
+            isolation: "bubblewrap" | "users" | "none";
             /** @description Seconds since it was heard of last. */
             lease_age_s: number;
             /** Format: date-time */
