@@ -130,4 +130,12 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/platform/isolation/shared-folders.spec.ts',
     name: 'follows no link',
   },
+  {
+    guard: 'Who asks for users as walls gets them, or no start.',
+    file: 'src/platform/isolation/isolation.ts',
+    find: "if (wanted !== 'auto') throw",
+    replace: "if (wanted === 'bubblewrap') throw",
+    test: 'src/platform/isolation/isolation.spec.ts',
+    name: 'is had, or keeps',
+  },
 ];

@@ -1,0 +1,35 @@
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { isolationOf } from './testing/isolation.js';
+
+let data: string;
+beforeEach(async () => {
+  data = await realpath(await mkdtemp(path.join(tmpdir(), 'svc-isolation-')));
+});
+afterEach(() => rm(data, { recursive: true }));
+
+describe('isolation that the operator asks for', () => {
+  it('is had, or keeps the process from starting', async () => {
+    const why = process.getuid?.() === 0 ? `${data}/host.toml names no [users] with the numbers for it` : '';
+    await expect(isolationOf(data, 'users').onApplicationBootstrap()).rejects.toThrow(
+      `SVC_RUNNER_ISOLATION=users cannot be had on this host: ${why}`,
+    );
+    expect((await isolationOf(data, 'none').found()).kind).toBe('none');
+  });
+
+  it('takes no numbers of the system, and none that mean nobody', async () => {
+    for (const [first, count] of [
+      [999, 10],
+      [2 ** 31 - 1, 2],
+      [1_000, 0],
+    ]) {
+      await writeFile(
+        path.join(data, 'host.toml'),
+        `[users]\ncities = { first = ${first}, count = ${count} }\nsessions = { first = 70000, count = 9 }\n`,
+      );
+      await expect(isolationOf(data, 'auto').found()).rejects.toThrow(/host\.toml: users\.cities/);
+    }
+  });
+});
