@@ -18,6 +18,8 @@ sessions = { first = ${SESSIONS}, count = 100_000 }
 
 let stack: Stack;
 let data: string;
+/** What the first session has found. */
+let text: string;
 
 async function ok(city: string, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await svc(args, { env: { SVC_API_URL: stack.urls[0]!, SVC_CITY: city } });
@@ -40,6 +42,7 @@ try data ls "${data}"
 try password cat "${data}/postgres/password"
 try cities ls "${data}/cities"
 try neighbour cat "${data}/cities/quay/secret"
+try idle cat "${data}/cities/idle/secret"
 try neighbour-link cat link/secret
 try neighbour-list ls "${data}/cities/quay"
 try environment bash -c 'cat /proc/[0-9]*/environ | tr "\\0" "\\n" | grep ^SVC_TEST'
@@ -83,7 +86,8 @@ sleep 600
   beforeAll(async () => {
     data = await mkdtemp(join(tmpdir(), 'svc-users-'));
     await writeFile(join(data, 'host.toml'), HOST);
-    await mkdir(join(data, 'cities/quay'), { recursive: true });
+    for (const name of ['quay', 'idle']) await mkdir(join(data, 'cities', name), { recursive: true });
+    await writeFile(join(data, 'cities/idle/secret'), 'of a city that nobody works in');
     await writeFile(join(data, 'cities/quay/secret'), 'of the neighbour');
     const config = { isolation: 'users', dataDir: data, citiesRoot: join(data, 'cities') } as const;
     stack = await startStack({ apis: 1, workers: 1, config });
@@ -111,6 +115,8 @@ sleep 600
       await ok('port', 'provider', 'create', name, '--command', `./${name}.sh`, '--prompt-mode', 'none', '--ready-delay', '50ms');
       await ok('port', 'agent', 'create', `${name}er`, '--provider', name, '--prompt', 'Look around.');
     }
+    await ok('port', 'session', 'create', 'tryer');
+    text = await eventually(() => readFile(at('port', 'found'), 'utf8').catch(() => undefined));
   });
   afterAll(async () => {
     killSvc();
@@ -119,8 +125,6 @@ sleep 600
   });
 
   it('have their city, and reach nothing of the service and of other cities', async () => {
-    await ok('port', 'session', 'create', 'tryer');
-    const text = await eventually(() => readFile(at('port', 'found'), 'utf8').catch(() => undefined));
     const found = Object.fromEntries(
       text
         .trim()
@@ -129,7 +133,7 @@ sleep 600
     );
     const { user, group, setuid, home, tmp, write, git, client, 'settings-read': settings, ...refused } = found;
     expect(Object.fromEntries(Object.entries(refused).filter(([, said]) => said !== 'refused'))).toEqual({});
-    expect(Object.keys(refused)).toHaveLength(22);
+    expect(Object.keys(refused)).toHaveLength(23);
     expect({ setuid, home, tmp, write, git }).toEqual({ setuid: 'made', home: 'kept', tmp: 'kept', write: 'written', git: 'true' });
     expect([Math.floor(Number(user) / 1_000_000), Math.floor(Number(group) / 1_000_000)]).toEqual([
       SESSIONS / 1_000_000,
