@@ -138,7 +138,7 @@ describe('other members', () => {
 });
 
 describe('the rest', () => {
-  const down = { state: 'asleep', live: false, runner_id: null } as const;
+  const down = { state: 'asleep', live: false, runner_id: null, failed_starts: 0 } as const;
   const rest = (row: Partial<SessionView>): unknown => toSessionResponse(view({ ...down, ...row }), undefined).rest;
   const until = (seconds: number): string => at(seconds).toISOString();
 
@@ -170,8 +170,8 @@ describe('the rest', () => {
     ],
     [
       'before the next try',
-      { reason: 'crashed', not_before: at(101) },
-      { reason: 'crashed', ended_by: ['time', 'configuration', 'wake'], until: until(101) },
+      { reason: 'crashed', not_before: at(101), failed_starts: 2 },
+      { reason: 'crashed', ended_by: ['time', 'configuration', 'wake'], until: until(101), attempt: 2, attempts: 5 },
     ],
     ['that is over', { reason: 'crashed', not_before: at(100) }, undefined],
     ['of one that just sleeps', { reason: 'idle' }, undefined],
