@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UnconfirmedDead, type Sandbox } from './port.js';
-import { findProcesses, listProcesses, type Markers, type ProcessTable } from './process-table.js';
+import { findProcesses, listProcesses, type FoundProcess, type Markers, type ProcessTable } from './process-table.js';
 
 /** A process group that is to end, and everything else that carries its markers. */
 export interface Ending {
@@ -46,7 +46,9 @@ export async function endProcess(ending: Ending): Promise<void> {
 
 async function climb({ pid, birth, markers, closeInput, hurry, limits, table = listProcesses }: Ending): Promise<void> {
   const { inputMs, termMs, confirmMs } = { ...ENDING_LIMITS, ...limits };
-  const look = (): Promise<Remains> => remainsOf(pid, birth, markers, table);
+  const known = new Map<number, FoundProcess>();
+  const look = (): Promise<Remains> =>
+    remainsOf(pid, birth, async () => (markers === undefined ? [] : findProcesses(markers, table, known)), table);
   if (closeInput !== undefined && hurry?.aborted !== true) {
     closeInput();
     await until(async () => !(await look()).leader, inputMs, hurry);
@@ -67,7 +69,8 @@ export async function endLeftovers(
   limits: Partial<EndingLimits> = {},
   table: ProcessTable = listProcesses,
 ): Promise<number> {
-  return endFound(() => findProcesses(markers, table), limits);
+  const known = new Map<number, FoundProcess>();
+  return endFound(() => findProcesses(markers, table, known), limits);
 }
 
 /** The same for those that a look finds, which is asked again after each step. */
@@ -90,14 +93,19 @@ interface Remains {
   readonly others: readonly { readonly pid: number }[];
 }
 
-async function remainsOf(pid: number, birth: string | undefined, markers: Markers | undefined, table: ProcessTable): Promise<Remains> {
+async function remainsOf(
+  pid: number,
+  birth: string | undefined,
+  marked: () => Promise<readonly FoundProcess[]>,
+  table: ProcessTable,
+): Promise<Remains> {
   // One system call tells most of the time that the group is gone; zombies and a number given again need the table.
   const members = mayExist(pid) ? (await table()).filter((entry) => entry.group === pid) : [];
   const leader = members.find((entry) => entry.pid === pid);
   const ours = leader === undefined || birth === undefined || leader.birth === birth;
   const group = ours && members.length > 0 ? pid : undefined;
   if (group !== undefined) return { leader: leader !== undefined, group, others: [] };
-  const others = markers === undefined ? [] : (await findProcesses(markers, table)).filter((entry) => ours || entry.group !== pid);
+  const others = (await marked()).filter((entry) => ours || entry.group !== pid);
   return { leader: false, group: undefined, others };
 }
 

@@ -49,19 +49,32 @@ export function markersOf(env: Readonly<Record<string, string | undefined>>): Ma
 /** Where to look: this machine, unless a test has something to hide. */
 export type ProcessTable = () => Promise<readonly TableEntry[]>;
 
-/** Processes of this user on this machine that carry the markers, whatever group they are in; never this process. */
-export async function findProcesses(markers: Markers, table: ProcessTable = listProcesses): Promise<FoundProcess[]> {
+/**
+ * Processes of this user on this machine that carry the markers, whatever group they are in; never this process.
+ *
+ * @param known those that earlier looks found, by number; this look adds its own. A process that dies gives its environment away
+ *   before it leaves the table, and its files and ports after that: it is there until the table no longer shows it.
+ */
+export async function findProcesses(
+  markers: Markers,
+  table: ProcessTable = listProcesses,
+  known = new Map<number, FoundProcess>(),
+): Promise<FoundProcess[]> {
   const wanted = Object.entries(VARIABLES).flatMap(([member, variable]) => {
     const value = markers[member as keyof Markers];
     return value === undefined ? [] : [[variable, value] as const];
   });
   return (await table()).flatMap((entry) => {
     if (entry.pid === process.pid) return [];
+    const { pid, group, birth } = entry;
+    const before = known.get(pid);
+    if (before?.birth === birth) return [before];
     const env = entry.environment();
     if (env === undefined || !wanted.every(([variable, value]) => env.get(variable) === value)) return [];
-    const { pid, group, birth } = entry;
     const [city, session, generation] = [env.get(VARIABLES.city), env.get(VARIABLES.session), env.get(VARIABLES.generation)];
-    return [{ pid, group, birth, city, session, generation }];
+    const found = { pid, group, birth, city, session, generation };
+    known.set(pid, found);
+    return [found];
   });
 }
 

@@ -169,6 +169,24 @@ process.stdin.resume().on('end', () => process.exit(0));`;
     await expect(endFound(async () => [ghost], { inputMs: 50, confirmMs: 50 })).rejects.toThrow(UnconfirmedDead);
     await expect(endLeftovers(markersOf(env)!, { inputMs: 50, confirmMs: 50 }, haunted.table)).rejects.toThrow(UnconfirmedDead);
   });
+
+  it('waits for one that dies slowly, which has given its environment away before it leaves the table', async () => {
+    const env = { PATH, ...uniqueMarkers() };
+    const dyingIn = (looks: number): { readonly table: () => Promise<readonly TableEntry[]>; readonly left: () => number } => {
+      let asked = false;
+      let left = looks;
+      const environment = () => new Map(asked ? [] : ((asked = true), Object.entries(env)));
+      const dying: TableEntry = { pid: 2 ** 22 + 6, group: 2 ** 22 + 6, birth: 'dying', environment };
+      return { table: async () => [...(await listProcesses()), ...(asked && --left < 0 ? [] : [dying])], left: () => left };
+    };
+    const leftover = dyingIn(5);
+    expect(await endLeftovers(markersOf(env)!, { inputMs: 0, confirmMs: 60_000 }, leftover.table)).toBe(1);
+    expect(leftover.left()).toBe(-1);
+    const child = dyingIn(5);
+    const agent = await spawnAgent(await script(STAYS, { env }), { limits: QUICK, table: child.table });
+    await agent.end({ hard: true });
+    expect(child.left()).toBe(-1);
+  });
 });
 
 describe('leftovers', () => {
