@@ -88,8 +88,8 @@ export const AUDIT: readonly Guard[] = [
   {
     guard: 'Records go by their number.',
     file: 'src/modules/audit/audit-retention.ts',
-    find: '(tx) => this.repository.dropBeyond(tx, most, batch),',
-    replace: '(tx) => this.repository.dropBeyond(tx, most * 1_000, batch),',
+    find: 'this.repository.newestBeyond(tx, most)',
+    replace: 'this.repository.newestBeyond(tx, most * 1_000)',
     test: RECORDS,
     name: 'drops the oldest by age and by number',
   },

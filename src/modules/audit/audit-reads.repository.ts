@@ -4,7 +4,7 @@ import { Db } from '../../platform/database/database.js';
 import type { AuditOutcome } from './audit.schemas.js';
 
 /** Records that one page looks at for those that no index finds. */
-export const LOOKED_AT = 20_000;
+const LOOKED_AT = 20_000;
 
 export interface AuditFilter {
   /** Those whose records may be seen; undefined: all, and those of no city. */
@@ -73,14 +73,14 @@ function found({ cities, city, key }: AuditFilter): RawBuilder<unknown>[] {
 }
 
 /** What is looked at. */
-function looked({ key, operation, outcome }: AuditFilter): RawBuilder<unknown> {
+function looked({ key, operation, outcome }: AuditFilter): RawBuilder<unknown> | undefined {
   const [from, to] = STATUSES[outcome ?? 'accepted'];
   const parts = [
     ...(key !== undefined && !KEY_ID.test(key) ? [sql`r.actor = ${key}`] : []),
     ...(operation === undefined ? [] : [sql`r.operation = ${operation}`]),
     ...(outcome === undefined ? [] : [sql`r.status between ${from} and ${to}`]),
   ];
-  return parts.length === 0 ? sql`true` : sql`coalesce(${sql.join(parts, sql` and `)}, false)`;
+  return parts.length === 0 ? undefined : sql`coalesce(${sql.join(parts, sql` and `)}, false)`;
 }
 
 /** All reading of `audit_records`. */
@@ -89,8 +89,8 @@ export class AuditReadsRepository {
   constructor(private readonly db: Db) {}
 
   /**
-   * Newest first, below a place: up to `limit` that match, among the next `LOOKED_AT` that indexes find. `last` is the last that was
-   * looked at, when there may be more behind it.
+   * Newest first, below a place: up to `limit` that match, among the next `LOOKED_AT` that indexes find, or one more than `limit` where
+   * these find all. `last` is the last that was looked at, when there may be more behind it.
    */
   async page(filter: AuditFilter, { requestId, since, until }: AuditTimes, below: Place | undefined, limit: number) {
     const conditions = [
@@ -101,20 +101,22 @@ export class AuditReadsRepository {
       ...(until === undefined ? [] : [sql`r.at < ${until}`]),
       ...(below === undefined ? [] : [sql`(r.at, r.id) < (to_timestamp(0) + ${below.us} * interval '1 microsecond', ${below.id}::bigint)`]),
     ];
-    const { rows } = await sql<AuditRow & { matched: number; nth: number; looked_at: number }>`
+    const matches = looked(filter);
+    const among = matches === undefined ? limit + 1 : LOOKED_AT;
+    const { rows } = await sql<AuditRow & { matched: number; nth: number }>`
       with looked as materialized (
-        select r.*, ${looked(filter)} as matches from audit_records r where ${sql.join(conditions, sql` and `)}
-        order by r.at desc, r.id desc limit ${LOOKED_AT}
+        select r.*, ${matches ?? sql`true`} as matches from audit_records r where ${sql.join(conditions, sql` and `)}
+        order by r.at desc, r.id desc limit ${among}
       ), counted as (
-        select l.*, count(*) filter (where l.matches) over w as matched, row_number() over w as nth, count(*) over () as looked_at
+        select l.*, count(*) filter (where l.matches) over w as matched, row_number() over w as nth
         from looked l window w as (order by l.at desc, l.id desc rows unbounded preceding)
       )
-      select ${COLUMNS}, r.matches, r.matched, r.nth, r.looked_at from counted r
-      where (r.matches and r.matched <= ${limit}) or r.nth = ${LOOKED_AT} or (r.matches and r.matched = ${limit + 1})
+      select ${COLUMNS}, r.matches, r.matched, r.nth from counted r
+      where (r.matches and r.matched <= ${limit}) or r.nth = ${among} or (r.matches and r.matched = ${limit + 1})
       order by r.at desc, r.id desc`.execute(this.db);
     const items = rows.filter((row) => row.matches && row.matched <= limit);
     const beyond = rows.find((row) => row.matched > limit);
-    const last = beyond !== undefined ? items.at(-1) : rows.find((row) => row.nth === LOOKED_AT);
+    const last = beyond !== undefined ? items.at(-1) : rows.find((row) => row.nth === among);
     return { items, last };
   }
 
@@ -127,7 +129,7 @@ export class AuditReadsRepository {
     { xid, id }: Position,
     limit: number,
   ): Promise<{ items: AuditRow[]; position: Position; more: boolean }> {
-    const matches = sql.join([looked(filter), ...found(filter).map((part) => sql`coalesce(${part}, false)`)], sql` and `);
+    const matches = sql.join([looked(filter) ?? sql`true`, ...found(filter).map((part) => sql`coalesce(${part}, false)`)], sql` and `);
     const { rows } = await sql<AuditRow>`
       select ${COLUMNS}, ${matches} as matches from audit_records r
       where (r.xid, r.id) > (${xid}::bigint, ${id}::bigint) and r.xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint

@@ -30,12 +30,12 @@ export class AuditRetention implements OnApplicationBootstrap {
   /** One round, in transactions of at most `batch` records. */
   async round(batch = BATCH, signal?: AbortSignal): Promise<void> {
     const { auditRetentionMs: age, auditRecords: most } = this.config;
-    const steps: ((tx: Tx) => Promise<number>)[] = [
-      (tx) => this.repository.putFirst(tx, batch),
-      (tx) => this.repository.dropOld(tx, age, batch),
-      (tx) => this.repository.dropBeyond(tx, most, batch),
-    ];
-    for (const step of steps)
+    const all = async (step: (tx: Tx) => Promise<number>): Promise<void> => {
       while (signal?.aborted !== true && (await this.transactions.run(step)) === batch) await sleep(BETWEEN_MS, signal);
+    };
+    await all((tx) => this.repository.putFirst(tx, batch));
+    await all((tx) => this.repository.dropOld(tx, age, batch));
+    const edge = await this.transactions.run((tx) => this.repository.newestBeyond(tx, most));
+    if (edge !== undefined) await all((tx) => this.repository.dropUpTo(tx, edge, batch));
   }
 }

@@ -9,6 +9,12 @@ import type { AuditRecord } from './audit-record.js';
 
 const INSERT = auditInsert('$1').split('$1') as [string, string];
 
+/** A place in the order of time. */
+interface AuditEdge {
+  readonly at: string;
+  readonly id: number;
+}
+
 /** All writing of `audit_records`, but for the statements that have `auditInsert` in them. */
 @Injectable()
 export class AuditRepository {
@@ -55,13 +61,19 @@ export class AuditRepository {
     return Number(numAffectedRows ?? 0n);
   }
 
-  /** Deletes up to `limit` of the oldest records while there are more than `most`. Returns how many. */
-  async dropBeyond(tx: Tx, most: number, limit: number): Promise<number> {
+  /** The newest record that is one too many; undefined while there are `most` or fewer. Reads as many entries of the index. */
+  async newestBeyond(tx: Tx, most: number): Promise<AuditEdge | undefined> {
+    const { rows } = await sql<AuditEdge>`
+      select at::text as at, id from audit_records order by audit_records.at desc, id desc offset ${most} limit 1`.execute(tx);
+    return rows[0];
+  }
+
+  /** Deletes up to `limit` of the records up to that one, oldest first. Returns how many. */
+  async dropUpTo(tx: Tx, { at, id }: AuditEdge, limit: number): Promise<number> {
     const { numAffectedRows } = await sql`
-      with edge as (select at, id from audit_records order by at desc, id desc offset ${most} limit 1)
       delete from audit_records where (xid, id) in (
-        select r.xid, r.id from audit_records r, edge e where (r.at, r.id) <= (e.at, e.id) order by r.at, r.id limit ${limit}
-        for update of r skip locked)`.execute(tx);
+        select xid, id from audit_records where (at, id) <= (${at}::timestamptz, ${id}::bigint) order by at, id limit ${limit}
+        for update skip locked)`.execute(tx);
     return Number(numAffectedRows ?? 0n);
   }
 

@@ -62,7 +62,7 @@ const EnvSchema = z.object({
   SVC_EVENT_RETENTION: duration.optional(),
   // Who did what is asked for months later; the number keeps a busy supervisor's disk bounded.
   SVC_AUDIT_RETENTION: duration.prefault('90d'),
-  SVC_AUDIT_RECORDS: z.coerce.number().int().min(1_000).max(1_000_000_000).default(2_000_000),
+  SVC_AUDIT_RECORDS: z.coerce.number().int().min(1_000).max(20_000_000).default(2_000_000),
   // Calls out refuse private addresses; whoever keeps packs or rigs on a server of their own network has to name it.
   SVC_ALLOWED_TARGETS: targets,
   // Without namespaces agents run as the service's user and can read what it can: only the operator may decide that.
