@@ -5,7 +5,6 @@ import { Isolation } from '../platform/isolation/isolation.js';
 import { welcome } from './welcome.js';
 import { Supervisor } from './supervisor.js';
 
-/** `svc serve`, `npm start` and the container's command: one process of the role that the environment names. */
 /** Ctrl-C under npm arrives twice: from the terminal, and passed on by npm. Only a later one is impatience. */
 const SAME_SIGNAL_MS = 500;
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;

@@ -1,14 +1,16 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { foreignEnvironment } from '../support/cli.js';
-import { folder } from '../support/folders.js';
+import { folder, removeFolders } from '../support/folders.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const TYPESCRIPT = ['--import', `${root}scripts/typescript.mjs`];
 const SERVER_NEEDS = 24;
 const CLIENT_NEEDS = 20;
+
+afterAll(removeFolders);
 
 /** A process of a Node that says it is `version`, in an empty directory that is its data directory too. */
 async function started(version: string, file: string, args: readonly string[] = []): Promise<{ code: number | null; output: string }> {
