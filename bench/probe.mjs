@@ -34,6 +34,8 @@ const handlers = {
   },
 };
 
-process.on('message', async ({ id, method, params }) => process.send?.({ id, result: await handlers[method](params) }));
+process.on('message', ({ id, method, params }) => {
+  void (async () => process.send?.({ id, result: await handlers[method](params) }))();
+});
 process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 process.channel?.unref();

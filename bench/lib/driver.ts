@@ -3,7 +3,8 @@ import type { ScriptResult, ScriptRun } from './pgbench.js';
 import { quantile } from './stats.js';
 
 type Step =
-  { readonly set: string; readonly upto: number } | { readonly name: string; readonly text: string; readonly variables: readonly string[] };
+  | { readonly set: string; readonly upto: number }
+  | { readonly name: string; readonly text: string; readonly variables: readonly string[] };
 
 /** Runs a pgbench script (`\set x random(1, n)` and one statement a line) over node-postgres. */
 export async function driveScript(run: ScriptRun): Promise<ScriptResult> {

@@ -1,7 +1,7 @@
 /** What turns the direction of writing, hides or cannot be seen: it could make a text look like another one. */
 const INVISIBLE =
   /[\u17b4\u17b5\u180b-\u180f\u061c\u115f\u1160\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
-// eslint-disable-next-line no-control-regex -- replacing them is the purpose
+// oxlint-disable-next-line no-control-regex -- replacing them is the purpose
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f]/g;
 const OTHERS = /[\u007f-\u009f]/g;
 

@@ -3,7 +3,7 @@ import { seen } from './harmless.js';
 
 /** Control characters never reach the terminal: names and messages come from other people. */
 export function plain(text: string): string {
-  // eslint-disable-next-line no-control-regex -- removing them is the purpose
+  // oxlint-disable-next-line no-control-regex -- removing them is the purpose
   return seen(stripVTControlCharacters(text)).replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ');
 }
 

@@ -25,7 +25,19 @@ export interface SessionsHistory {
 }
 
 export type AskKind =
-  'create' | 'message' | 'submit' | 'probe' | 'cancel' | 'respond' | 'stop' | 'kill' | 'suspend' | 'wake' | 'reset' | 'drain' | 'close';
+  | 'create'
+  | 'message'
+  | 'submit'
+  | 'probe'
+  | 'cancel'
+  | 'respond'
+  | 'stop'
+  | 'kill'
+  | 'suspend'
+  | 'wake'
+  | 'reset'
+  | 'drain'
+  | 'close';
 
 /** One attempt at a request. The marker of what makes a session is its title, that of a message its text. */
 export interface Ask extends Attempt {

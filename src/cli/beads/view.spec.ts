@@ -62,7 +62,7 @@ describe('beadDetails', () => {
   });
 
   it('lets no control character through', () => {
-    // eslint-disable-next-line no-control-regex -- looking for them is the purpose
+    // oxlint-disable-next-line no-control-regex -- looking for them is the purpose
     expect(beadDetails(bead({ title: '\u001b[2J', description: '\u0007' }), [], [], fakeIo())).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
   });
 });

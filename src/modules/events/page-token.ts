@@ -13,7 +13,8 @@ export type CityToken = { readonly k: 'sq'; readonly s: number } | { readonly k:
  * The place may be an event of a city that the reader may not see: these are hidden, and known again by the deployment's secret.
  */
 export type FeedToken =
-  { readonly k: 'tq'; readonly t: number; readonly i: number; readonly s: number } | { readonly k: 'sv'; readonly p: string };
+  | { readonly k: 'tq'; readonly t: number; readonly i: number; readonly s: number }
+  | { readonly k: 'sv'; readonly p: string };
 
 export function formatToken(token: CityToken): string {
   return encodeToken(token);

@@ -74,7 +74,14 @@ async function startLocked(dataDir: string, lock: DirectoryLock, options: Embedd
   const server = await ServerProcess.start(home, binaries, settings);
   const url = (database: string): string => `postgres://${DATABASE_USER}:${password}@127.0.0.1:${server.port}/${database}`;
   let stopped: Promise<void> | undefined;
-  const stop = (): Promise<void> => (stopped ??= server.stop().finally(() => lock.release()));
+  const end = async (): Promise<void> => {
+    try {
+      await server.stop();
+    } finally {
+      await lock.release();
+    }
+  };
+  const stop = (): Promise<void> => (stopped ??= end());
   try {
     await ready(server, url('postgres'));
   } catch (error) {

@@ -22,7 +22,11 @@ export async function writeServerFile(dataDir: string, url: string): Promise<voi
   await mkdir(dataDir, { recursive: true });
   await rm(fresh, { force: true });
   const handle = await open(fresh, 'wx', 0o600);
-  await handle.writeFile(`${JSON.stringify(own)}\n`).finally(() => handle.close());
+  try {
+    await handle.writeFile(`${JSON.stringify(own)}\n`);
+  } finally {
+    await handle.close();
+  }
   await rename(fresh, file);
 }
 

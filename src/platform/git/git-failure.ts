@@ -4,7 +4,15 @@
  * limit was reached. `aborted`: the caller gave up. `unavailable`: there is no git here.
  */
 export type GitReason =
-  'credentials' | 'not_found' | 'redirected' | 'unreachable' | 'timeout' | 'too_large' | 'aborted' | 'unavailable' | 'failed';
+  | 'credentials'
+  | 'not_found'
+  | 'redirected'
+  | 'unreachable'
+  | 'timeout'
+  | 'too_large'
+  | 'aborted'
+  | 'unavailable'
+  | 'failed';
 
 /** git did not do what it was asked to; the message is for who named the repository. */
 export class GitFailure extends Error {

@@ -78,7 +78,7 @@ describe('parseJson', () => {
 
   it('keeps numbers that are what they were', () => {
     const text = '[9007199254740992,12345678901234567168,1e22,1.5e300,-0.0,0e999,0.1234567890123456789,"9007199254740993",1e10]';
-    expect(parseJson(text)).toEqual([2 ** 53, 12345678901234567168, 1e22, 1.5e300, -0, 0, 0.1234567890123456789, '9007199254740993', 1e10]); // eslint-disable-line no-loss-of-precision
+    expect(parseJson(text)).toEqual([2 ** 53, 12345678901234567168, 1e22, 1.5e300, -0, 0, 0.1234567890123456789, '9007199254740993', 1e10]); // oxlint-disable-line no-loss-of-precision
   });
 
   it('refuses nesting that would exhaust the stack later', () => {

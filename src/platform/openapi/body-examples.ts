@@ -21,7 +21,18 @@ const WORDS: Readonly<Record<string, string>> = {
 export function smallest(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>, name = 'text'): unknown {
   const { $ref: reference } = schema as { $ref?: string };
   if (reference !== undefined) return smallest(schemas[reference.split('/').pop()!] ?? {}, schemas, name);
-  const { enum: values, const: only, oneOf, anyOf, properties, required, items, minItems, minLength, minimum } = schema as {
+  const {
+    enum: values,
+    const: only,
+    oneOf,
+    anyOf,
+    properties,
+    required,
+    items,
+    minItems,
+    minLength,
+    minimum,
+  } = schema as {
     [key: string]: unknown;
     enum?: unknown[];
     oneOf?: JsonSchema[];

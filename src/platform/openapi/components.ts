@@ -39,7 +39,9 @@ function inline(schema: z.ZodType): JsonSchema {
   return converted;
 }
 
-const OPTIONS = { io: 'input', unrepresentable: 'any', target: 'draft-2020-12', override: refine } as const satisfies Parameters<typeof z.toJSONSchema>[1];
+const OPTIONS = { io: 'input', unrepresentable: 'any', target: 'draft-2020-12', override: refine } as const satisfies Parameters<
+  typeof z.toJSONSchema
+>[1];
 
 function refine({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: JsonSchema }): void {
   integers(jsonSchema);
@@ -82,5 +84,6 @@ function discriminate(schema: JsonSchema, property: string, options: readonly z.
 
 function noteProblemTypes(errorModel: JsonSchema | undefined): void {
   const type = (errorModel?.properties as Record<string, JsonSchema> | undefined)?.type;
-  if (type !== undefined) type['x-problem-types'] = [...new Set(Object.values(PROBLEMS).map((p) => `urn:supervisor:error:${p.code}`))].sort();
+  if (type !== undefined)
+    type['x-problem-types'] = [...new Set(Object.values(PROBLEMS).map((p) => `urn:supervisor:error:${p.code}`))].sort();
 }

@@ -60,7 +60,11 @@ describe('the documentation pages', () => {
       for (const one of [zipped, br]) expect(bytes(one)).toBeLessThan(bytes(plain));
       expect((await as('br;q=0')).headers.get('content-encoding')).toBeNull();
       const etag = plain.headers.get('etag')!;
-      expect([etag, br.headers.get('etag'), br.headers.get('vary')]).toEqual([expect.stringMatching(/^".{22}"$/), etag, 'Origin, Accept-Encoding']);
+      expect([etag, br.headers.get('etag'), br.headers.get('vary')]).toEqual([
+        expect.stringMatching(/^".{22}"$/),
+        etag,
+        'Origin, Accept-Encoding',
+      ]);
       expect(await as('br', { 'If-None-Match': `"other", ${etag}` })).toMatchObject({ status: 304, text: '' });
       expect((await fetch(`${url}${path}`)).status).toBe(200);
       expect((await client.send('HEAD', path)).status).toBe(200);

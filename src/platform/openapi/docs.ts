@@ -23,7 +23,8 @@ const ASSETS: ReadonlySet<string> = new Set([
   'swagger-ui-standalone-preset.js',
   'swagger-ui.css',
 ]);
-const POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'";
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'";
 
 /** Runs in the browser: it is handed over as source text and sees nothing of this file. */
 function sendAntiCsrfHeader(request: { headers: Record<string, string> }): unknown {

@@ -11,16 +11,30 @@ import { canonicalJson } from './canonical.js';
 import { previewDocument } from './document.js';
 
 const Small = contract('TestSmall', z.strictObject({ kind: z.literal('small'), note: z.string().nullable(), count: z.int() }));
-const Large = contract('TestLarge', z.strictObject({ kind: z.literal('large'), parts: z.array(Small).nullable(), first: Small.nullable() }));
+const Large = contract(
+  'TestLarge',
+  z.strictObject({ kind: z.literal('large'), parts: z.array(Small).nullable(), first: Small.nullable() }),
+);
 const Thing = contract('TestThing', z.discriminatedUnion('kind', [Small, Large]));
 const City = z.string().min(1);
 const ThingQuery = z.strictObject({ limit: queryInt({ min: 0, max: 9, default: 3 }), names: queryList() });
 
 @Controller('v0/city/:cityName')
 class ThingsController {
-  @Operation({ id: 'create-thing', needs: 'operate', summary: 'Create', status: 202, response: AsyncAcceptedResponse, problems: ['conflict', 'provider_not_ready'] })
+  @Operation({
+    id: 'create-thing',
+    needs: 'operate',
+    summary: 'Create',
+    status: 202,
+    response: AsyncAcceptedResponse,
+    problems: ['conflict', 'provider_not_ready'],
+  })
   @Post('things')
-  create(@Param('cityName', { schema: City }) _city: string, @Body({ schema: Thing }) _body: unknown, @IdempotencyKey() _key: string | undefined): void {}
+  create(
+    @Param('cityName', { schema: City }) _city: string,
+    @Body({ schema: Thing }) _body: unknown,
+    @IdempotencyKey() _key: string | undefined,
+  ): void {}
 
   @Operation({ id: 'list-things', summary: 'List', response: Large, headers: ['X-SVC-Index'] })
   @Get('things')
@@ -32,7 +46,11 @@ class ThingsController {
 
   @Operation({ id: 'delete-thing', needs: 'configure', summary: 'Delete', status: 204 })
   @Delete('things/:id')
-  remove(@Param('cityName', { schema: City }) _city: string, @Param('id', { schema: z.string().max(9) }) _id: string, @Body({ schema: Small.optional() }) _body: unknown): void {}
+  remove(
+    @Param('cityName', { schema: City }) _city: string,
+    @Param('id', { schema: z.string().max(9) }) _id: string,
+    @Body({ schema: Small.optional() }) _body: unknown,
+  ): void {}
 }
 
 @Module({ controllers: [ThingsController] })
@@ -57,7 +75,11 @@ afterAll(() => [Small, Large, Thing].forEach((schema) => contractRegistry.remove
 
 describe('buildDocument', () => {
   it('finds the operations of imported modules once', () => {
-    expect(Object.keys(document.paths)).toEqual(['/v0/city/{cityName}/things', '/v0/city/{cityName}/things/stream', '/v0/city/{cityName}/things/{id}']);
+    expect(Object.keys(document.paths)).toEqual([
+      '/v0/city/{cityName}/things',
+      '/v0/city/{cityName}/things/stream',
+      '/v0/city/{cityName}/things/{id}',
+    ]);
   });
 
   it('documents parameters of every kind', () => {
@@ -80,8 +102,24 @@ describe('buildDocument', () => {
   it('refers to registered schemas and describes refusals as problems', () => {
     const create = at('/v0/city/{cityName}/things', 'post');
     expect(dig(create, 'requestBody', 'content', 'application/json', 'schema')).toEqual({ $ref: '#/components/schemas/TestThing' });
-    expect(Object.keys(dig(create, 'responses') as object)).toEqual(['202', '400', '401', '403', '409', '413', '414', '415', '422', '429', '500', '503', 'default']);
-    expect(dig(create, 'responses', '409', 'content')).toEqual({ 'application/problem+json': { schema: { $ref: '#/components/schemas/ErrorModel' } } });
+    expect(Object.keys(dig(create, 'responses') as object)).toEqual([
+      '202',
+      '400',
+      '401',
+      '403',
+      '409',
+      '413',
+      '414',
+      '415',
+      '422',
+      '429',
+      '500',
+      '503',
+      'default',
+    ]);
+    expect(dig(create, 'responses', '409', 'content')).toEqual({
+      'application/problem+json': { schema: { $ref: '#/components/schemas/ErrorModel' } },
+    });
     const { 429: tooMany, ...responses } = dig(create, 'responses') as Record<string, { headers: object }>;
     for (const response of Object.values(responses)) expect(response.headers).toHaveProperty('X-SVC-Request-Id');
     expect(tooMany).toEqual({ $ref: '#/components/responses/TooManyRequests' });
@@ -93,7 +131,9 @@ describe('buildDocument', () => {
   it('tells the bodies that may be left out', () => {
     const body = (path: string, method: string) => dig(at(path, method), 'requestBody');
     expect(body('/v0/city/{cityName}/things/{id}', 'delete')).toEqual({
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/TestSmall' }, example: { count: 0, kind: 'small', note: 'note' } } },
+      content: {
+        'application/json': { schema: { $ref: '#/components/schemas/TestSmall' }, example: { count: 0, kind: 'small', note: 'note' } },
+      },
     });
     expect(body('/v0/city/{cityName}/things', 'post')).toMatchObject({ required: true });
   });
@@ -110,7 +150,11 @@ describe('buildDocument', () => {
     const { TestSmall, TestLarge, TestThing } = document.components.schemas;
     expect(TestSmall).toEqual({
       type: 'object',
-      properties: { kind: { type: 'string', const: 'small' }, note: { type: ['string', 'null'] }, count: { type: 'integer', format: 'int64' } },
+      properties: {
+        kind: { type: 'string', const: 'small' },
+        note: { type: ['string', 'null'] },
+        count: { type: 'integer', format: 'int64' },
+      },
       required: ['kind', 'note', 'count'],
       additionalProperties: false,
     });

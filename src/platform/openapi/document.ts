@@ -46,7 +46,8 @@ export function buildDocument(app: INestApplication): OpenAPIObject {
   // The builder's converter rewrites what passes through it for 3.0 (a `const` becomes an `enum`, `examples` an
   // `example`). It therefore sees references only; what they refer to comes from the registry, in one conversion.
   const schemas = componentSchemas();
-  for (const item of Object.values(document.paths)) for (const operation of Object.values(item) as Operation[]) giveExample(operation, schemas);
+  for (const item of Object.values(document.paths))
+    for (const operation of Object.values(item) as Operation[]) giveExample(operation, schemas);
   document.components = { ...document.components, schemas: schemas as NonNullable<OpenAPIObject['components']>['schemas'] };
   return document;
 }

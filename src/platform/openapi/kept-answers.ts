@@ -61,7 +61,11 @@ export class KeptAnswers {
   }
 
   #describe({ type, etag }: Kept, reply: FastifyReply, encoding: string | undefined): void {
-    void reply.header('content-type', type).header('etag', etag).header('cache-control', 'no-cache').header('vary', 'Origin, Accept-Encoding');
+    void reply
+      .header('content-type', type)
+      .header('etag', etag)
+      .header('cache-control', 'no-cache')
+      .header('vary', 'Origin, Accept-Encoding');
     if (encoding !== undefined) void reply.header('content-encoding', encoding);
   }
 }

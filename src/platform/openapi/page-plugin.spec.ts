@@ -27,7 +27,10 @@ describe('what the page resolves', () => {
 
   it('stops before a tree that nobody reads to its end', async () => {
     const levels = Object.fromEntries(
-      Array.from({ length: 30 }, (_, n) => [`L${n}`, n === 29 ? { type: 'string' } : { properties: { left: ref(`L${n + 1}`), right: ref(`L${n + 1}`) } }]),
+      Array.from({ length: 30 }, (_, n) => [
+        `L${n}`,
+        n === 29 ? { type: 'string' } : { properties: { left: ref(`L${n + 1}`), right: ref(`L${n + 1}`) } },
+      ]),
     );
     expect(JSON.stringify(await resolve(schemas(levels, ref('L0')), 'root')).length).toBeLessThan(2_000_000);
   });

@@ -70,7 +70,12 @@ export function pagePlugin(): Plugin {
     },
     statePlugins: {
       spec: {
-        wrapActions: { parseToJson: (_original, { specActions }) => (text) => specActions.updateJsonSpec(JSON.parse(text)) },
+        wrapActions: {
+          parseToJson:
+            (_original, { specActions }) =>
+            (text) =>
+              specActions.updateJsonSpec(JSON.parse(text)),
+        },
       },
     },
   };

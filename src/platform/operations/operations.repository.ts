@@ -53,7 +53,8 @@ export interface Backlog {
 }
 
 export type Ending =
-  { readonly state: 'succeeded'; readonly result: unknown } | { readonly state: 'failed'; readonly code: string; readonly message: string };
+  | { readonly state: 'succeeded'; readonly result: unknown }
+  | { readonly state: 'failed'; readonly code: string; readonly message: string };
 
 const now = sql<Date>`clock_timestamp()`;
 const after = (ms: number): RawBuilder<Date> => sql<Date>`clock_timestamp() + ${ms / 1000}::float8 * interval '1 second'`;

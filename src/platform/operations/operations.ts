@@ -37,7 +37,8 @@ const JUST_ACCEPTED_MS = 2_000;
 
 /** How external work has ended. */
 export type ExternalOutcome = (
-  { readonly ok: true; readonly payload: Record<string, unknown> } | { readonly ok: false; readonly code: string; readonly message: string }
+  | { readonly ok: true; readonly payload: Record<string, unknown> }
+  | { readonly ok: false; readonly code: string; readonly message: string }
 ) & { readonly subject?: string };
 
 /**

@@ -56,7 +56,15 @@ export interface StartSpec extends Program {
 
 /** Why a start failed: the session's counters and its reason depend on it. */
 export type StartFailure =
-  'not_found' | 'died' | 'timeout' | 'protocol' | 'auth_required' | 'resume_rejected' | 'aborted' | 'unsupported' | 'unconfirmed_dead';
+  | 'not_found'
+  | 'died'
+  | 'timeout'
+  | 'protocol'
+  | 'auth_required'
+  | 'resume_rejected'
+  | 'aborted'
+  | 'unsupported'
+  | 'unconfirmed_dead';
 
 export class StartError extends Error {
   constructor(

@@ -6,7 +6,7 @@ export class Cuts {
   #whole = false;
 
   add(path: readonly PropertyKey[]): void {
-    // eslint-disable-next-line @typescript-eslint/no-this-alias -- where the walk stands
+    // oxlint-disable-next-line typescript/no-this-alias -- where the walk stands
     let at: Cuts = this;
     for (const segment of path) at = at.#member(segment);
     at.#whole = true;

@@ -19,7 +19,7 @@ const option = (key: string, values: string[], more: Spec = {}): Spec => ({
   choices: values.map((value) => ({ value, label: value, flag_args: [] })),
   ...more,
 });
-const keysOf = (spec: Spec | undefined): unknown[] => (spec?.['options_schema'] as Spec[]).map(({ key }) => key);
+const keysOf = (spec: Spec | undefined): unknown[] => (spec!['options_schema'] as Spec[]).map(({ key }) => key);
 
 describe('bases', () => {
   it('takes the builtin of the same name when no base is written', () => {

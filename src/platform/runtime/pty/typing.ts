@@ -52,7 +52,7 @@ export async function type(
  * know pastes would send each line by itself: there the lines become one.
  */
 export function asPaste(message: string, bracketed: boolean): string {
-  // eslint-disable-next-line no-control-regex -- they are what has to go
+  // oxlint-disable-next-line no-control-regex -- they are what has to go
   const text = message.replace(/\r\n?/g, '\n').replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
   // Terminals send the key of a new line, not its character.
   return bracketed ? `\u001b[200~${text.replaceAll('\n', '\r')}\u001b[201~` : text.replace(/\s*\n\s*/g, ' ').replaceAll('\t', ' ');
