@@ -22,7 +22,7 @@ export default {
     {
       ...base,
       displayName: 'unit',
-      testMatch: ['<rootDir>/{src,scripts,test/support,test/chaos}/**/*.spec.ts'],
+      testMatch: ['<rootDir>/{src,scripts,test/support,test/chaos,test/guards}/**/*.spec.ts'],
       testPathIgnorePatterns: ['/test/chaos/.*checker\\.spec'],
     },
     { ...base, ...servers, displayName: 'db', testMatch: ['<rootDir>/src/**/*.db-spec.ts'] },

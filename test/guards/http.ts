@@ -216,8 +216,8 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'A body that would exhaust the stack later is refused.',
     file: 'src/platform/http/body.parser.ts',
-    find: 'if (depth >= MAX_DEPTH) {',
-    replace: 'if (depth >= Infinity) {',
+    find: 'if (keys.length <= MAX_DEPTH) return false;',
+    replace: 'if (keys.length <= Infinity) return false;',
     test: BODY,
   },
   {

@@ -260,8 +260,8 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'A client that does not read is not written to without limit.',
     file: 'src/platform/streams/channel.ts',
-    find: '    if (s.congested) {',
-    replace: "    if (s.state === 'closed') {",
+    find: 'if (bytes === undefined || s.congested) {',
+    replace: 'if (bytes === undefined) {',
     test: CHANNEL,
   },
   {

@@ -293,14 +293,14 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'What an agent says cannot steer a terminal.',
-    file: 'src/cli/sessions/harmless.ts',
+    file: 'src/cli/harmless.ts',
     find: '.replaceAll(CONTROLS, (sign) => String.fromCharCode(0x2400 + sign.charCodeAt(0)))',
     replace: '',
     test: 'src/cli/sessions/conversation-view.spec.ts',
   },
   {
     guard: 'What an agent says cannot look like something else.',
-    file: 'src/cli/sessions/harmless.ts',
+    file: 'src/cli/harmless.ts',
     find: "\n    .replaceAll(INVISIBLE, '')",
     replace: "\n    .replaceAll(INVISIBLE, '$&')",
     test: 'src/cli/sessions/conversation-view.spec.ts',

@@ -192,22 +192,22 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'A key is known by its secret.',
     file: 'src/modules/keys/key-cache.ts',
-    find: 'entry !== undefined && sameHash(entry.hash, tokenHash(token)) ?',
-    replace: "entry !== undefined && token !== '' ?",
+    find: '(secret) => sameHash(secret.hash, hash)',
+    replace: '(secret) => secret.hash.length === hash.length',
     test: KEYS,
   },
   {
     guard: 'A key that is revoked stops working.',
     file: 'src/modules/keys/key-cache.ts',
-    find: '    this.#entries.delete(id);\n    this.#reading.delete(id);',
-    replace: '    this.#reading.delete(id);',
+    find: '    this.#entries.clear();\n    this.#reading.clear();',
+    replace: '    this.#reading.clear();',
     test: KEYS,
   },
   {
     guard: 'Revoked keys are found by nobody.',
     file: 'src/modules/keys/keys.repository.ts',
-    find: ".where('id', '=', id).where('revoked_at', 'is', null).executeTakeFirst();\n  }\n\n  /** False when",
-    replace: ".where('id', '=', id).executeTakeFirst();\n  }\n\n  /** False when",
+    find: ".selectAll()\n      .where('id', '=', id)\n      .where('revoked_at', 'is', null)",
+    replace: ".selectAll()\n      .where('id', '=', id)",
     test: KEYS,
   },
   {
