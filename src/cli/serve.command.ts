@@ -15,7 +15,7 @@ interface ServeFlags {
 
 const SERVER = fileURLToPath(new URL('../entry/serve.js', import.meta.url));
 /** The Node that the project pins; the client itself also runs on older ones. */
-const PINNED_NODE = fileURLToPath(new URL('../../../node_modules/node/bin/node', import.meta.url));
+const PINNED_NODE = fileURLToPath(new URL('../../../node_modules/.bin/node', import.meta.url));
 
 export function addServe(program: Command, io: Io): void {
   const serve = program

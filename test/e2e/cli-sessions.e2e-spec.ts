@@ -152,7 +152,7 @@ describe('svc session', () => {
   });
 
   it('is answered by a person at a terminal', async () => {
-    const pty = await import('node-pty').catch(() => undefined);
+    const pty = await import('@lydell/node-pty').catch(() => undefined);
     if (pty === undefined) return;
     const id = await make();
     const env = { ...foreignEnvironment(), ...environment(), TERM: 'xterm', NO_COLOR: '1' };

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { Terminal } from '@xterm/headless';
-import type { IPty, spawn } from 'node-pty';
+import type { IPty, spawn } from '@lydell/node-pty';
 import { StartError, type Program, type StartSpec } from '../port.js';
 import { programsNamed } from '../programs.js';
 
@@ -9,7 +9,7 @@ export const ROWS = 50;
 /** Lines that have left the screen and can still be read. */
 const SCROLLBACK = 1_000;
 
-/** The libraries are optional: one of them needs a compiler where nobody has built it before. */
+/** The libraries are optional: one of them is native, and not built for every kind of host. */
 interface Libraries {
   readonly spawn: typeof spawn;
   readonly Terminal: typeof Terminal;
@@ -18,13 +18,14 @@ interface Libraries {
 /** @throws StartError unsupported when they are not installed. */
 export async function loadLibraries(load: (name: string) => Promise<unknown> = (name) => import(name)): Promise<Libraries> {
   try {
-    const [pty, terminal] = await Promise.all([load('node-pty'), load('@xterm/headless')]);
+    const [pty, terminal] = await Promise.all([load('@lydell/node-pty'), load('@xterm/headless')]);
     return {
       ...(pty as { default: { spawn: typeof spawn } }).default,
       ...(terminal as { default: { Terminal: typeof Terminal } }).default,
     };
   } catch (cause) {
-    const why = 'agents of a terminal need the optional packages node-pty and @xterm/headless, which are not installed on this host';
+    const why =
+      'agents of a terminal need the optional packages @lydell/node-pty and @xterm/headless, which are not installed on this host';
     throw new StartError('unsupported', `${why}; install them, or use a provider that speaks ACP`, '', { cause });
   }
 }

@@ -1,0 +1,60 @@
+/**
+ * `npm run build`: compiles src and db into dist, or into the folder that is named. Only what is not as it was at the last time,
+ * so that `npm start` after `npm ci` has nothing to do. Specs and what only they use are left out.
+ */
+import { createRequire } from 'node:module';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+process.chdir(fileURLToPath(new URL('..', import.meta.url)));
+const out = process.argv[2] ?? 'dist';
+const stamp = join(out, '.built.json');
+const version = createRequire(import.meta.url)('@swc/core/package.json').version;
+const settings = `${version} ${readFileSync('.swcrc', 'utf8')}`;
+
+const sources = {};
+for (const root of ['src', 'db']) {
+  for (const file of readdirSync(root, { recursive: true })) {
+    const from = join(root, file);
+    if (!from.endsWith('.ts') || from.endsWith('spec.ts') || from.split(sep).includes('testing')) continue;
+    const { mtimeMs, size } = statSync(from);
+    sources[from] = `${mtimeMs} ${size}`;
+  }
+}
+const target = (from) => join(out, from.replace(/\.ts$/, '.js'));
+const before = built();
+const stale = Object.keys(sources).filter((from) => before.sources[from] !== sources[from] || !existsSync(target(from)));
+const gone = Object.keys(before.sources).filter((from) => !(from in sources));
+
+if (stale.length > 0 || gone.length > 0) {
+  const { transformFile } = await import('@swc/core');
+  const options = { ...JSON.parse(readFileSync('.swcrc', 'utf8')), $schema: undefined };
+  // Until all is written nothing is known to be built.
+  await rm(stamp, { force: true });
+  await Promise.all(gone.flatMap((from) => [rm(target(from), { force: true }), rm(`${target(from)}.map`, { force: true })]));
+  await Promise.all([...new Set(stale.map((from) => dirname(target(from))))].map((dir) => mkdir(dir, { recursive: true })));
+  await Promise.all(stale.map((from) => compile(from, transformFile, options)));
+  await writeFile(`${stamp}.${process.pid}`, JSON.stringify({ settings, sources }));
+  await rename(`${stamp}.${process.pid}`, stamp);
+}
+
+/** What the last build has made. What it was made of otherwise, or by other means, is removed. */
+function built() {
+  try {
+    const last = JSON.parse(readFileSync(stamp, 'utf8'));
+    if (last.settings === settings) return last;
+  } catch {
+    // There is none, or it did not come to its end.
+  }
+  rmSync(out, { recursive: true, force: true });
+  return { sources: {} };
+}
+
+async function compile(from, transformFile, options) {
+  const to = target(from);
+  const { code, map } = await transformFile(from, { ...options, swcrc: false, outputPath: to });
+  await writeFile(`${to}.map`, map);
+  await writeFile(to, `${code}//# sourceMappingURL=${basename(to)}.map\n`);
+}
