@@ -432,6 +432,7 @@ create table provider_readiness (
   status text not null,
   detail text,
   checked_at timestamp with time zone default now() not null,
+  version text,
   constraint provider_readiness_process_id_item_pkey PRIMARY KEY (process_id, item),
   constraint provider_readiness_process_id_fkey FOREIGN KEY (process_id) REFERENCES processes(id) ON DELETE CASCADE
 );

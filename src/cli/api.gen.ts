@@ -2572,6 +2572,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the supervisor is set up
+         * @description An addition: who calls and what he may; for callers that are not limited to cities also the database, its schema, the queue and the processes.
+         */
+        get: operations["get-v0-info"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/keys": {
         parameters: {
             query?: never;
@@ -3741,6 +3761,50 @@ export interface components {
             target_agent?: string;
             target_session: string;
         };
+        InfoCaller: {
+            /** @description The cities that it is limited to; null: all of them. */
+            cities: string[] | null;
+            /**
+             * Format: date-time
+             * @description From then on the key is refused.
+             */
+            expires_at: string | null;
+            /** @description Of the key. */
+            id?: string;
+            /**
+             * @description `anybody`: no key was shown, and none is needed.
+             * @enum {string}
+             */
+            kind: "anybody" | "key" | "session";
+            /** @description The actor of the events that the caller causes. */
+            name: string;
+            /** @description What it may change, beside reading. */
+            rights: ("operate" | "configure" | "commands" | "audit")[];
+        };
+        InfoDatabase: {
+            /** @description Migrations that this release has and the database has not. */
+            missing: string[];
+            /** @description The newest migration that it has. */
+            schema: string;
+            /** @description Migrations of the database that this release does not know: a newer one has made them. */
+            unknown: string[];
+            version: string;
+        };
+        InfoDeployment: {
+            database: components["schemas"]["InfoDatabase"];
+            /** @description There are more processes. */
+            partial?: boolean;
+            processes: components["schemas"]["InfoProcess"][];
+            /** @enum {string} */
+            queue: "redis" | "postgres";
+        };
+        InfoProcess: {
+            host: string;
+            id: string;
+            /** @enum {string} */
+            role: "all" | "api" | "worker";
+            version: string;
+        };
         InteractionChoice: {
             /** @description To be given as `action`. */
             id: string;
@@ -4173,7 +4237,11 @@ export interface components {
         ProviderReadiness: {
             detail?: string;
             display_name: string;
+            /** @description A command for the service's user on a worker host that mends it. */
+            remedy?: string;
             status: string;
+            /** @description What its program says, where it was found. */
+            version?: string;
         };
         ProviderReadinessResponse: {
             providers: {
@@ -4245,7 +4313,11 @@ export interface components {
             display_name: string;
             kind: string;
             name: string;
+            /** @description A command for the service's user on a worker host that mends it. */
+            remedy?: string;
             status: string;
+            /** @description What its program says, where it was found. */
+            version?: string;
         };
         ReadinessResponse: {
             items: {
@@ -5819,6 +5891,22 @@ export interface components {
             status: string;
             /** Format: int64 */
             uptime_sec: number;
+            version: string;
+        };
+        SupervisorInfo: {
+            /** @enum {string} */
+            auth: "off" | "keys";
+            caller: components["schemas"]["InfoCaller"];
+            /** @description For callers that are not limited to cities. */
+            deployment?: components["schemas"]["InfoDeployment"];
+            /** @description What changes something is refused: it listens to the network and asks for no keys. */
+            read_only: boolean;
+            /**
+             * Format: date-time
+             * @description By the clock of the process that answers.
+             */
+            time: string;
+            tls: boolean;
             version: string;
         };
         SupervisorReadyOutputBody: {
@@ -34240,6 +34328,100 @@ export interface operations {
                 };
             };
             /** @description Service Unavailable: `service-unavailable` */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SupervisorInfo"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */

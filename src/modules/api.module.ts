@@ -22,6 +22,7 @@ import { CityProvidersModule } from './providers/city-providers.module.js';
 import { ProvidersModule } from './providers/providers.module.js';
 import { RigsModule } from './rigs/rigs.module.js';
 import { RunnerListModule } from './runner-list/runner-list.module.js';
+import { InfoModule } from './system/info.module.js';
 import { SchemasModule } from './system/schemas.module.js';
 import { SystemModule } from './system/system.module.js';
 import { TranscriptsModule } from './transcripts/transcripts.module.js';
@@ -32,6 +33,7 @@ import { UsageModule } from './usage/usage.module.js';
   imports: [
     SystemModule,
     SchemasModule,
+    InfoModule,
     KeysModule,
     ProvidersModule,
     CitiesModule,

@@ -39,4 +39,6 @@ export interface ProbeResult {
   readonly status: ReadinessStatus;
   /** Says what to do; absent when configured. */
   readonly detail?: string;
+  /** What the program says of itself; absent when it says nothing that looks like one. */
+  readonly version?: string;
 }

@@ -8,6 +8,7 @@ export interface PublishedRow {
   readonly item: string;
   readonly status: string;
   readonly detail: string | null;
+  readonly version: string | null;
 }
 
 /** A host counts while its process beats. */
@@ -18,7 +19,7 @@ const LIVE = sql`p.role in ('all', 'worker') and p.stopped_at is null and p.hear
 export class ProvidersRepository {
   async published(db: Kysely<Database>, items: readonly string[]): Promise<PublishedRow[]> {
     const { rows } = await sql<PublishedRow>`
-      select r.item, r.status, r.detail from provider_readiness r join processes p on p.id = r.process_id
+      select r.item, r.status, r.detail, r.version from provider_readiness r join processes p on p.id = r.process_id
       where r.item = any(${[...items]}::text[]) and ${LIVE} order by r.process_id`.execute(db);
     return rows;
   }
@@ -35,7 +36,7 @@ export class ProvidersRepository {
   /** Of the given items those that this host has looked at and cannot use. */
   async notReadyAt(db: Kysely<Database>, processId: string, items: readonly string[]): Promise<PublishedRow[]> {
     const { rows } = await sql<PublishedRow>`
-      select item, status, detail from provider_readiness
+      select item, status, detail, version from provider_readiness
       where process_id = ${processId} and item = any(${[...items]}::text[]) and status <> 'configured'`.execute(db);
     return rows;
   }
@@ -67,13 +68,13 @@ export class ProvidersRepository {
   }
 
   async publish(tx: Tx, processId: string, results: ReadonlyMap<string, ProbeResult>): Promise<void> {
-    const rows = [...results].map(([item, { status, detail }]) => ({ item, status, detail: detail ?? null }));
+    const rows = [...results].map(([item, { status, detail, version }]) => ({ item, status, detail: detail ?? null, version: version ?? null }));
     await sql`
-      insert into provider_readiness as r (process_id, item, status, detail, checked_at)
-      select ${processId}, v.item, v.status, v.detail, clock_timestamp()
-      from json_to_recordset(${JSON.stringify(rows)}::json) as v(item text, status text, detail text)
+      insert into provider_readiness as r (process_id, item, status, detail, version, checked_at)
+      select ${processId}, v.item, v.status, v.detail, v.version, clock_timestamp()
+      from json_to_recordset(${JSON.stringify(rows)}::json) as v(item text, status text, detail text, version text)
       where exists (select from processes where id = ${processId})
       on conflict (process_id, item) do update
-        set status = excluded.status, detail = excluded.detail, checked_at = excluded.checked_at`.execute(tx);
+        set status = excluded.status, detail = excluded.detail, version = excluded.version, checked_at = excluded.checked_at`.execute(tx);
   }
 }

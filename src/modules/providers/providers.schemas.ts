@@ -2,16 +2,24 @@ import { z } from 'zod';
 import { contract } from '../../contract/registry.js';
 import { queryBool, queryText } from '../../contract/query.js';
 
+const found = {
+  display_name: z.string(),
+  status: z.string(),
+  detail: z.string().optional(),
+  version: z.string().optional().meta({ description: 'What its program says, where it was found.' }),
+  remedy: z.string().optional().meta({ description: 'A command for the service\'s user on a worker host that mends it.' }),
+};
+
 export const ReadinessItem = contract(
   'ReadinessItem',
-  z.strictObject({ display_name: z.string(), kind: z.string(), name: z.string(), status: z.string(), detail: z.string().optional() }),
+  z.strictObject({ kind: z.string(), name: z.string(), ...found }),
 );
 export const ReadinessResponse = contract('ReadinessResponse', z.strictObject({ items: z.record(z.string(), ReadinessItem) }));
 export type ReadinessResponse = z.infer<typeof ReadinessResponse>;
 
 export const ProviderReadiness = contract(
   'ProviderReadiness',
-  z.strictObject({ display_name: z.string(), status: z.string(), detail: z.string().optional() }),
+  z.strictObject(found),
 );
 export const ProviderReadinessResponse = contract(
   'ProviderReadinessResponse',

@@ -6,6 +6,7 @@ import { Transactions } from '../../platform/database/transactions.js';
 import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { sleep } from '../../platform/time/clock.js';
 import { DEFAULT_ITEMS, DEFAULT_PROVIDERS, findItem, READINESS_STATUSES, type ReadinessItemSpec } from './providers.catalogue.js';
+import { remedyOf } from './provider-remedies.js';
 import { ProvidersRepository, type PublishedRow } from './providers.repository.js';
 import type { ProviderReadinessQuery, ProviderReadinessResponse, ReadinessQuery, ReadinessResponse } from './providers.schemas.js';
 
@@ -15,6 +16,8 @@ const FRESH_LOOK_MS = 150;
 interface Found {
   readonly status: string;
   readonly detail?: string;
+  readonly version?: string;
+  readonly remedy?: string;
 }
 
 /** Readiness as the live worker hosts have published it: a probe never runs where a request is answered. */
@@ -96,7 +99,14 @@ function best(name: string, rows: readonly PublishedRow[]): Found {
   if (name === 'loopback') return { status: 'configured' };
   for (const status of READINESS_STATUSES) {
     const row = rows.find((candidate) => candidate.item === name && candidate.status === status);
-    if (row !== undefined) return row.detail === null || status === 'configured' ? { status } : { status, detail: row.detail };
+    if (row === undefined) continue;
+    const remedy = remedyOf(name, status);
+    return {
+      status,
+      ...(row.detail === null || status === 'configured' ? {} : { detail: row.detail }),
+      ...(row.version === null ? {} : { version: row.version }),
+      ...(remedy === undefined ? {} : { remedy }),
+    };
   }
   return { status: 'probe_error', detail: 'no worker host has reported yet' };
 }

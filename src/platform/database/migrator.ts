@@ -11,12 +11,22 @@ const MIGRATION_FILE = /^(\d{4}_[a-z0-9_]+)\.(ts|js)$/;
 class Files implements MigrationProvider {
   async getMigrations(): Promise<Record<string, Migration>> {
     const found: Record<string, Migration> = {};
-    for (const file of (await fs.readdir(MIGRATIONS_DIR)).sort()) {
-      const name = MIGRATION_FILE.exec(file)?.[1];
-      if (name !== undefined) found[name] = (await import(pathToFileURL(path.join(MIGRATIONS_DIR, file)).href)) as Migration;
-    }
+    for (const [name, file] of await migrationFiles())
+      found[name] = (await import(pathToFileURL(path.join(MIGRATIONS_DIR, file)).href)) as Migration;
     return found;
   }
+}
+
+/** The migrations of this release by name, in order. */
+export async function knownMigrations(): Promise<string[]> {
+  return (await migrationFiles()).map(([name]) => name);
+}
+
+async function migrationFiles(): Promise<[name: string, file: string][]> {
+  return (await fs.readdir(MIGRATIONS_DIR)).sort().flatMap((file): [string, string][] => {
+    const name = MIGRATION_FILE.exec(file)?.[1];
+    return name === undefined ? [] : [[name, file]];
+  });
 }
 
 export type MigrateTarget = 'latest' | 'none';

@@ -354,6 +354,7 @@ export interface ProviderReadiness {
   item: string;
   process_id: string;
   status: string;
+  version: string | null;
 }
 
 export interface RigProvisions {

@@ -16,6 +16,10 @@ import { PROGRAMS, SIGN_INS } from './host-places.js';
  */
 const COMMAND_LIMIT_MS = 5_000;
 const MAX_BYTES = 1024 * 1024;
+const MAX_VERSIONS = 1_000;
+/** Of what a program prints, so much is looked at. */
+const VERSION_TEXT = 1_000;
+const VERSION = /(?:^|[^\w.])v?(\d{1,6}(?:\.\d{1,6}){1,3}[\w.+-]{0,24})/;
 /** Agents may put a pipe there: it is not waited for. */
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 /** Below the home directory: where installers of agents and package managers put programs. */
@@ -33,11 +37,12 @@ export class ProbeHost {
     private readonly extraPath: readonly string[] = ['/usr/local/bin', '/opt/homebrew/bin', '/usr/bin', '/bin', '/snap/bin'],
     private readonly isolation?: Isolation,
     private readonly item = '',
+    private readonly versions = new Map<string, string | undefined>(),
   ) {}
 
   /** The host for one item of the catalogue: its commands see where that one's sign-in is kept. */
   of(item: string): ProbeHost {
-    return new ProbeHost(this.home, this.extraPath, this.isolation, item);
+    return new ProbeHost(this.home, this.extraPath, this.isolation, item, this.versions);
   }
 
   /** The first executable of that name on the search path. */
@@ -74,6 +79,18 @@ export class ProbeHost {
       if (!(error instanceof StartError)) throw error;
       return { code: undefined, stdout: '', stderr: error.message };
     }
+  }
+
+  /** What a program says of its version; it is asked once as long as its file stays. */
+  async version(program: string): Promise<string | undefined> {
+    const { dev, ino, mtimeMs, size } = await stat(program);
+    const file = [program, dev, ino, mtimeMs, size].join(':');
+    if (this.versions.has(file)) return this.versions.get(file);
+    if (this.versions.size >= MAX_VERSIONS) this.versions.clear();
+    const { stdout, stderr } = await this.run(program, ['--version']);
+    const said = VERSION.exec(`${stdout.slice(0, VERSION_TEXT)}\n${stderr.slice(0, VERSION_TEXT)}`)?.[1];
+    this.versions.set(file, said);
+    return said;
   }
 
   async #walled(program: Program): Promise<Program> {

@@ -41,7 +41,9 @@ type InstalledProbe = (host: ProbeHost, program: string) => Promise<ProbeResult>
 function installed(program: string, probe: InstalledProbe = () => Promise.resolve(CONFIGURED)): Probe {
   return async (host) => {
     const found = await host.find(program);
-    return found === undefined ? missing(program) : probe(host, found);
+    if (found === undefined) return missing(program);
+    const [result, version] = [await probe(host, found), await host.version(found)];
+    return version === undefined ? result : { ...result, version };
   };
 }
 
