@@ -10,6 +10,7 @@ import { addConfig } from './config/config.command.js';
 import { addConvoy } from './convoys/convoy.command.js';
 import { withMeaning } from './elsewhere.js';
 import { CliError, oneLine } from './errors.js';
+import { addDoctor } from './doctor/doctor.command.js';
 import { addEvent } from './events/emit.command.js';
 import { addEvents } from './events/events.command.js';
 import { addHealth } from './health.command.js';
@@ -70,6 +71,7 @@ export function buildProgram(io: Io): Command {
   addKey(program, io);
   addAudit(program, io);
   addHealth(program, io);
+  addDoctor(program, io);
   addServe(program, io);
   addCompletion(program, io);
   prefixErrors(program, io);

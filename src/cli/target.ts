@@ -10,6 +10,18 @@ export interface Target {
   readonly key: string | undefined;
   /** Who has named the address, for a person who wonders: `from SVC_API_URL`. */
   readonly source: string;
+  /** Where the key comes from; undefined without one. */
+  readonly keySource?: KeySource | undefined;
+}
+
+export interface KeySource {
+  /** `--key-file`, the name of a variable, or what kind of file. */
+  readonly name: string;
+  readonly file?: string;
+}
+
+interface Key extends KeySource {
+  readonly key: string;
 }
 
 export interface TargetOptions {
@@ -31,7 +43,8 @@ const DATA_DIR = '.svc';
 /** `--api`, then `SVC_API_URL`, then the server of the data directory, then the default port of this machine. Needs no network. */
 export function resolveTarget(options: TargetOptions, io: Io): Target {
   const address = addressOf(options, io);
-  return { url: address.url.href.replace(/\/+$/, ''), key: apiKey(options, io, address), source: address.source };
+  const found = apiKey(options, io, address);
+  return { url: address.url.href.replace(/\/+$/, ''), key: found?.key, source: address.source, keySource: found };
 }
 
 function addressOf(options: TargetOptions, io: Io): Address {
@@ -69,17 +82,25 @@ function parse(text: string, source: string): URL {
   return url;
 }
 
-function apiKey(options: TargetOptions, io: Io, { dataDir }: Address): string | undefined {
+function apiKey(options: TargetOptions, io: Io, { dataDir }: Address): Key | undefined {
   if (options.keyFile !== undefined) {
-    const key = readKey(absolute(options.keyFile, io));
+    const file = absolute(options.keyFile, io);
+    const key = readKey(file);
     if (key === undefined) throw new CliError(`--key-file: cannot read ${options.keyFile}`);
-    return checked(key, '--key-file');
+    return { key: checked(key, '--key-file'), name: '--key-file', file };
   }
-  if (io.env.SVC_API_KEY) return checked(io.env.SVC_API_KEY.trim(), 'SVC_API_KEY');
+  if (io.env.SVC_API_KEY) return fromVariable('SVC_API_KEY', io.env.SVC_API_KEY);
   // An agent's own token is for the supervisor that runs it, and shown to no other one.
-  if (io.env.SVC_SESSION_TOKEN && options.api === undefined) return checked(io.env.SVC_SESSION_TOKEN.trim(), 'SVC_SESSION_TOKEN');
+  if (io.env.SVC_SESSION_TOKEN && options.api === undefined) return fromVariable('SVC_SESSION_TOKEN', io.env.SVC_SESSION_TOKEN);
   // The key of the supervisor of this machine is never shown to another one.
-  return dataDir === undefined ? undefined : readKey(join(dataDir, 'admin.key')) || undefined;
+  if (dataDir === undefined) return undefined;
+  const file = join(dataDir, 'admin.key');
+  const key = readKey(file);
+  return key ? { key, name: 'the first key', file } : undefined;
+}
+
+function fromVariable(name: string, value: string): Key {
+  return { key: checked(value.trim(), name), name };
 }
 
 function absolute(path: string, io: Io): string {

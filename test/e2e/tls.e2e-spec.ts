@@ -179,6 +179,19 @@ describe('svc and a private authority', () => {
     expect(told).toMatchObject({ code: 0 });
   });
 
+  it('tells when a certificate ends, and why it is not trusted', async () => {
+    const [trusted, stranger] = await Promise.all([run(['doctor', '--json'], { SVC_CA_CERT: authority.file }), run(['doctor', '--json'])]);
+    const certificates = [trusted, stranger].map(({ stdout }) =>
+      (JSON.parse(stdout) as { checks: { name: string }[] }).checks.find(({ name }) => name === 'certificate')!,
+    );
+    // The authority of tests gives two days.
+    expect(certificates).toEqual([
+      expect.objectContaining({ status: 'warning', message: expect.stringMatching(/is trusted and ends 20/), mend: expect.any(String) }),
+      expect.objectContaining({ status: 'failed', message: expect.stringContaining('no authority that is trusted here') }),
+    ]);
+    expect([trusted.code, stranger.code]).toEqual([0, 1]);
+  });
+
   it('says what is wrong with the file, the name, and an address with the wrong scheme', async () => {
     const named = await authority.issue('DNS:svc.example.test');
     const other = await stack.add('api', { tls: named });

@@ -285,4 +285,20 @@ export const HTTP: readonly Guard[] = [
     replace: "if (ASSETS.size === 0 && name !== '') throw problem('not_found', 'no such page');",
     test: 'src/platform/openapi/docs.spec.ts',
   },
+  {
+    guard: 'A key that is limited to cities hears nothing of the deployment.',
+    file: 'src/modules/system/info.service.ts',
+    find: 'caller.cities === undefined ? { deployment: await this.#deployment() } : {}',
+    replace: '{ deployment: await this.#deployment() }',
+    test: 'test/e2e/cli-doctor.e2e-spec.ts',
+    name: 'limited key',
+  },
+  {
+    guard: 'A host without walls is told loud.',
+    file: 'src/cli/doctor/server-checks.ts',
+    find: "if (isolation === 'users') return",
+    replace: "if (isolation !== 'bubblewrap') return",
+    test: 'src/cli/doctor/doctor.spec.ts',
+    name: 'without walls',
+  },
 ];

@@ -68,7 +68,12 @@ export class ProvidersRepository {
   }
 
   async publish(tx: Tx, processId: string, results: ReadonlyMap<string, ProbeResult>): Promise<void> {
-    const rows = [...results].map(([item, { status, detail, version }]) => ({ item, status, detail: detail ?? null, version: version ?? null }));
+    const rows = [...results].map(([item, { status, detail, version }]) => ({
+      item,
+      status,
+      detail: detail ?? null,
+      version: version ?? null,
+    }));
     await sql`
       insert into provider_readiness as r (process_id, item, status, detail, version, checked_at)
       select ${processId}, v.item, v.status, v.detail, v.version, clock_timestamp()

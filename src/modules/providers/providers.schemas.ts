@@ -7,20 +7,14 @@ const found = {
   status: z.string(),
   detail: z.string().optional(),
   version: z.string().optional().meta({ description: 'What its program says, where it was found.' }),
-  remedy: z.string().optional().meta({ description: 'A command for the service\'s user on a worker host that mends it.' }),
+  remedy: z.string().optional().meta({ description: "A command for the service's user on a worker host that mends it." }),
 };
 
-export const ReadinessItem = contract(
-  'ReadinessItem',
-  z.strictObject({ kind: z.string(), name: z.string(), ...found }),
-);
+export const ReadinessItem = contract('ReadinessItem', z.strictObject({ kind: z.string(), name: z.string(), ...found }));
 export const ReadinessResponse = contract('ReadinessResponse', z.strictObject({ items: z.record(z.string(), ReadinessItem) }));
 export type ReadinessResponse = z.infer<typeof ReadinessResponse>;
 
-export const ProviderReadiness = contract(
-  'ProviderReadiness',
-  z.strictObject(found),
-);
+export const ProviderReadiness = contract('ProviderReadiness', z.strictObject(found));
 export const ProviderReadinessResponse = contract(
   'ProviderReadinessResponse',
   z.strictObject({ providers: z.record(z.string(), ProviderReadiness) }),

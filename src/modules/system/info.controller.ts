@@ -12,7 +12,8 @@ export class InfoController {
   @Operation({
     id: 'get-v0-info',
     summary: 'How the supervisor is set up',
-    description: 'An addition: who calls and what he may; for callers that are not limited to cities also the database, its schema, the queue and the processes.',
+    description:
+      'An addition: who calls and what he may; for callers that are not limited to cities also the database, its schema, the queue and the processes.',
     tag: 'system',
     response: SupervisorInfo,
   })

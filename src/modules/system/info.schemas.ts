@@ -29,7 +29,9 @@ export const InfoDatabase = contract(
     version: z.string(),
     schema: z.string().meta({ description: 'The newest migration that it has.' }),
     missing: z.array(z.string()).meta({ description: 'Migrations that this release has and the database has not.' }),
-    unknown: z.array(z.string()).meta({ description: 'Migrations of the database that this release does not know: a newer one has made them.' }),
+    unknown: z
+      .array(z.string())
+      .meta({ description: 'Migrations of the database that this release does not know: a newer one has made them.' }),
   }),
 );
 

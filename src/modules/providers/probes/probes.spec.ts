@@ -6,7 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasBubblewrap, isolationOf } from '../../../platform/isolation/testing/isolation.js';
 import { PRESET_NAMES } from '../../composition/presets/presets.js';
 import { probeAll } from '../provider-prober.js';
-import { READINESS_ITEMS } from '../providers.catalogue.js';
+import { remedyOf } from '../provider-remedies.js';
+import { READINESS_ITEMS, READINESS_STATUSES } from '../providers.catalogue.js';
 import { ProbeHost } from './host.js';
 import { PROBES } from './probes.js';
 
@@ -146,6 +147,27 @@ describe('probes', () => {
     await probeAll(host);
     delete process.env.SVC_PROBE_SECRET;
     expect(await host.read('seen')).not.toContain('SVC_PROBE_SECRET');
+  });
+
+  it('tell the version of a program, which is asked once as long as its file stays', async () => {
+    await program('grok', 'echo asked >>"$HOME/.local/bin/asked"; echo "grok v1.20.3-beta (linux)"');
+    const asked = async (): Promise<number> => ((await host.read('.local/bin/asked')) ?? '').split('\n').length - 1;
+    const version = async (): Promise<unknown> => (await probeAll(host)).get('grok');
+    expect([await version(), await version()]).toEqual(Array(2).fill({ status: 'configured', version: '1.20.3-beta' }));
+    expect(await asked()).toBe(1);
+    await program('grok', 'echo asked >>"$HOME/.local/bin/asked"; echo nothing to say');
+    expect(await version()).toEqual({ status: 'configured' });
+    expect(await asked()).toBe(2);
+  });
+
+  it('have a command that mends each status, but for what is always there', () => {
+    for (const { name } of READINESS_ITEMS)
+      for (const found of READINESS_STATUSES)
+        expect([name, found, typeof remedyOf(name, found)]).toEqual([
+          name,
+          found,
+          name === 'loopback' || found === 'configured' ? 'undefined' : 'string',
+        ]);
   });
 
   it('report files that cannot be read', async () => {

@@ -1,0 +1,142 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { VERSION } from '../../contract/version.js';
+import type { Schemas } from '../api.js';
+import { runCli } from '../program.js';
+import { fakeIo } from '../testing/io.js';
+import { json, problem, testServer, type Handler, type TestServer } from '../testing/server.js';
+import { clock, node, versions } from './client-checks.js';
+import { shownArea, type Finding } from './finding.js';
+import { openness } from './server-checks.js';
+
+type Info = Schemas['SupervisorInfo'];
+
+let server: TestServer | undefined;
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+const info = (values: Partial<Info> = {}): Info => ({
+  version: VERSION,
+  time: new Date().toISOString(),
+  auth: 'off',
+  read_only: false,
+  tls: false,
+  caller: { kind: 'anybody', name: 'api', rights: [], cities: null, expires_at: null },
+  deployment: {
+    database: { version: '18.1', schema: '0001_first', missing: [], unknown: [] },
+    queue: 'postgres',
+    processes: [{ id: 'one', role: 'all', host: 'here', version: VERSION }],
+  },
+  ...values,
+});
+const runner = (values: Partial<Schemas['Runner']> = {}): Schemas['Runner'] => ({
+  id: 'runner-1',
+  host: 'here',
+  process_id: 'one',
+  state: 'active',
+  capacity: 2,
+  isolation: 'bubblewrap',
+  sessions: 0,
+  live: 0,
+  lease_age_s: 0,
+  lease_until: '',
+  registered_at: '',
+  ...values,
+});
+const HEALTH = { status: 'ok', version: VERSION, uptime_sec: 1, cities_total: 0, cities_running: 0 };
+
+async function doctor(said: Info, runners: Schemas['Runner'][], routes: Record<string, Handler> = {}): Promise<Finding[]> {
+  server = await testServer({
+    '/health': (_request, response) => json(response, HEALTH),
+    '/ready': (_request, response) => json(response, { status: 'ready', parts: ['database'] }),
+    '/v0/info': (_request, response) => json(response, said),
+    '/v0/runners': (_request, response) => json(response, { items: runners, total: runners.length }),
+    '/v0/cities': (_request, response) => json(response, { items: [], total: 0 }),
+    ...routes,
+  });
+  const io = fakeIo();
+  await runCli(['doctor', '--json', '--api', server.url], io);
+  return (JSON.parse(io.stdout) as { checks: Finding[] }).checks;
+}
+const statusOf = (found: readonly Finding[], name: string): string | undefined => found.find((one) => one.name === name)?.status;
+
+describe('svc doctor', () => {
+  it.each([
+    [0, 'ok'],
+    [-4_000, 'ok'],
+    [30_000, 'warning'],
+    [-3_600_000, 'failed'],
+  ])('takes a clock that is %d ms apart for %s', (apart, status) => {
+    expect(clock(apart)).toMatchObject({ status, ...(status === 'ok' ? {} : { mend: 'timedatectl set-ntp true' }) });
+  });
+
+  it('says on which side a clock is', () => {
+    expect([clock(30_000).message, clock(-30_000).message]).toEqual([
+      expect.stringContaining('behind the server'),
+      expect.stringContaining('ahead of the server'),
+    ]);
+  });
+
+  it('knows what it runs on, and another release', () => {
+    expect([node('v18.1.0').status, node('v20.0.0').status, node('v24.1.0').status]).toEqual(['failed', 'ok', 'ok']);
+    expect([versions(VERSION).status, versions('99.0.0').status]).toEqual(['ok', 'warning']);
+  });
+
+  it.each([
+    [info(), 'http://127.0.0.1:1', ['ok']],
+    [info(), 'http://far.example:1', ['warning', 'warning']],
+    [info({ auth: 'keys' }), 'http://far.example:1', ['ok', 'warning']],
+    [info({ auth: 'keys', tls: true }), 'https://far.example:1', ['ok']],
+    [info({ read_only: true }), 'http://far.example:1', ['failed', 'warning']],
+  ])('finds who may come in (%#)', (said, url, statuses) => {
+    expect(openness(said, new URL(url)).map(({ status }) => status)).toEqual(statuses);
+  });
+
+  it('finds parts of the server that do not work, and what to look at', async () => {
+    const body = { status: 503, detail: 'unavailable: not ready: queue', errors: [{ location: 'queue', message: 'no answer' }] };
+    const found = await doctor(info(), [runner()], {
+      '/ready': (_request, response) => {
+        response.writeHead(503, { 'content-type': 'application/problem+json' }).end(JSON.stringify(body));
+      },
+    });
+    expect(found).toContainEqual(
+      expect.objectContaining({ area: 'server', name: 'queue', status: 'failed', mend: expect.stringContaining('redis-cli') }),
+    );
+  });
+
+  it('finds hosts without walls, without room and without workers', async () => {
+    const well = await doctor(info(), [runner()]);
+    expect(well.filter(({ status }) => status !== 'ok')).toEqual([]);
+    await server!.close();
+    const open = await doctor(info(), [
+      runner({ isolation: 'none', sessions: 2 }),
+      runner({ host: 'users', isolation: 'users', capacity: 0 }),
+    ]);
+    expect(['runner here', 'runner users', 'room', 'network walls'].map((name) => statusOf(open, name))).toEqual([
+      'warning',
+      'ok',
+      'warning',
+      'warning',
+    ]);
+    await server!.close();
+    const { deployment } = info();
+    const alone = await doctor(
+      info({ deployment: { ...deployment!, processes: [{ id: 'one', role: 'api', host: 'here', version: VERSION }] } }),
+      [runner({ state: 'draining' })],
+    );
+    expect([statusOf(alone, 'processes'), statusOf(alone, 'runners')]).toEqual(['failed', 'failed']);
+  });
+
+  it('tells one look that fails and goes on with the others', async () => {
+    const found = await doctor(info(), [], { '/v0/runners': (_request, response) => problem(response, 500, 'internal: broken') });
+    expect(found).toContainEqual({ area: 'runners', name: 'runners', status: 'failed', message: 'internal: broken' });
+  });
+
+  it('lets nothing of what it shows reach the terminal as it is', () => {
+    const shown = shownArea('city \u001b[2Jx', [{ name: 'a', status: 'failed', message: 'b\nc', mend: 'd\u001b[0m' }], {
+      colour: false,
+    });
+    expect(shown).toBe('city x\n  failed   a  b c\n              $ d\n');
+  });
+});

@@ -1,0 +1,88 @@
+import { ask, type Api, type Schemas } from '../api.js';
+import { ApiError, oneLine } from '../errors.js';
+import { failed, ok, skipped, warning, type Found } from './finding.js';
+
+type City = Schemas['CityInfo'];
+type Config = Schemas['ConfigResponse'];
+type Provider = Schemas['ProviderResponse'];
+
+/** How far a chain of bases is followed. */
+const MAX_BASES = 10;
+
+/** What a city is like, and the names of builtin providers that it uses. */
+export interface CityFindings {
+  readonly found: readonly Found[];
+  readonly uses: ReadonlySet<string>;
+}
+
+export async function cityChecks(api: Api, city: City): Promise<CityFindings> {
+  if (!city.running) return { found: [standing(city)], uses: new Set() };
+  const params = { path: { cityName: city.name } };
+  try {
+    const { data: config } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/config', { params, signal }));
+    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/providers', { params, signal }));
+    const providers = new Map((data.items ?? []).map((one) => [one.name, one]));
+    const named = providersOf(config).map((name) => [name, builtinOf(name, providers)] as const);
+    const own = named.flatMap(([name, builtin]) => (builtin === undefined ? [ownProgram(name)] : []));
+    const uses = new Set(named.flatMap(([, builtin]) => builtin ?? []));
+    return { found: [ok('status', 'running'), configuration(city.name, config), ...own], uses };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { found: [failed('status', oneLine(error.message), `svc city status ${city.name}`)], uses: new Set() };
+  }
+}
+
+function standing({ name, status = 'waiting', error }: City): Found {
+  if (error !== undefined) return failed('status', `${status}: ${error}`, `svc city start ${name}`);
+  if (status === 'stopped') return skipped('status', `stopped; \`svc city start ${name}\` starts it`);
+  return warning('status', `on its way: ${status}`, `svc city status ${name}`);
+}
+
+function configuration(city: string, { rejected, revision }: Config): Found {
+  if (rejected === undefined) return ok('configuration', `revision ${revision ?? '?'}`);
+  const [first = ''] = rejected.errors ?? [];
+  const more = rejected.errors_total > 1 ? `, and ${rejected.errors_total - 1} more` : '';
+  return failed('configuration', `its files cannot be used since ${rejected.since}: ${first}${more}`, `svc config validate --city ${city}`);
+}
+
+/** What its workspace and its agents name. */
+function providersOf({ workspace, agents }: Config): string[] {
+  const named = [workspace.provider, ...(agents ?? []).map(({ provider }) => provider)];
+  return [...new Set(named.filter((name): name is string => name !== undefined && name !== ''))];
+}
+
+/** The builtin provider whose program is started in the end; undefined where the city names a program of its own. */
+function builtinOf(name: string, providers: ReadonlyMap<string, Provider>): string | undefined {
+  let at = name;
+  for (let n = 0; n < MAX_BASES; n++) {
+    const spec = providers.get(at);
+    if (spec?.city_level !== true) return spec?.builtin === true ? at : undefined;
+    if (spec.command !== undefined || spec.acp_command !== undefined) return undefined;
+    if (spec.base === undefined || spec.base.startsWith('builtin:'))
+      return (spec.base ?? (spec.builtin ? at : undefined))?.replace(/^builtin:/, '');
+    at = spec.base.replace(/^provider:/, '');
+  }
+  return undefined;
+}
+
+function ownProgram(name: string): Found {
+  return skipped(`provider ${name}`, 'starts a program of its own, which nobody looks for before a session is started');
+}
+
+/** What worker hosts have found of providers, having looked again. */
+export async function readiness(api: Api, items: readonly string[]): Promise<Found[]> {
+  if (items.length === 0) return [];
+  // The agent that is shipped is always there.
+  const fresh = items.some((item) => item !== 'loopback');
+  const params = { query: { items: items.join(','), fresh } };
+  const { data } = await ask(api, (signal) => api.http.GET('/v0/readiness', { params, signal }));
+  return items.map((name) => provider(name, data.items[name]));
+}
+
+function provider(name: string, item: Schemas['ReadinessItem'] | undefined): Found {
+  if (item === undefined) return failed(name, 'nobody has looked');
+  const version = item.version === undefined ? '' : ` ${item.version}`;
+  if (item.status === 'configured') return ok(name, `${item.display_name}${version}: installed, and signed in where that can be seen`);
+  const said = `${item.display_name}${version}: ${item.status.replaceAll('_', ' ')}${item.detail === undefined ? '' : `: ${item.detail}`}`;
+  return failed(name, said, item.remedy);
+}
