@@ -755,7 +755,11 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change what holds for the whole city
+         * @description An addition. `network` is what agents of the city reach, in city.toml; what a provider says holds beside it. `warnings` say which runners cannot restrict the network.
+         */
+        patch: operations["patch-v0-city-by-city-name-config"];
         trace?: never;
     };
     "/v0/city/{cityName}/config/composed": {
@@ -2898,6 +2902,7 @@ export interface components {
             env?: {
                 [key: string]: string;
             };
+            network?: components["schemas"]["NetworkRule"];
             origin: string;
             prompt_flag?: string;
             prompt_mode?: string;
@@ -2995,6 +3000,8 @@ export interface components {
         AsyncAcceptedResponse: {
             event_cursor: string;
             request_id: string;
+            /** @description What the caller should know of what was done all the same. */
+            warnings?: string[];
         };
         AuditRecordResponse: {
             /** @description The name of the key, or the one that the session works under; null for nobody. */
@@ -3238,6 +3245,7 @@ export interface components {
             bootstrap_profile?: "k8s-cell" | "kubernetes" | "kubernetes-cell" | "single-host-compat";
             dir: string;
             name?: string;
+            network?: components["schemas"]["NetworkRule"];
             provider?: string;
             start_command?: string;
         };
@@ -3461,6 +3469,9 @@ export interface components {
             path: string;
             prefix?: string;
             suspended: boolean;
+        };
+        ConfigUpdateInputBody: {
+            network: components["schemas"]["NetworkRule"];
         };
         ConfigValidateOutputBody: {
             errors: string[] | null;
@@ -3999,9 +4010,12 @@ export interface components {
             ts: string;
             work_dir?: string;
         };
+        NetworkRule: ("all" | "api") | string[];
         NoPayload: Record<string, never>;
         OKResponseBody: {
             status: string;
+            /** @description What the caller should know of what was done all the same. */
+            warnings?: string[];
         };
         OKWithIDResponseBody: {
             /** @enum {string} */
@@ -4158,6 +4172,7 @@ export interface components {
                 [key: string]: string;
             };
             name: string;
+            network?: components["schemas"]["NetworkRule"];
             option_defaults?: {
                 [key: string]: string;
             };
@@ -4172,6 +4187,8 @@ export interface components {
         ProviderCreatedOutputBody: {
             provider: string;
             status: string;
+            /** @description What the caller should know of what was done all the same. */
+            warnings?: string[];
         };
         ProviderOptionDTO: {
             choices: components["schemas"]["OptionChoiceDTO"][];
@@ -4262,6 +4279,7 @@ export interface components {
                 [key: string]: string;
             };
             name: string;
+            network?: components["schemas"]["NetworkRule"];
             option_defaults?: {
                 [key: string]: string;
             };
@@ -4281,6 +4299,7 @@ export interface components {
             env?: {
                 [key: string]: string;
             };
+            network?: components["schemas"]["NetworkRule"];
             prompt_flag?: string;
             prompt_mode?: string;
             /** Format: int64 */
@@ -4297,6 +4316,7 @@ export interface components {
             env?: {
                 [key: string]: string;
             };
+            network?: components["schemas"]["NetworkRule"];
             option_defaults?: {
                 [key: string]: string;
             };
@@ -11242,6 +11262,7 @@ export interface components {
             /** Format: int64 */
             max_active_sessions?: number;
             name: string;
+            network?: components["schemas"]["NetworkRule"];
             prefix?: string;
             provider?: string;
             session_template?: string;
@@ -17983,6 +18004,183 @@ export interface operations {
                 };
             };
             /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "patch-v0-city-by-city-name-config": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                "If-Match"?: string;
+            };
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "network": "api"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ConfigUpdateInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    ETag?: string;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OKResponseBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict: `conflict-wrong-state` */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Precondition Failed: `revision-mismatch` */
+            412: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */

@@ -22,15 +22,25 @@ export function matchHeader(
   return { ...MUTATION, 'If-Match': `"${numberOf('--if-match', flags.ifMatch)}"` };
 }
 
+/** An answer, which may warn of something. */
+type Told = object & { readonly warnings?: readonly string[] };
+
 /** The answer as it is with `--json`, else a line about what was done. */
-export async function answered(io: Io, flags: { readonly json?: boolean }, data: object, line: string): Promise<void> {
-  if (flags.json === true) await printJson(io, data);
-  else await io.out(`${plain(line)}\n`);
+export async function answered(io: Io, flags: { readonly json?: boolean }, data: Told, line: string): Promise<void> {
+  if (flags.json === true) return printJson(io, data);
+  await io.out(`${plain(line)}\n`);
+  warn(io, data);
+}
+
+/** Tells on stderr what an answer warns of. */
+export function warn(io: Io, { warnings = [] }: { readonly warnings?: readonly string[] }): void {
+  for (const warning of warnings) io.err(`warning: ${plain(warning)}\n`);
 }
 
 /** Tells that something was done to what has this name: a line, or the answer with the name. */
-export function told(context: CityContext<{ readonly json?: boolean }>, name: string, data: object, line: string): Promise<void> {
-  return answered(context.io, context.flags, { name, ...data }, `${name} ${line}`);
+export function told(context: CityContext<{ readonly json?: boolean }>, name: string, data: Told, line: string): Promise<void> {
+  const named: Told & { readonly name: string } = { name, ...data };
+  return answered(context.io, context.flags, named, `${name} ${line}`);
 }
 
 /** A name that becomes one segment of an address. @throws CliError when an address cannot hold it */

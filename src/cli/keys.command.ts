@@ -1,9 +1,9 @@
 import { Option, type Command } from 'commander';
 import { ask, MUTATION } from './api.js';
 import { collect, contextOf, flagsOf, printJson, withExamples, withTarget } from './command.js';
-import { durationOf } from './events/options.js';
 import type { Io } from './io.js';
 import { table } from './table.js';
+import { spanOf } from './values.js';
 
 const SCOPES = ['read', 'operate', 'configure', 'commands', 'audit', 'write'] as const;
 type Scope = (typeof SCOPES)[number];
@@ -51,7 +51,7 @@ function addCreate(key: Command, io: Io): void {
       name: flags.name,
       ...allowed(flags.scope),
       ...(flags.city === undefined ? {} : { cities: [...flags.city] }),
-      ...(flags.expires === undefined ? {} : { expires_at: new Date(Date.now() + daysOf('--expires', flags.expires)).toISOString() }),
+      ...(flags.expires === undefined ? {} : { expires_at: new Date(Date.now() + spanOf('--expires', flags.expires)).toISOString() }),
     };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/keys', { params: { header: MUTATION }, body, signal }));
     if (flags.json === true) return printJson(io, data);
@@ -84,14 +84,6 @@ function addList(key: Command, io: Io): void {
   });
 }
 
-/** Keys live for days, which other durations have no unit for. */
-function daysOf(flag: string, text: string): number {
-  return durationOf(
-    flag,
-    text.replace(/^(\d{1,6})d/, (_, days: string) => `${Number(days) * 24}h`),
-  );
-}
-
 function allowed(scopes: readonly Scope[]): { scope: 'read' | 'write' } | { rights: Exclude<Scope, 'read' | 'write'>[] } {
   if (scopes.includes('write')) return { scope: 'write' };
   const rights = scopes.filter((scope) => scope !== 'read' && scope !== 'write');
@@ -110,7 +102,7 @@ function addRotate(key: Command, io: Io): void {
   rotate.action(async (id: string, _options, command: Command) => {
     const flags = flagsOf<{ grace: string; json?: boolean }>(command);
     const { api } = contextOf(command, io);
-    const body = { grace_seconds: Math.ceil(daysOf('--grace', flags.grace) / 1_000) };
+    const body = { grace_seconds: Math.ceil(spanOf('--grace', flags.grace) / 1_000) };
     const params = { path: { id }, header: MUTATION };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/keys/{id}/rotate', { params, body, signal }));
     if (flags.json === true) return printJson(io, data);

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseDuration } from '../contract/duration.js';
+import type { Schemas } from './api.js';
 import { CliError } from './errors.js';
 import type { Io } from './io.js';
 
@@ -59,6 +60,13 @@ function span(text: string): number | undefined {
   return days === undefined ? parseDuration(text) : Number(days) * 86_400_000;
 }
 
+/** Milliseconds of a duration, which may have days. @throws CliError */
+export function spanOf(flag: string, text: string): number {
+  const ms = span(text);
+  if (ms === undefined) throw new CliError(`${flag}: not a duration: ${text} (write it like 30m, 12h or 7d)`);
+  return ms;
+}
+
 /** A duration as the API reads it, days in hours. @throws CliError */
 export function durationText(flag: string, text: string): string {
   const ms = span(text);
@@ -83,6 +91,17 @@ function instant(flag: string, text: string, ms: number): string {
   const date = new Date(ms);
   if (Number.isNaN(date.getTime())) throw new CliError(`${flag}: not a time: ${text} (write 2026-03-01, 2026-03-01T09:00:00Z, 2h or 7d)`);
   return date.toISOString();
+}
+
+export const NETWORK = 'what its agents reach: all, api (this API alone), or hosts beside it: api.example.com,*.example.org';
+
+/** What `--network` says: everything, the API alone, or hosts. */
+export function networkOf(text: string | undefined): Schemas['NetworkRule'] | undefined {
+  if (text === undefined || text === 'all' || text === 'api') return text;
+  return text
+    .split(',')
+    .map((host) => host.trim())
+    .filter((host) => host !== '');
 }
 
 /** A text that was typed, or read from a file (`-` is stdin). @throws CliError */

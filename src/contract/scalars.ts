@@ -23,13 +23,16 @@ export const CITY_NAME_MAX = 63;
 /** The supervisor's own stream. */
 export const SUPERVISOR_STREAM = '__supervisor__';
 
-export const OKResponseBody = contract('OKResponseBody', z.strictObject({ status: z.string() }));
+/** What was done all the same, and does not have the effect that one may expect. */
+export const warnings = z.array(z.string()).optional().meta({ description: 'What the caller should know of what was done all the same.' });
+
+export const OKResponseBody = contract('OKResponseBody', z.strictObject({ status: z.string(), warnings }));
 export type OKResponseBody = z.infer<typeof OKResponseBody>;
 
 /** The 202 body of every asynchronous supervisor operation. */
 export const AsyncAcceptedResponse = contract(
   'AsyncAcceptedResponse',
-  z.strictObject({ request_id: z.string(), event_cursor: z.string() }),
+  z.strictObject({ request_id: z.string(), event_cursor: z.string(), warnings }),
 );
 export type AsyncAcceptedResponse = z.infer<typeof AsyncAcceptedResponse>;
 

@@ -27,4 +27,20 @@ export const NETWORK: readonly Guard[] = [
     test: E2E,
     name: 'starts no session',
   },
+  {
+    guard: 'What agents reach is said by keys that may say what is run.',
+    file: 'src/modules/cities/city-lifecycle.controller.ts',
+    find: "commands: ['start_command', 'network'],",
+    replace: "commands: ['start_command'],",
+    test: 'test/e2e/network-settings.e2e-spec.ts',
+    name: 'and no other',
+  },
+  {
+    guard: 'Who restricts the network where nothing can do so is told.',
+    file: 'src/modules/runner-list/runner-walls.service.ts',
+    find: 'if (walled === active) return {};',
+    replace: 'if (walled <= active) return {};',
+    test: 'test/e2e/network-settings.e2e-spec.ts',
+    name: 'every runner can restrict',
+  },
 ];

@@ -5,6 +5,7 @@ import { contextOf, flagsOf, keyHeader, withCity, withExamples, withTarget } fro
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
 import { cityName } from './city-name.js';
+import { defined, NETWORK, networkOf } from '../values.js';
 import { runOperation, withOperation } from './lifecycle.js';
 import { addReads } from './reads.command.js';
 
@@ -12,6 +13,7 @@ interface CreateFlags {
   readonly name?: string;
   readonly provider?: string;
   readonly startCommand?: string;
+  readonly network?: string;
   readonly bootstrapProfile?: 'k8s-cell' | 'kubernetes' | 'kubernetes-cell' | 'single-host-compat';
 }
 
@@ -35,11 +37,13 @@ function addCreate(city: Command, io: Io): void {
     .option('--name <name>', "name of the city (default: the directory's)")
     .option('--provider <name>', 'agent provider, such as claude, codex or loopback')
     .option('--start-command <command>', 'start agents with this command instead of a provider')
+    .option('--network <hosts>', NETWORK)
     .option('--bootstrap-profile <profile>', 'k8s-cell or single-host-compat');
   withTarget(withOperation(create));
   withExamples(
     create,
     'svc city create alpha --provider loopback',
+    'svc city create gamma --provider claude --network api.anthropic.com,*.example.org',
     'svc city create work/beta --name beta --provider claude --no-wait --json',
   );
   create.action(async (dir: string, _options, command: Command) => {
@@ -52,6 +56,7 @@ function addCreate(city: Command, io: Io): void {
       ...(flags.name === undefined ? {} : { name: flags.name }),
       ...(flags.provider === undefined ? {} : { provider: flags.provider }),
       ...(flags.startCommand === undefined ? {} : { start_command: flags.startCommand }),
+      ...defined({ network: networkOf(flags.network) }),
       ...(flags.bootstrapProfile === undefined ? {} : { bootstrap_profile: flags.bootstrapProfile }),
     };
     const name = flags.name ?? basename(dir);

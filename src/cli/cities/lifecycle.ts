@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { contextOf, flagsOf, printJson, type Context } from '../command.js';
+import { warn } from '../edits.js';
 import { tellEnding, timeoutOf } from '../ending.js';
 import type { Io } from '../io.js';
 import { awaitCityEnding, type Accepted } from './operation.js';
@@ -37,6 +38,7 @@ export async function runOperation(command: Command, io: Io, run: OperationRun):
   const timeoutMs = timeoutOf(flags);
   const context = contextOf(command, io);
   const accepted = await run.begin(context, flags);
+  if (flags.json !== true) warn(io, accepted);
   if (!flags.wait) {
     if (flags.json === true) await printJson(io, accepted);
     else await io.out(`accepted: ${accepted.request_id}\n`);

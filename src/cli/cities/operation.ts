@@ -7,6 +7,7 @@ import type { Progress } from './progress.js';
 export interface Accepted {
   readonly request_id: string;
   readonly event_cursor: string;
+  readonly warnings?: readonly string[];
 }
 
 export interface WaitOptions {

@@ -2,6 +2,7 @@ import { stringify } from 'smol-toml';
 import type { Schemas } from '../api.js';
 import { age, moment } from '../duration.js';
 import type { Io } from '../io.js';
+import { reachOf } from '../providers/view.js';
 import { cut, facts, plain, table } from '../table.js';
 
 type Config = Schemas['ConfigResponse'];
@@ -36,6 +37,7 @@ export function configView(config: Config, io: Io): string {
       ['suspended', workspace.suspended ? 'yes' : undefined],
       ['sessions', limit === undefined ? undefined : limit < 0 ? 'no limit' : `at most ${limit}`],
       ['session names', workspace.session_template],
+      ['network', reachOf(workspace.network)],
       [
         'patches',
         counts

@@ -4,7 +4,7 @@ import type { Schemas } from '../api.js';
 import { collect } from '../command.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
-import { defined, environmentOf, pairsOf } from '../values.js';
+import { defined, environmentOf, NETWORK, networkOf, pairsOf } from '../values.js';
 
 /** The flags that defining and changing a provider have in common. */
 export interface ContentFlags {
@@ -20,6 +20,7 @@ export interface ContentFlags {
   readonly readyDelay?: string;
   readonly env?: readonly string[];
   readonly option?: readonly string[];
+  readonly network?: string;
   readonly optionsSchemaMerge?: 'replace' | 'by_key';
   /** False for `--no-…`. */
   readonly args?: boolean;
@@ -41,6 +42,7 @@ export const withContent = (command: Command): Command =>
     .option('--ready-delay <duration>', 'how long it takes to be ready')
     .option('--env <name=value>', 'set this variable; the name alone takes the value from here; repeatable', collect)
     .option('--option <key=value>', 'choose this of its options; repeatable', collect)
+    .option('--network <hosts>', NETWORK)
     .addOption(new Option('--options-schema-merge <how>', 'how its options go with inherited ones').choices(['replace', 'by_key']));
 
 /** Options of a change that empty a list. */
@@ -81,5 +83,6 @@ export function contentOf(flags: ContentFlags, io: Io): Schemas['ProviderUpdateI
     env: environmentOf('--env', flags.env, io),
     option_defaults: pairsOf('--option', flags.option),
     options_schema_merge: flags.optionsSchemaMerge,
+    network: networkOf(flags.network),
   });
 }

@@ -12,6 +12,11 @@ export function originOf({ builtin, city_level: city }: Pick<Provider, 'builtin'
   return builtin ? 'city, over a builtin' : 'city';
 }
 
+/** What agents reach, in one line. */
+export function reachOf(network: Schemas['NetworkRule'] | undefined): string | undefined {
+  return typeof network === 'object' ? ['api', ...network].join(', ') : network;
+}
+
 /** A command line as a shell would take it. */
 export function commandLine(words: readonly string[]): string {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
@@ -39,6 +44,7 @@ export function providerDetails(one: Provider): string {
       ['ready after', one.ready_delay_ms === undefined ? undefined : showDuration(one.ready_delay_ms)],
       ['options', pairs(one.option_defaults)?.join(', ')],
       ['options schema', one.options_schema_merge],
+      ['network', reachOf(one.network)],
     ]),
   ];
   const env = pairs(one.env);

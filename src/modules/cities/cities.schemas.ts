@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { NetworkRule } from '../../contract/network.js';
 import { contract } from '../../contract/registry.js';
 import { dateTime, int64 } from '../../contract/scalars.js';
 import { SessionRest } from '../../contract/sessions.schemas.js';
@@ -33,6 +34,7 @@ export const CityCreateRequest = contract(
     name: z.string().max(256).optional(),
     provider: z.string().min(1).max(256).optional(),
     start_command: z.string().max(4096).optional(),
+    network: NetworkRule.optional(),
   }),
 );
 export type CityCreateRequest = z.infer<typeof CityCreateRequest>;

@@ -13,6 +13,7 @@ import { Idempotency, type IdempotencyRef } from '../../platform/idempotency/ide
 import { AppLogger } from '../../platform/logging/logger.js';
 import { Operations } from '../../platform/operations/operations.js';
 import { ProvidersService } from '../providers/providers.service.js';
+import { RunnerWallsService } from '../runner-list/runner-walls.service.js';
 import { CityCreate } from './cities.operations.js';
 import { CitiesRepository } from './cities.repository.js';
 import type { CityCreateRequest } from './cities.schemas.js';
@@ -40,6 +41,7 @@ interface Creation {
   readonly former: Former;
   readonly written: Written;
   readonly eventCursor: string;
+  readonly warnings: { readonly warnings?: string[] };
   readonly key: IdempotencyRef | undefined;
   readonly caller: Principal;
 }
@@ -58,6 +60,7 @@ export class CityCreationService {
     private readonly reservations: ReservationsRepository,
     private readonly conflicts: CityConflicts,
     private readonly providers: ProvidersService,
+    private readonly walls: RunnerWallsService,
     private readonly db: Db,
     private readonly transactions: Transactions,
     private readonly operations: Operations,
@@ -85,7 +88,8 @@ export class CityCreationService {
     const eventCursor = await this.eventLog.captureCursor(this.db, caller.cities);
     const requestId = this.operations.newRequestId();
     const scaffold = await onDisk(() => planScaffold(dir, facts, requestId));
-    const creation = { requestId, dir, facts, scaffold, former, written: nothingWritten(), eventCursor, key: ref, caller };
+    const warnings = await this.walls.warningOf(facts.network);
+    const creation = { requestId, dir, facts, scaffold, former, written: nothingWritten(), eventCursor, warnings, key: ref, caller };
     const replay = await this.#reserve(creation);
     return replay ?? (await this.#carryOut(creation));
   }
@@ -188,8 +192,8 @@ export class CityCreationService {
   }
 }
 
-function answer({ requestId, eventCursor }: Creation): AsyncAcceptedResponse {
-  return { request_id: requestId, event_cursor: eventCursor };
+function answer({ requestId, eventCursor, warnings }: Creation): AsyncAcceptedResponse {
+  return { request_id: requestId, event_cursor: eventCursor, ...warnings };
 }
 
 /** Failures of the disk in the words of the contract. */

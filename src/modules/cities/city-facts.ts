@@ -10,7 +10,7 @@ export function factsOf(body: CityCreateRequest): Omit<CityFacts, 'name'> {
   if (provider === undefined && startCommand === undefined) throw invalid('provider or start_command required');
   if (provider !== undefined && startCommand !== undefined) throw invalid('provider and start_command are mutually exclusive');
   if (provider !== undefined && !isProviderName(provider)) throw invalid(`unknown provider "${provider}"`);
-  return { provider, startCommand, profile: normalProfile(body.bootstrap_profile) };
+  return { provider, startCommand, profile: normalProfile(body.bootstrap_profile), network: body.network };
 }
 
 function normalProfile(profile: CityCreateRequest['bootstrap_profile']): string | undefined {

@@ -25,7 +25,7 @@ export class CityLifecycleController {
     ...accepted,
     id: 'post-v0-city',
     needs: 'configure',
-    commands: ['start_command'],
+    commands: ['start_command', 'network'],
     example: { dir: 'my-city', provider: 'loopback' },
     summary: 'Create a city: scaffold its directory, register it and bring it up',
     description:

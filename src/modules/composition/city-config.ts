@@ -1,3 +1,4 @@
+import type { NetworkRule } from '../../contract/network.js';
 /**
  * The composed configuration of a city as plain values: the names are those of the files. Only what other families
  * read is spelled out; the rest of a table is there under its own names.
@@ -35,8 +36,7 @@ export interface CityConfig {
   readonly [table: string]: unknown;
 }
 
-/** What agents reach: everything, our API alone, or beside it hosts by name. */
-export type NetworkRule = 'all' | 'api' | readonly string[];
+export type { NetworkRule };
 
 export interface WorkspaceConfig {
   /** What the city is called: `.gc/site.toml`, else `workspace.name`, else its directory. */

@@ -1,13 +1,15 @@
-import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../contract/principal.js';
+import { OKResponseBody } from '../../contract/scalars.js';
 import { Caller } from '../../platform/http/caller.decorator.js';
+import { IfMatch, type Expected } from '../../platform/http/if-match.js';
 import { JsonText } from '../../platform/http/json-text.js';
 import { Operation } from '../../platform/http/operation.decorator.js';
 import { CityNameParam } from '../cities/city-name.param.js';
 import { City } from '../cities/city.decorator.js';
 import type { CityScope } from '../cities/city-scope.js';
-import { stamped } from './answers.js';
+import { edited, stamped } from './answers.js';
 import { ConfigReadsService } from './config-reads.service.js';
 import { ConfigRequestsService } from './config-requests.service.js';
 import {
@@ -22,6 +24,7 @@ import {
   ConfigResponse,
   ConfigRevision,
   ConfigRevisionsQuery,
+  ConfigUpdateInputBody,
   RevisionParam,
   ConfigValidateOutputBody,
   ListBodyConfigRevision,
@@ -53,6 +56,30 @@ export class ConfigController {
   ): Promise<JsonText> {
     const answer = await this.reads.get(city, caller);
     return stamped(reply, answer, new JsonText(answer.body));
+  }
+
+  @Operation({
+    ...common,
+    id: 'patch-v0-city-by-city-name-config',
+    needs: 'commands',
+    example: { network: 'api' },
+    summary: 'Change what holds for the whole city',
+    description:
+      'An addition. `network` is what agents of the city reach, in city.toml; what a provider says holds beside it. `warnings` say which runners cannot ' +
+      'restrict the network.',
+    response: OKResponseBody,
+    headers: ['X-SVC-Index', 'ETag'],
+    problems: ['city_not_found', 'conflict', 'wrong_state', 'revision_mismatch', 'dependency_missing', 'unavailable'],
+  })
+  @Patch()
+  async update(
+    @City() city: CityScope,
+    @Caller() caller: Principal,
+    @IfMatch() expected: Expected,
+    @Body({ schema: ConfigUpdateInputBody }) body: ConfigUpdateInputBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<OKResponseBody> {
+    return edited(reply, await this.requests.update(city, caller, expected, body));
   }
 
   @Operation({

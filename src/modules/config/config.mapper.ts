@@ -36,6 +36,7 @@ export function toProviderSpec(spec: ProviderSpec): ProviderSpecJSON {
     'prompt_mode',
     'ready_delay_ms',
     'base',
+    'network',
   ];
   return Object.fromEntries(keys.flatMap((key) => (shown[key] === undefined ? [] : [[key, shown[key]]]))) as ProviderSpecJSON;
 }
@@ -49,7 +50,7 @@ export function answerOf(config: CityConfig): string {
     workspace: {
       name: workspace.name,
       prefix: workspace.prefix,
-      ...pick(workspace, ['declared_name', 'declared_prefix', 'provider', 'session_template', 'max_active_sessions']),
+      ...pick(workspace, ['declared_name', 'declared_prefix', 'provider', 'session_template', 'max_active_sessions', 'network']),
     },
     agents: config.agents.map(toAgent),
     rigs: config.rigs.map((rig) => ({ name: rig.name, path: rig.path ?? '', suspended: rig.suspended_on_start, ...pick(rig, ['prefix']) })),

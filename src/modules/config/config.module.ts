@@ -1,8 +1,13 @@
 import { Module } from '@nestjs/common';
 import { CitiesModule } from '../cities/cities.module.js';
+import { RunnerListModule } from '../runner-list/runner-list.module.js';
 import { ConfigCoreModule } from './config-core.module.js';
 import { ConfigRequestsService } from './config-requests.service.js';
 import { ConfigController } from './config.controller.js';
 
-@Module({ imports: [CitiesModule, ConfigCoreModule], controllers: [ConfigController], providers: [ConfigRequestsService] })
+@Module({
+  imports: [CitiesModule, ConfigCoreModule, RunnerListModule],
+  controllers: [ConfigController],
+  providers: [ConfigRequestsService],
+})
 export class ConfigHttpModule {}

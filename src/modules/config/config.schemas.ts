@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CONFIG_CAUSES } from '../../contract/events/config.events.js';
+import { NetworkRule } from '../../contract/network.js';
 import { contract } from '../../contract/registry.js';
 import { queryInt, queryText } from '../../contract/query.js';
 import { dateTime, int64 } from '../../contract/scalars.js';
@@ -33,8 +34,13 @@ export const WorkspaceResponse = contract(
     prefix: z.string().optional(),
     provider: z.string().optional(),
     session_template: z.string().optional(),
+    network: NetworkRule.optional(),
   }),
 );
+
+export const ConfigUpdateInputBody = contract('ConfigUpdateInputBody', z.strictObject({ network: NetworkRule }));
+export type ConfigUpdateInputBody = z.infer<typeof ConfigUpdateInputBody>;
+
 /** Values of `env` are masked. */
 export const ProviderSpecJSON = contract(
   'ProviderSpecJSON',
@@ -49,6 +55,7 @@ export const ProviderSpecJSON = contract(
     prompt_mode: z.string().optional(),
     ready_delay_ms: int64.optional(),
     base: z.string().optional(),
+    network: NetworkRule.optional(),
   }),
 );
 export type ProviderSpecJSON = z.infer<typeof ProviderSpecJSON>;

@@ -18,6 +18,7 @@ const SHOWN = [
   'env',
   'option_defaults',
   'options_schema_merge',
+  'network',
 ];
 
 /** The city's providers by name, then the builtin ones that it does not define, in their own order. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { NetworkRule } from '../../contract/network.js';
 import { contract } from '../../contract/registry.js';
-import { int64, text } from '../../contract/scalars.js';
+import { int64, text, warnings } from '../../contract/scalars.js';
 
 const strings = z.array(z.string());
 const stringMap = z.record(z.string(), z.string());
@@ -25,6 +26,7 @@ export const ProviderResponse = contract(
     env: stringMap.optional(),
     option_defaults: stringMap.optional(),
     options_schema_merge: z.string().optional(),
+    network: NetworkRule.optional(),
   }),
   'As it is written, before inheritance. `builtin`: the product knows the name; `city_level`: the city defines it. ' +
     'Values of `env` and secrets on command lines are masked; sent back as they are shown, they mean what is stored.',
@@ -96,6 +98,7 @@ const fields = {
   env: lineMap.optional(),
   option_defaults: lineMap.optional(),
   options_schema_merge: z.enum(['', 'replace', 'by_key']).optional(),
+  network: NetworkRule.optional(),
 };
 
 export const ProviderUpdateInputBody = contract('ProviderUpdateInputBody', z.strictObject(fields));
@@ -114,7 +117,7 @@ export const ProviderCreateInputBody = contract(
 export type ProviderCreateInputBody = z.infer<typeof ProviderCreateInputBody>;
 export const ProviderCreatedOutputBody = contract(
   'ProviderCreatedOutputBody',
-  z.strictObject({ status: z.string(), provider: z.string() }),
+  z.strictObject({ status: z.string(), provider: z.string(), warnings }),
 );
 export type ProviderCreatedOutputBody = z.infer<typeof ProviderCreatedOutputBody>;
 

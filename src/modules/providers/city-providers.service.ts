@@ -18,6 +18,7 @@ import type {
   ProviderResponse,
   ProviderUpdateInputBody,
 } from './city-providers.schemas.js';
+import { RunnerWallsService } from '../runner-list/runner-walls.service.js';
 import { CITY_FILE, filesOf } from '../config/documents.js';
 import { dropProvider, hasProvider, putProvider } from './provider-documents.js';
 import { usersOf } from './provider-users.js';
@@ -37,6 +38,7 @@ export class CityProvidersService {
   constructor(
     private readonly reads: ConfigReadsService,
     private readonly edits: ConfigEditsService,
+    private readonly walls: RunnerWallsService,
   ) {}
 
   async list(city: CityScope): Promise<Read<ListBodyProviderResponse>> {
@@ -72,7 +74,7 @@ export class CityProvidersService {
       const files = await definingFiles(draft, name);
       if (files.length > 0 || Object.hasOwn(draft.current.providers, name)) throw problem('conflict', `provider ${name} exists already`);
       await draft.edit(CITY_FILE, (document) => putProvider(document, name, spec));
-      return { body: { status: 'created', provider: name } };
+      return { body: { status: 'created', provider: name, ...(await this.walls.warningOf(spec.network)) } };
     });
   }
 
@@ -82,7 +84,7 @@ export class CityProvidersService {
       const file = files.at(-1);
       if (file === undefined) throw notOfTheFiles(draft, name);
       await draft.edit(file, (document) => putProvider(document, name, body));
-      return { body: { status: 'updated' } };
+      return { body: { status: 'updated', ...(await this.walls.warningOf(body.network)) } };
     });
   }
 

@@ -38,4 +38,13 @@ export class RunnerListRepository {
     );
     return rows;
   }
+
+  /** How many take sessions, and how many of these can restrict the network. */
+  async walls(): Promise<{ readonly active: number; readonly walled: number }> {
+    const { rows } = await sql<{ active: number; walled: number }>`
+      select count(*) as active, count(*) filter (where isolation = 'bubblewrap') as walled from runners where state = 'active'`.execute(
+      this.db,
+    );
+    return rows[0]!;
+  }
 }

@@ -1,4 +1,5 @@
 import { stringify } from 'smol-toml';
+import type { NetworkRule } from '../../../contract/network.js';
 import { prefixOf } from '../../composition/prefix.js';
 
 /** What the texts of a new city depend on. */
@@ -8,6 +9,8 @@ export interface CityFacts {
   readonly startCommand: string | undefined;
   /** Normalized: `k8s-cell`, `single-host-compat` or nothing. */
   readonly profile: string | undefined;
+  /** What agents reach; undefined says nothing. */
+  readonly network?: NetworkRule | undefined;
 }
 
 /** Directories whose content is picked up by convention. */
@@ -28,8 +31,9 @@ export function scaffoldFiles(facts: CityFacts): { path: string; content: string
   ];
 }
 
-export function cityToml({ provider, startCommand, profile }: CityFacts): string {
-  const document: Record<string, unknown> = { workspace: provider === undefined ? { start_command: startCommand } : { provider } };
+export function cityToml({ provider, startCommand, profile, network }: CityFacts): string {
+  const runs = provider === undefined ? { start_command: startCommand } : { provider };
+  const document: Record<string, unknown> = { workspace: network === undefined ? runs : { ...runs, network } };
   if (provider !== undefined) document.providers = { [provider]: { base: `builtin:${provider}` } };
   if (profile === 'k8s-cell') document.api = { port: 9443, bind: '0.0.0.0', allow_mutations: true };
   return `# How this city runs here: its agent provider, its rigs, its limits.\n\n${stringify(document)}`;

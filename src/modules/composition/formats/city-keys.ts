@@ -1,25 +1,8 @@
 import { z } from 'zod';
+import { NetworkRule } from '../../../contract/network.js';
 import { agentPatch, rigAgentPatch } from './agent-keys.js';
 import { providerPatch } from './provider-keys.js';
-import {
-  count,
-  duration,
-  filled,
-  flag,
-  limit,
-  listOf,
-  map,
-  name,
-  named,
-  network,
-  oneOf,
-  port,
-  table,
-  text,
-  texts,
-  zone,
-  env,
-} from './values.js';
+import { count, duration, filled, flag, limit, listOf, map, name, named, oneOf, port, table, text, texts, zone, env } from './values.js';
 
 export const imported = table({ version: text, transitive: flag, shadow: oneOf('warn', 'silent'), export: flag }, { source: filled });
 export const imports = named(imported);
@@ -40,7 +23,7 @@ export const workspace = table({
   install_agent_hooks: texts,
   global_fragments: texts,
   env,
-  network,
+  network: NetworkRule,
   includes: texts,
   default_rig_includes: texts,
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { count, filled, flag, listOf, map, network, oneOf, table, text, texts, env } from './values.js';
+import { NetworkRule } from '../../../contract/network.js';
+import { count, filled, flag, listOf, map, oneOf, table, text, texts, env } from './values.js';
 
 const choice = table({ label: text, flag_args: texts, flag_aliases: z.array(texts) }, { value: text });
 const option = table({ label: text, type: oneOf('select'), default: text, choices: listOf(choice), omit: flag }, { key: filled });
@@ -20,7 +21,7 @@ const PROVIDER_KEYS = {
   emits_permission_warning: flag,
   accept_startup_dialogs: flag,
   env,
-  network,
+  network: NetworkRule,
   resume_flag: text,
   resume_style: oneOf('flag', 'subcommand'),
   resume_command: text,

@@ -131,10 +131,3 @@ function isZone(written: string): boolean {
     return false;
   }
 }
-
-const HOST = /^(\*\.)?(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/i;
-/** What agents reach: everything, our API alone, or beside it hosts by name; `*.` stands for all names below one. */
-export const network = z.union(
-  [z.enum(['all', 'api']), z.array(z.string().regex(HOST)).max(200)],
-  'must be "all", "api", or a list of up to 200 hosts such as "example.com" or "*.example.com"',
-);
