@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { chmod, lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -170,6 +170,25 @@ sleep 600
     await ok('port', 'session', 'close', (JSON.parse(list.trim().split('\n')[0]!) as { id: string }).id);
     await eventually(() => running('sleep 86398').length === 0);
     expect(running('sleep 86397')).toHaveLength(1);
+  });
+
+  it('leave nothing behind when their worker is killed: the next one ends what runs as a user that no session needs', async () => {
+    const number = (user: number): string[] => [`--reuid=${user}`, '--clear-groups', 'env', '-i', 'sh', '-c', 'setsid sleep 86396 & wait'];
+    const [mine] = running('sleep 86397');
+    const stray = spawn('setpriv', number(SESSIONS + 99_000), { stdio: 'ignore' });
+    // Of nobody here: numbers of others are none of ours.
+    const other = spawn('setpriv', number(SESSIONS - 1), { stdio: 'ignore' });
+    try {
+      await eventually(() => running('sleep 86396').length === 2);
+      await stack.add('worker');
+      await eventually(() => running('sleep 86396').length === 1);
+      expect(running('sleep 86396')).toEqual([`${SESSIONS - 1} sleep 86396`]);
+      expect(running('sleep 86397')).toEqual([mine]);
+    } finally {
+      stray.kill('SIGKILL');
+      other.kill('SIGKILL');
+      execFileSync('pkill', ['-9', '-U', String(SESSIONS - 1)]);
+    }
   });
 
   it('are shown as users', async () => {

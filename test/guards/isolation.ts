@@ -138,4 +138,20 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/platform/isolation/isolation.spec.ts',
     name: 'is had, or keeps',
   },
+  {
+    guard: 'What runs as the user of a session that nobody has is ended.',
+    file: 'src/modules/runners/leftovers.ts',
+    find: ' + (await this.#endUsers(host))',
+    replace: '',
+    test: 'test/e2e/isolation-users.e2e-spec.ts',
+    name: 'leave nothing behind',
+  },
+  {
+    guard: 'A folder of sockets that somebody uses stays.',
+    file: 'src/platform/isolation/network/socket-folder.ts',
+    find: 'if (await answers(path.join(folder, ALIVE))) continue;',
+    replace: '',
+    test: 'src/platform/isolation/network/socket-folder.spec.ts',
+    name: 'of a process that was killed',
+  },
 ];

@@ -38,7 +38,7 @@ const PLAIN = new Set(
   body.unread_retention body.version body.env{} body.tmux_alias body.acp_args[] body.acp_command body.args[] body.args_append[]
   body.command body.prompt_flag body.prompt_mode body.default_branch body.prefix body.display_name body.option_defaults{} body.git_url
   body.permission_mode body.action body.text body.kind body.options{} body.merge body.scope_kind body.error body.expires_at body.note
-  body.timeout body.payload{}`),
+  body.timeout body.payload{} body.network body.network[]`),
 );
 
 const KINDS: Readonly<Partial<Record<Kind, readonly string[]>>> = {

@@ -18,6 +18,7 @@ export const CONFIG_BODIES: Readonly<Record<string, object>> = {
 export async function useConfig(ask: (method: string, path: string, body?: object) => Promise<unknown>): Promise<void> {
   await ask('POST', 'config/validate', { files: { 'city.toml': null } });
   await ask('POST', 'config/reload');
+  await ask('PATCH', 'config', { network: 'all' });
   await ask('POST', 'providers', { name: 'made', base: 'builtin:loopback' });
   await ask('PATCH', 'provider/made', { display_name: 'Made' });
   await ask('DELETE', 'provider/made');

@@ -128,6 +128,24 @@ export class SessionWorkRepository {
    * Generations that are on a host, by `city/session/generation`. A runner has them until they are taken from it, whatever has
    * become of its lease: if it only was slow, its process ending under it would look to it like a crash.
    */
+  /** Of these sessions those that a runner of the host has. */
+  async heldNumbers(db: Kysely<Database>, host: string, sessions: readonly number[]): Promise<Set<number>> {
+    const { rows } = await sql<{ pk: number }>`
+      select s.pk from runners r join sessions s on s.runner_id = r.id
+      where r.host = ${host} and s.pk = any(${[...sessions]}::bigint[])`.execute(db);
+    return new Set(rows.map(({ pk }) => pk));
+  }
+
+  /** Keeps everybody from taking a session until the end of the transaction; false when a runner of the host has it, or somebody is about to change it. */
+  async holdIdle(tx: Tx, host: string, session: number): Promise<boolean> {
+    const { rows } = await sql<{ held: boolean }>`
+      select exists (select from runners r where r.id = s.runner_id and r.host = ${host}) as held
+      from sessions s where s.pk = ${session} for update of s skip locked`.execute(tx);
+    if (rows[0] !== undefined) return !rows[0].held;
+    const { rows: there } = await sql`select from sessions where pk = ${session}`.execute(tx);
+    return there.length === 0;
+  }
+
   async heldOnHost(db: Kysely<Database>, host: string): Promise<Set<string>> {
     const { rows } = await sql<{ key: string }>`
       select e.name || '/' || s.id || '/' || s.generation as key

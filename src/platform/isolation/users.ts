@@ -78,6 +78,17 @@ export class Users {
     return group >= this.ranges.cities.first && group < this.ranges.cities.first + this.ranges.cities.count;
   }
 
+  /** The sessions whose users something runs as on this host, by their numbers. */
+  async running(): Promise<ReadonlySet<number>> {
+    const users = (await listProcesses()).map((entry) => entry.user?.()).filter((user) => user !== undefined && this.isSession(user));
+    return new Set(users.map((user) => user! - this.ranges.sessions.first));
+  }
+
+  /** Ends all that runs as the user of a session. @throws UnconfirmedDead */
+  endSession(session: number): Promise<void> {
+    return this.end(this.#numberOf('sessions', session));
+  }
+
   sandbox(identity: Identity, own: Own): Sandbox {
     return {
       enter: async (program) =>
