@@ -3,19 +3,12 @@ import { chmod, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
+import { hasBubblewrap } from '../support/bubblewrap.js';
 import { killSvc, svc } from '../support/cli.js';
 import { eventually } from '../support/sse.js';
 import { lookOften } from '../support/stack-timings.js';
 
 /** What programs of a city reach of the host that they run on. A script of the city tries it and writes down what came of it. */
-const hasBubblewrap = (() => {
-  try {
-    execFileSync('bwrap', ['--unshare-all', '--unshare-user', '--ro-bind', '/', '/', 'true'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-})();
 
 let stack: Stack;
 

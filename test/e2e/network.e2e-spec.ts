@@ -1,23 +1,15 @@
-import { execFileSync } from 'node:child_process';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
+import { hasBubblewrap } from '../support/bubblewrap.js';
 import { killSvc, svc } from '../support/cli.js';
 import { eventually } from '../support/sse.js';
 import { lookOften } from '../support/stack-timings.js';
 
 /** What programs of a city with a restricted network reach. A script of the city tries it and writes down what came of it. */
-const hasBubblewrap = (() => {
-  try {
-    execFileSync('bwrap', ['--unshare-all', '--unshare-user', '--ro-bind', '/', '/', 'true'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-})();
 
 let stack: Stack;
 let outside: Server;

@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from 'node:f
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { hasBubblewrap, isolationOf } from '../isolation/testing/isolation.js';
+import { hasBubblewrap } from '../../../test/support/bubblewrap.js';
+import { isolationOf } from '../isolation/testing/isolation.js';
 import { gitEnvironment, type Remote } from './git-environment.js';
 import { GitRunner, type Place } from './git-runner.js';
 

@@ -1,13 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Lifecycle } from '../../health/lifecycle.js';
 import { AppLogger } from '../../logging/logger.js';
 import { OutgoingGuard } from '../../outgoing/outgoing-guard.js';
 import { createProxy, type ProxyRules } from './proxy.js';
+import { makeSocketFolder, sweepSocketFolders, type SocketFolder } from './socket-folder.js';
 
 export interface Caller {
   readonly city: string;
@@ -26,10 +25,10 @@ const MAX_LINES = 50;
 
 /** The ways out of the sandboxes of this process: one a session, as long as it is open. */
 @Injectable()
-export class NetworkWalls {
+export class NetworkWalls implements OnApplicationBootstrap {
   #made = 0;
   readonly #walls = new Map<string, Promise<Wall>>();
-  #directory: Promise<string> | undefined;
+  #folder: Promise<SocketFolder> | undefined;
 
   constructor(
     private readonly guard: OutgoingGuard,
@@ -37,6 +36,14 @@ export class NetworkWalls {
     lifecycle: Lifecycle,
   ) {
     lifecycle.onStop('background', 'ways out of sandboxes', () => this.#closeAll());
+  }
+
+  /** A worker that was killed has not removed its own. Nothing waits for it. */
+  onApplicationBootstrap(): void {
+    void sweepSocketFolders().then(
+      (count) => count > 0 && this.log.info({ count }, 'removed what killed workers have left of ways out of sandboxes'),
+      (error: unknown) => this.log.warn({ err: error }, 'what killed workers have left of ways out of sandboxes could not be removed'),
+    );
   }
 
   /** The socket of a session's way out, which follows these rules from now on. */
@@ -63,8 +70,8 @@ export class NetworkWalls {
   }
 
   async #make(caller: Caller, wanted: ProxyRules): Promise<Wall> {
-    const directory = await (this.#directory ??= mkdtemp(path.join(tmpdir(), 'svc-net-')));
-    const socket = path.join(directory, `${++this.#made}`);
+    const folder = await (this.#folder ??= makeSocketFolder());
+    const socket = path.join(folder.path, `${++this.#made}`);
     let lines = 0;
     const told = new Set<string>();
     const refused = (host: string, why: string): void => {
@@ -99,7 +106,7 @@ export class NetworkWalls {
 
   async #closeAll(): Promise<void> {
     for (const key of [...this.#walls.keys()]) this.#close(key);
-    if (this.#directory !== undefined) await rm(await this.#directory, { recursive: true, force: true });
+    await (await this.#folder)?.remove();
   }
 }
 

@@ -1,17 +1,6 @@
-import { execFileSync } from 'node:child_process';
 import { AppConfig, loadConfig, type Config } from '../../config/config.js';
 import { AppLogger, createLogger } from '../../logging/logger.js';
 import { Isolation } from '../isolation.js';
-
-/** Whether sandboxes can be made here: otherwise their tests are skipped. */
-export const hasBubblewrap = (() => {
-  try {
-    execFileSync('bwrap', ['--unshare-all', '--unshare-user', '--ro-bind', '/', '/', 'true'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-})();
 
 /** As a process with this data directory has it. @param wanted of `SVC_RUNNER_ISOLATION` */
 export function isolationOf(dataDir: string, wanted = 'auto'): Isolation {
