@@ -128,7 +128,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the registered cities */
+        /**
+         * List the registered cities
+         * @description By name. Without `limit` a page ends by its bytes alone: `next_cursor` says that there are more.
+         */
         get: operations["get-v0-cities"];
         put?: never;
         post?: never;
@@ -3749,6 +3752,7 @@ export interface components {
         };
         HookDemandResponse: {
             items: components["schemas"]["HookDemandItem"][];
+            partial?: boolean;
             /** Format: int64 */
             total: number;
         };
@@ -3841,6 +3845,7 @@ export interface components {
         };
         ListBodyApiKeyResponse: {
             items: components["schemas"]["ApiKeyResponse"][] | null;
+            next_cursor?: string;
             /** Format: int64 */
             total: number;
         };
@@ -4070,6 +4075,7 @@ export interface components {
             pins: components["schemas"]["PackPin"][];
         };
         PackListBody: {
+            next_cursor?: string;
             packs: components["schemas"]["PackResponse"][] | null;
         };
         PackPin: {
@@ -4633,7 +4639,7 @@ export interface components {
             request_id: string;
         };
         SessionPendingResponse: {
-            /** @description The rest, where several are open at once. */
+            /** @description The rest, where several are open at once, as far as they fit on a page of 2 MiB; the list of the city has all. */
             others?: components["schemas"]["PendingInteraction"][];
             /** @description The oldest one that is open. */
             pending?: components["schemas"]["PendingInteraction"];
@@ -5879,6 +5885,7 @@ export interface components {
         SubmitIntent: "default" | "follow_up" | "interrupt_now";
         SupervisorCitiesOutputBody: {
             items: components["schemas"]["CityInfo"][] | null;
+            next_cursor?: string;
             /** Format: int64 */
             total: number;
         };
@@ -11846,7 +11853,10 @@ export interface operations {
     };
     "get-v0-cities": {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -14265,6 +14275,8 @@ export interface operations {
                 rig?: string;
                 running?: "true" | "false";
                 peek?: boolean;
+                limit?: number;
+                cursor?: string;
                 index?: string;
                 wait?: string;
             };
@@ -23440,7 +23452,10 @@ export interface operations {
     };
     "get-v0-city-by-city-name-packs": {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 cityName: string;
@@ -23463,7 +23478,7 @@ export interface operations {
                     "application/json": components["schemas"]["PackListBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -24612,7 +24627,10 @@ export interface operations {
     };
     "get-v0-city-by-city-name-patches-agents": {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 cityName: string;
@@ -24637,7 +24655,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListBodyAgentPatch"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25184,7 +25202,10 @@ export interface operations {
     };
     "get-v0-city-by-city-name-patches-providers": {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 cityName: string;
@@ -25209,7 +25230,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListBodyProviderPatch"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -25756,7 +25777,10 @@ export interface operations {
     };
     "get-v0-city-by-city-name-patches-rigs": {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 cityName: string;
@@ -25781,7 +25805,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListBodyRigPatch"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -26741,7 +26765,10 @@ export interface operations {
     };
     "get-v0-city-by-city-name-providers": {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 cityName: string;
@@ -26766,7 +26793,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListBodyProviderResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27017,7 +27044,10 @@ export interface operations {
     };
     "get-v0-city-by-city-name-providers-public": {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 cityName: string;
@@ -27042,7 +27072,7 @@ export interface operations {
                     "application/json": components["schemas"]["ProviderPublicListBody"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -27855,6 +27885,8 @@ export interface operations {
             query?: {
                 index?: string;
                 wait?: string;
+                limit?: number;
+                cursor?: string;
                 git?: boolean;
             };
             header?: never;
@@ -34645,7 +34677,10 @@ export interface operations {
     };
     "list-keys": {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;

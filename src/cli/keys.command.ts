@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander';
 import { ask, MUTATION } from './api.js';
 import { collect, contextOf, flagsOf, printJson, withExamples, withTarget } from './command.js';
 import type { Io } from './io.js';
+import { allOf } from './listing.js';
 import { table } from './table.js';
 import { spanOf } from './values.js';
 
@@ -69,9 +70,9 @@ function addList(key: Command, io: Io): void {
   withExamples(list, 'svc key list');
   list.action(async (_options, command: Command) => {
     const { api } = contextOf(command, io);
-    const { data } = await ask(api, (signal) => api.http.GET('/v0/keys', { signal }));
-    if (flagsOf<CreateFlags>(command).json === true) return printJson(io, data);
-    const rows = (data.items ?? []).map((k) => [
+    const items = await allOf(async (query) => (await ask(api, (signal) => api.http.GET('/v0/keys', { params: { query }, signal }))).data);
+    if (flagsOf<CreateFlags>(command).json === true) return printJson(io, { items, total: items.length });
+    const rows = items.map((k) => [
       k.id,
       k.name,
       k.scope === 'write' ? 'write' : k.rights.join(',') || 'read',

@@ -44,12 +44,13 @@ export interface AllFlags {
   readonly json?: boolean;
 }
 
-/** Lists what is never so much that it would need pages. */
+/** Lists all there is: its pages end by bytes alone. */
 export function listAll<T>(
   context: CityContext<AllFlags>,
-  listing: Omit<Listing<T>, 'plural' | 'page'> & { page: () => Promise<ListPage<T>> },
+  { page, ...listing }: Omit<Listing<T>, 'plural' | 'page'> & { page: (query: { cursor?: string }) => Promise<ListPage<T>> },
 ): Promise<void> {
-  return list({ ...context, flags: { ...context.flags, limit: '0' } }, { plural: 'items', ...listing });
+  const next = ({ cursor }: { cursor?: string }): Promise<ListPage<T>> => page(cursor === undefined ? {} : { cursor });
+  return list({ ...context, flags: { ...context.flags, limit: '0' } }, { plural: 'items', ...listing, page: next });
 }
 
 /** Reads as many pages as the limit asks for; JSON Lines are written page by page, a table at the end. */
@@ -77,4 +78,16 @@ export async function list<T>(context: CityContext<ListFlags>, listing: Listing<
   if (cursor !== undefined) {
     io.err(`${path}: ${count}${total === undefined ? '' : ` of ${total}`} ${listing.plural} shown; --limit 0 shows all\n`);
   }
+}
+
+/** All items of a list whose pages end by bytes alone. */
+export async function allOf<T>(page: (query: { cursor?: string }) => Promise<ListPage<T>>): Promise<T[]> {
+  const items: T[] = [];
+  let cursor: string | undefined;
+  do {
+    const found = await page(cursor === undefined ? {} : { cursor });
+    items.push(...(found.items ?? []));
+    cursor = found.next_cursor;
+  } while (cursor !== undefined);
+  return items;
 }

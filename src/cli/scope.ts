@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { parse } from 'smol-toml';
-import { ask, type Api } from './api.js';
+import type { Api } from './api.js';
+import { citiesOf } from './cities/cities-of.js';
 import { CliError } from './errors.js';
 import type { Io } from './io.js';
 
@@ -37,9 +38,9 @@ export function enclosingCity(from: string): string | undefined {
 
 /** The registered name counts, whatever the files say; without an entry for the directory the files are believed. */
 async function registeredName(dir: string, api: Api): Promise<string> {
-  const { data } = await ask(api, (signal) => api.http.GET('/v0/cities', { signal }));
+  const cities = await citiesOf(api);
   const real = realpathSync(dir);
-  const entry = (data.items ?? []).find((city) => city.path === dir || city.path === real);
+  const entry = cities.find((city) => city.path === dir || city.path === real);
   return entry?.name ?? nameInFiles(dir) ?? basename(real);
 }
 

@@ -71,6 +71,14 @@ export function queryEnum<const T extends readonly [string, ...string[]]>(values
   return z.enum(values).optional() as z.ZodOptional<z.ZodEnum<{ [K in T[number]]: K }>>;
 }
 
+/** Parameters of a list whose pages end by bytes; without `limit` by nothing else. */
+export const listPage = { limit: queryInt({ min: 1, max: 10_000 }), cursor: queryText({ max: 64 }) };
+export interface ListPage {
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+export const ListPageQuery = z.strictObject(listPage);
+
 /** Parameters of a read that can wait: `index` until the city's log is above this position, `wait` at most this long (30s, up to 5m). */
 export const blockingRead = {
   index: queryText({ pattern: /^\d{1,15}$/ }),

@@ -33,8 +33,8 @@ export function addReads(agent: Command, io: Io): void {
     await listAll<Agent>(context, {
       empty: 'no agents match; make one with `svc agent create`',
       show: (agents) => agentTable(agents, io),
-      page: async () => {
-        const params = { path: { cityName: city }, query };
+      page: async (next) => {
+        const params = { path: { cityName: city }, query: { ...query, ...next } };
         const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/agents', { params, signal }));
         if (data.partial === true)
           io.err(`svc agent list: not all are listed${(data.partial_errors ?? []).map((error) => `; ${error}`).join('')}\n`);

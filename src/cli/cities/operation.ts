@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ask, type Api } from '../api.js';
+import type { Api } from '../api.js';
 import { awaitEnding, type Ending } from '../ending.js';
 import { feedOf } from '../events/feed.js';
+import { citiesOf } from './cities-of.js';
 import type { Progress } from './progress.js';
 
 export interface Accepted {
@@ -48,8 +49,7 @@ const LAST_POLL_MS = 3_000;
 async function showPhases(api: Api, city: string, progress: Progress, signal: AbortSignal): Promise<void> {
   for (let pause = FIRST_POLL_MS; !signal.aborted; pause = Math.min(pause * 1.5, LAST_POLL_MS)) {
     try {
-      const { data } = await ask(api, (limit) => api.http.GET('/v0/cities', { signal: AbortSignal.any([limit, signal]) }));
-      const entry = (data.items ?? []).find((item) => item.name === city);
+      const entry = (await citiesOf(api, signal)).find((item) => item.name === city);
       // A city that runs is either not yet stopping or about to be reported as running: no phase to show.
       if (entry?.running === false && !signal.aborted) progress.enter(entry.status ?? 'waiting');
     } catch {

@@ -7,6 +7,7 @@ import type { Io } from '../io.js';
 import { asked } from '../sessions/questions.js';
 import { restLine } from '../sessions/rest.js';
 import { facts, plain, table } from '../table.js';
+import { citiesOf } from './cities-of.js';
 import { cityName } from './city-name.js';
 
 export function addReads(city: Command, io: Io): void {
@@ -20,8 +21,7 @@ function addList(city: Command, io: Io): void {
   withExamples(list, 'svc city list', 'svc city list --json');
   list.action(async (_options, command: Command) => {
     const { api } = contextOf(command, io);
-    const { data } = await ask(api, (signal) => api.http.GET('/v0/cities', { signal }));
-    const items = data.items ?? [];
+    const items = await citiesOf(api);
     if (flagsOf<{ json?: boolean }>(command).json === true) return io.out(items.map((item) => `${JSON.stringify(item)}\n`).join(''));
     if (items.length === 0) return io.err('no cities yet: make one with `svc city create alpha --provider loopback`\n');
     return io.out(
@@ -50,8 +50,7 @@ function addStatus(city: Command, io: Io): void {
     const answer = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/status', { params, signal })).catch(notRunning);
     if (answer !== undefined)
       return json ? printJson(io, answer.data) : io.out(running(answer.data) + waiting((await asked(api, name)).total));
-    const { data } = await ask(api, (signal) => api.http.GET('/v0/cities', { signal }));
-    const entry = (data.items ?? []).find((item) => item.name === name);
+    const entry = (await citiesOf(api)).find((item) => item.name === name);
     if (entry === undefined) throw new CliError(`city ${name} is not registered: see \`svc city list\``);
     return json ? printJson(io, entry) : io.out(listed(entry));
   });

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { ask, type Api, type Schemas } from '../api.js';
+import { citiesOf } from '../cities/cities-of.js';
 import { contextOf, flagsOf, printJson, withCity, withExamples, withTarget, type Context } from '../command.js';
 import { ApiError, CliError, InterruptedError } from '../errors.js';
 import type { Io } from '../io.js';
@@ -99,8 +100,7 @@ async function cities(context: Context, tell: Tell): Promise<void> {
   const { api } = context;
   const looked = await tried('cities', async () => {
     const { city } = await context.scope();
-    const { data } = await ask(api, (signal) => api.http.GET('/v0/cities', { signal }));
-    return { city, all: data.items ?? [] };
+    return { city, all: await citiesOf(api) };
   });
   if ('found' in looked) return tell('cities', [looked.found]);
   const { city: named, all } = looked.value;

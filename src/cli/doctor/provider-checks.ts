@@ -1,5 +1,6 @@
 import { ask, type Api, type Schemas } from '../api.js';
 import { ApiError, oneLine } from '../errors.js';
+import { allOf } from '../listing.js';
 import { failed, ok, skipped, warning, type Found } from './finding.js';
 
 type City = Schemas['CityInfo'];
@@ -20,8 +21,11 @@ export async function cityChecks(api: Api, city: City): Promise<CityFindings> {
   const params = { path: { cityName: city.name } };
   try {
     const { data: config } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/config', { params, signal }));
-    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/providers', { params, signal }));
-    const providers = new Map((data.items ?? []).map((one) => [one.name, one]));
+    const listed = await allOf<Provider>(async (query) => {
+      const page = { ...params, query };
+      return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/providers', { params: page, signal }))).data;
+    });
+    const providers = new Map(listed.map((one) => [one.name, one]));
     const named = providersOf(config).map((name) => [name, builtinOf(name, providers)] as const);
     const own = named.flatMap(([name, builtin]) => (builtin === undefined ? [ownProgram(name)] : []));
     const uses = new Set(named.flatMap(([, builtin]) => builtin ?? []));

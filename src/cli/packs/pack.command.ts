@@ -32,11 +32,14 @@ function addList(pack: Command, io: Io): void {
   list.action(async (_options, action: Command) => {
     const context = await cityContextOf<AllFlags>(action, io);
     const { api, city } = context;
-    const params = { path: { cityName: city } };
     await listAll<Pack>(context, {
       empty: 'no imports; add one with `svc pack add`',
       show: (packs) => packTable(packs, io),
-      page: async () => ({ items: (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/packs', { params, signal }))).data.packs }),
+      page: async (query) => {
+        const params = { path: { cityName: city }, query };
+        const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/packs', { params, signal }));
+        return { items: data.packs, ...defined({ next_cursor: data.next_cursor }) };
+      },
     });
   });
 }

@@ -4,7 +4,7 @@ import { ask, type Api } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { nameOf } from '../edits.js';
 import type { Io } from '../io.js';
-import { listAll, type AllFlags } from '../listing.js';
+import { allOf, listAll, type AllFlags } from '../listing.js';
 import { KINDS, patchDetails, patchTable, type Listed, type Patch, type PatchKind } from './view.js';
 
 export function addReads(patch: Command, io: Io): void {
@@ -37,12 +37,14 @@ export function addReads(patch: Command, io: Io): void {
   });
 }
 
-async function patchesOf(api: Api, cityName: string, kind: PatchKind): Promise<readonly Patch[]> {
-  const params = { path: { cityName } };
-  if (kind === 'agent')
-    return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/patches/agents', { params, signal }))).data.items;
-  if (kind === 'rig') return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/patches/rigs', { params, signal }))).data.items;
-  return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/patches/providers', { params, signal }))).data.items;
+function patchesOf(api: Api, cityName: string, kind: PatchKind): Promise<readonly Patch[]> {
+  const path = { cityName };
+  return allOf<Patch>(async (query) => {
+    const params = { path, query };
+    if (kind === 'agent') return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/patches/agents', { params, signal }))).data;
+    if (kind === 'rig') return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/patches/rigs', { params, signal }))).data;
+    return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/patches/providers', { params, signal }))).data;
+  });
 }
 
 async function patchOf(api: Api, cityName: string, kind: PatchKind, given: string): Promise<Patch> {

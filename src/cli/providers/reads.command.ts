@@ -17,12 +17,13 @@ export function addReads(provider: Command, io: Io): void {
   withExamples(list, 'svc provider list', 'svc provider list --json');
   list.action(async (_options, action: Command) => {
     const context = await cityContextOf<AllFlags>(action, io);
-    const params = { path: { cityName: context.city } };
+    const path = { cityName: context.city };
     await listAll<Provider>(context, {
       empty: EMPTY,
       show: (rows) => providerTable(rows, io),
-      page: async () =>
-        (await ask(context.api, (signal) => context.api.http.GET('/v0/city/{cityName}/providers', { params, signal }))).data,
+      page: async (query) =>
+        (await ask(context.api, (signal) => context.api.http.GET('/v0/city/{cityName}/providers', { params: { path, query }, signal })))
+          .data,
     });
   });
 
@@ -50,11 +51,12 @@ export function addReads(provider: Command, io: Io): void {
   open.action(async (_options, action: Command) => {
     const context = await cityContextOf<AllFlags>(action, io);
     const { api } = context;
-    const params = { path: { cityName: context.city } };
+    const path = { cityName: context.city };
     await listAll<PublicProvider>(context, {
       empty: EMPTY,
       show: (rows) => publicTable(rows, io),
-      page: async () => (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/providers/public', { params, signal }))).data,
+      page: async (query) =>
+        (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/providers/public', { params: { path, query }, signal }))).data,
     });
   });
 }

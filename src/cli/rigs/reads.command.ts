@@ -20,11 +20,13 @@ export function addReads(rig: Command, io: Io): void {
   list.action(async (_options, action: Command) => {
     const context = await cityContextOf<Flags>(action, io);
     const { api, city, flags } = context;
-    const params = { path: { cityName: city }, query: query(flags) };
     await listAll<Rig>(context, {
       empty: 'no rigs; add one with `svc rig create`',
       show: (rigs) => rigTable(rigs, io, flags.git === true),
-      page: async () => (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/rigs', { params, signal }))).data,
+      page: async (next) => {
+        const params = { path: { cityName: city }, query: { ...query(flags), ...next } };
+        return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/rigs', { params, signal }))).data;
+      },
     });
   });
 

@@ -5,6 +5,7 @@ import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import { notRunning } from '../cities/cities.service.js';
 import type { CityScope } from '../cities/city-scope.js';
 import type { CityConfig } from '../composition/city-config.js';
+import { pageAfter } from '../config/page.js';
 import { ConfigReadsService } from '../config/config-reads.service.js';
 import { ProvidersService } from '../providers/providers.service.js';
 import { RosterService } from '../roster/roster.service.js';
@@ -56,13 +57,14 @@ export class AgentReadsService {
   }
 
   async #list(city: CityScope, query: AgentsQuery): Promise<AgentAnswer<ListBodyAgentResponse>> {
-    const { config, index } = await this.config.current(city);
+    const { config, index, revision } = await this.config.current(city);
     const sessions = await this.repository.sessions(city.streamId, query.peek);
     const { members, more } = listed(config, query, sessions);
     const answers = await this.#answers(city, config, members, sessions);
-    const items = query.running === undefined ? answers : answers.filter(({ running }) => String(running) === query.running);
+    const all = query.running === undefined ? answers : answers.filter(({ running }) => String(running) === query.running);
     const partial = more ? { partial: true, partial_errors: [`there are more; the first ${LISTED} are listed`] } : {};
-    return { body: { items, total: items.length, ...partial }, index };
+    const { items, next } = pageAfter(all, query, revision);
+    return { body: { items, total: all.length, ...next, ...partial }, index };
   }
 
   /** What is looked at after the configuration is newer than its index, never older. */

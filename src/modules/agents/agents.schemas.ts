@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseDuration } from '../../contract/duration.js';
-import { blockingRead, queryBool, queryEnum, queryText } from '../../contract/query.js';
+import { listPage, blockingRead, queryBool, queryEnum, queryText } from '../../contract/query.js';
 import { contract } from '../../contract/registry.js';
 import { dateTime, int64, text } from '../../contract/scalars.js';
 import { SessionRest } from '../../contract/sessions.schemas.js';
@@ -63,6 +63,7 @@ export const AgentsQuery = z.strictObject({
   running: queryEnum(['true', 'false']),
   /** Adds the last output of running sessions. */
   peek: queryBool(),
+  ...listPage,
   ...blockingRead,
 });
 export type AgentsQuery = z.infer<typeof AgentsQuery>;

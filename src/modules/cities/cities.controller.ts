@@ -8,6 +8,7 @@ import { clientGone } from '../../platform/streams/head-waiter.js';
 import { ProviderReadinessQuery, ProviderReadinessResponse, ReadinessQuery, ReadinessResponse } from '../providers/providers.schemas.js';
 import { ProvidersService } from '../providers/providers.service.js';
 import {
+  CitiesQuery,
   CityGetResponse,
   CityPatchInputBody,
   HealthOutputBody,
@@ -26,11 +27,17 @@ export class CitiesController {
     private readonly providers: ProvidersService,
   ) {}
 
-  @Operation({ id: 'get-v0-cities', summary: 'List the registered cities', tag: 'cities', response: SupervisorCitiesOutputBody })
+  @Operation({
+    id: 'get-v0-cities',
+    summary: 'List the registered cities',
+    description: 'By name. Without `limit` a page ends by its bytes alone: `next_cursor` says that there are more.',
+    tag: 'cities',
+    response: SupervisorCitiesOutputBody,
+  })
   @Get('cities')
   @Header('content-type', 'application/json; charset=utf-8')
-  list(@Caller() caller: Principal): Promise<string> {
-    return this.cities.list(caller);
+  list(@Query({ schema: CitiesQuery }) query: CitiesQuery, @Caller() caller: Principal): Promise<string> {
+    return this.cities.list(query, caller);
   }
 
   @Operation({

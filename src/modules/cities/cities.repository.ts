@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Kysely, type Selectable } from 'kysely';
 import { Db, PgPool, type Database } from '../../platform/database/database.js';
+import { fitted, PAGE_BYTES, type Fitted } from '../../platform/database/page-bytes.js';
 import type { Cities } from '../../platform/database/schema.gen.js';
 import type { Tx } from '../../platform/database/transactions.js';
 import { CAUSED, CHURN_MS, ENDS_BY_HAND, MAX_CHURN_MS, type Resting } from '../sessions/session-rest.js';
+import type { CitiesQuery } from './cities.schemas.js';
 import type { CityScope } from './city-scope.js';
 
 export type CityRow = Selectable<Cities>;
@@ -77,6 +79,9 @@ const COUNTS = `cross join lateral (
 const NOT_COUNTED = `0 as open, 0 as in_progress, 0 as ready, 0 as mail, 0 as unread, 0 as live, 0 as active_sessions, 0 as suspended_sessions,
   0 as live_agents, 0 as quarantined_agents`;
 
+/** About what the JSON of a city takes. */
+const CITY_BYTES = `(200 + octet_length(dir) + case when running then 0 else coalesce(octet_length(error), 0) end)`;
+
 /** All SQL about registered cities that answers requests. The reconciler's is in `city-state.repository.ts`. */
 @Injectable()
 export class CitiesRepository {
@@ -100,15 +105,31 @@ export class CitiesRepository {
    * Every city, or those of `names`, in byte order of the name (the column's collation). Three columns, because the
    * driver's work per column is most of the cost of a list of ten thousand.
    */
-  async list(names?: readonly string[]): Promise<CityListRow[]> {
-    const { rows } = await this.pool.query<CityListRow>({
+  async list(
+    { limit, cursor = '' }: CitiesQuery,
+    names?: readonly string[],
+  ): Promise<{ rows: readonly CityListRow[]; more: boolean; total: number }> {
+    const mine = names === undefined ? '' : 'and name = any($3::text[])';
+    const { rows } = await this.pool.query<CityListRow & Fitted & { total: number }>({
       name: names === undefined ? 'cities-list' : 'cities-list-some',
-      text: `select name, dir, case when running then null else json_build_object('phase', phase, 'error', error,
-          'failure_code', failure_code, 'failure_class', failure_class, 'next_retry_at', next_retry_at) end as state from cities
-        ${names === undefined ? '' : 'where name = any($1::text[])'} order by name`,
-      values: names === undefined ? [] : [names],
+      text: `select name, dir, state, total, nth = 1 or (nth <= $2 and upto <= ${PAGE_BYTES}) as fits from (
+          select name, dir, case when running then null else json_build_object('phase', phase, 'error', error,
+              'failure_code', failure_code, 'failure_class', failure_class, 'next_retry_at', next_retry_at) end as state,
+            sum(${CITY_BYTES}) over w as upto, ${CITY_BYTES} as bytes, row_number() over w as nth, (select count(*) from cities where true ${mine}) as total
+          from cities where name > $1 ${mine} window w as (order by name rows unbounded preceding)) p
+        where nth <= $2 + 1 and (upto - bytes <= ${PAGE_BYTES} or nth = 2) order by name`,
+      values: names === undefined ? [cursor, limit] : [cursor, limit, names],
     });
-    return rows;
+    const page = fitted(rows);
+    return { ...page, total: rows[0]?.total ?? (await this.#count(names)) };
+  }
+
+  async #count(names: readonly string[] | undefined): Promise<number> {
+    const { rows } = await this.pool.query<{ n: number }>({
+      text: 'select count(*) as n from cities where $1::text[] is null or name = any($1::text[])',
+      values: [names ?? null],
+    });
+    return rows[0]!.n;
   }
 
   async loadRunning(name: string): Promise<RunningCityRow | undefined> {

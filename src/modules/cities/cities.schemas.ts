@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { NetworkRule } from '../../contract/network.js';
 import { contract } from '../../contract/registry.js';
-import { dateTime, int64 } from '../../contract/scalars.js';
+import { CITY_NAME_MAX, CITY_NAME_PATTERN, dateTime, int64 } from '../../contract/scalars.js';
 import { SessionRest } from '../../contract/sessions.schemas.js';
-import { blockingRead, queryBool } from '../../contract/query.js';
+import { blockingRead, queryBool, queryInt, queryText } from '../../contract/query.js';
 
 export const CityInfo = contract(
   'CityInfo',
@@ -22,8 +22,16 @@ export const CityInfo = contract(
 export type CityInfo = z.infer<typeof CityInfo>;
 export const SupervisorCitiesOutputBody = contract(
   'SupervisorCitiesOutputBody',
-  z.strictObject({ items: z.array(CityInfo).nullable(), total: int64 }),
+  z.strictObject({ items: z.array(CityInfo).nullable(), total: int64, next_cursor: z.string().optional() }),
 );
+
+const LISTED = 100_000;
+/** A page goes on behind the name that its cursor is. */
+export const CitiesQuery = z.strictObject({
+  limit: queryInt({ min: 1, max: LISTED, default: LISTED }),
+  cursor: queryText({ max: CITY_NAME_MAX, pattern: CITY_NAME_PATTERN }),
+});
+export type CitiesQuery = z.infer<typeof CitiesQuery>;
 
 export const BOOTSTRAP_PROFILES = ['k8s-cell', 'kubernetes', 'kubernetes-cell', 'single-host-compat'] as const;
 export const CityCreateRequest = contract(

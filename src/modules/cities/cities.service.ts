@@ -11,7 +11,7 @@ import { Operations } from '../../platform/operations/operations.js';
 import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import { toCity, toCityInfo, toHealth, toStatus } from './cities.mapper.js';
 import { CitiesRepository } from './cities.repository.js';
-import type { CityGetResponse, CityPatchInputBody, HealthOutputBody, StatusBody, StatusQuery } from './cities.schemas.js';
+import type { CitiesQuery, CityGetResponse, CityPatchInputBody, HealthOutputBody, StatusBody, StatusQuery } from './cities.schemas.js';
 import { waitingOf } from './city-waiting.js';
 import type { CityScope } from './city-scope.js';
 
@@ -40,9 +40,9 @@ export class CitiesService {
   }
 
   /** The body of the list, as text: with ten thousand cities the detour through a validated object would cost more than the query. */
-  async list(caller: Principal): Promise<string> {
-    const rows = await this.repository.list(caller.cities);
-    return JSON.stringify({ items: rows.map(toCityInfo), total: rows.length });
+  async list(query: CitiesQuery, caller: Principal): Promise<string> {
+    const { rows, more, total } = await this.repository.list(query, caller.cities);
+    return JSON.stringify({ items: rows.map(toCityInfo), total, ...(more ? { next_cursor: rows.at(-1)!.name } : {}) });
   }
 
   async get(name: string, caller: Principal): Promise<CityGetResponse> {

@@ -115,7 +115,7 @@ export class ConfigReadsService {
     const { config, revision, index } = await this.current(city);
     const origins = JSON.parse(await this.#text(city, revision, 'origins')) as [string, string, string][];
     const values = valuesAt(config, origins, query.path);
-    const page = pageAfter(values, query.cursor, query.limit, revision);
+    const page = pageAfter(values, query, revision);
     return {
       body: { ...toExplained(config, PRESETS), revision, values: page.items, values_total: values.length, ...page.next },
       revision,

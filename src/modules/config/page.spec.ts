@@ -6,7 +6,7 @@ import { pageAfter } from './page.js';
 function pagesOf(items: readonly string[], limit: number): string[][] {
   const pages: string[][] = [];
   for (let token: string | undefined; ;) {
-    const page = pageAfter(items, token, limit, 7);
+    const page = pageAfter(items, { cursor: token, limit }, 7);
     pages.push(page.items);
     token = page.next.next_cursor;
     if (token === undefined) return pages;
@@ -30,7 +30,7 @@ describe('a page of a list of one revision', () => {
   });
 
   it('is of its own revision', () => {
-    expect(() => pageAfter(['a'], '6.1', 1, 7)).toThrow(/has changed since/);
-    expect(() => pageAfter(['a'], 'x', 1, 7)).toThrow(/none that this list gave/);
+    expect(() => pageAfter(['a'], { cursor: '6.1', limit: 1 }, 7)).toThrow(/has changed since/);
+    expect(() => pageAfter(['a'], { cursor: 'x', limit: 1 }, 7)).toThrow(/none that this list gave/);
   });
 });

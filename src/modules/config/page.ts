@@ -1,3 +1,4 @@
+import type { ListPage } from '../../contract/query.js';
 import { problem } from '../../contract/problems.js';
 import { heldItems } from '../../platform/database/page-bytes.js';
 
@@ -15,8 +16,7 @@ export function pageToken(token: string | undefined): number | undefined {
 /** A page of a list that belongs to one revision; a token of another revision is refused. @throws ProblemError invalid_cursor */
 export function pageAfter<T>(
   all: readonly T[],
-  token: string | undefined,
-  limit: number,
+  { cursor: token, limit = all.length }: ListPage,
   revision: number,
 ): { items: T[]; next: { next_cursor?: string } } {
   let start = 0;

@@ -31,11 +31,13 @@ export class CityEventsService {
   ) {}
 
   async list(city: string, query: CityEventsQuery, caller: Principal, gone: AbortSignal): Promise<EventPage> {
+    // Before anything that is asked of it.
+    if (!maySee(caller, city)) throw cityNotRunning(city);
     const since = toAge('since', query.since);
     const until = toAge('until', query.until);
     const token = parseToken(query.cursor, query.after_seq === undefined ? ['sq', 'sa'] : ['sa']);
     const position = query.after_seq === undefined ? undefined : parseSeq(query.after_seq, 'after_seq');
-    const stream = await this.#stream(city, query, caller, gone);
+    const stream = await this.#stream(city, query, gone);
     if (position !== undefined) assertKept('after_seq', position, stream);
     if (token !== undefined) assertKept('cursor', token.k === 'sa' ? token.s : token.s - 1, stream);
     const filter = toFilter(query);
@@ -54,8 +56,8 @@ export class CityEventsService {
   }
 
   /** The city's stream now, or once it has moved beyond `index`. */
-  async #stream(city: string, query: CityEventsQuery, caller: Principal, gone: AbortSignal): Promise<CityStream> {
-    const stream = maySee(caller, city) ? await this.repository.runningStream(city) : undefined;
+  async #stream(city: string, query: CityEventsQuery, gone: AbortSignal): Promise<CityStream> {
+    const stream = await this.repository.runningStream(city);
     if (stream === undefined) throw cityNotRunning(city);
     if (!(await this.heads.readAgain(city, stream.head, query, gone))) return stream;
     const moved = await this.repository.runningStream(city);

@@ -13,6 +13,15 @@ export interface HookRow {
 }
 
 /** Reads what is offered. Each answer is one statement, of one snapshot with the head of the city's stream. */
+export interface Demand {
+  readonly head: number;
+  readonly items: { readonly route: string; readonly ready: number }[];
+  readonly partial: boolean;
+}
+
+/** Of JSON about a route beside its name. */
+const ROUTE_BYTES = 40;
+
 @Injectable()
 export class HooksRepository {
   constructor(private readonly pool: PgPool) {}
@@ -64,18 +73,23 @@ export class HooksRepository {
     return rows[0]!;
   }
 
-  /** How many beads wait for each route. */
-  async demand(streamId: number): Promise<{ head: number; items: { route: string; ready: number }[] }> {
-    const { rows } = await this.pool.query<{ head: number; items: { route: string; ready: number }[] }>({
+  /** How many beads wait for each route: of the routes that fit on a page, and whether there are more. */
+  async demand(streamId: number): Promise<Demand> {
+    const { rows } = await this.pool.query<Demand>({
       name: 'hook-demand',
       text: `
-        select s.head, (
-          select coalesce(json_agg(json_build_object('route', d.route, 'ready', d.ready) order by d.route), '[]') from (
-            select b.routed_to collate "C" as route, count(*) as ready from beads b
-            where b.stream_id = s.id and bead_is_offered(b) group by b.routed_to
-          ) d) as items
-        from event_streams s where s.id = $1`,
-      values: [streamId],
+        select s.head, coalesce(d.items, '[]') as items, coalesce(d.partial, false) as partial
+        from event_streams s, lateral (
+          select json_agg(json_build_object('route', r.route, 'ready', r.ready) order by r.route) filter (where r.upto <= $2) as items,
+            bool_or(r.upto > $2) as partial
+          from (
+            select g.*, sum(${ROUTE_BYTES} + octet_length(g.route)) over (order by g.route rows unbounded preceding) as upto from (
+              select b.routed_to collate "C" as route, count(*) as ready from beads b
+              where b.stream_id = s.id and bead_is_offered(b) group by b.routed_to
+            ) g
+          ) r) d
+        where s.id = $1`,
+      values: [streamId, PAGE_BYTES],
     });
     return rows[0]!;
   }

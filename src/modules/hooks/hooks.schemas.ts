@@ -67,8 +67,8 @@ export const HookClaimResponse = contract(
 export const HookDemandItem = contract('HookDemandItem', z.strictObject({ ready: int64, route: z.string() }));
 export const HookDemandResponse = contract(
   'HookDemandResponse',
-  z.strictObject({ items: z.array(HookDemandItem), total: int64 }),
-  'Beads that wait for the workers of each route; `total` is their sum.',
+  z.strictObject({ items: z.array(HookDemandItem), total: int64, partial: z.boolean().optional() }),
+  'Beads that wait for the workers of each route; `total` is their sum. `partial`: there are more routes than fit on a page of 2 MiB.',
 );
 
 export type HookQuery = z.infer<typeof HookQuery>;

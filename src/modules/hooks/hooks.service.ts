@@ -62,8 +62,9 @@ export class HooksService {
   }
 
   async demand(city: CityScope): Promise<Answer<HookDemandResponse>> {
-    const { head, items } = await this.repository.demand(city.streamId);
-    return { index: head, body: { items, total: items.reduce((sum, { ready }) => sum + ready, 0) } };
+    const { head, items, partial } = await this.repository.demand(city.streamId);
+    const total = items.reduce((sum, { ready }) => sum + ready, 0);
+    return { index: head, body: { items, total, ...(partial ? { partial } : {}) } };
   }
 }
 

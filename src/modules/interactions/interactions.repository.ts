@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
-import { fitted, fitting, wholePage, type Fitted } from '../../platform/database/page-bytes.js';
+import { fitted, fitting, PAGE_BYTES, wholePage, type Fitted } from '../../platform/database/page-bytes.js';
 import type { Tx } from '../../platform/database/transactions.js';
 import type { AnswerToApply, InteractionRow, NewInteraction } from './interaction-row.js';
 
@@ -67,7 +67,7 @@ export class InteractionsRepository {
     return rows;
   }
 
-  /** The same with the head of the city's stream, in one snapshot. */
+  /** The same with the head of the city's stream, in one snapshot; as many as fit on a page. */
   async session(
     db: Kysely<Database>,
     streamId: number,
@@ -77,7 +77,12 @@ export class InteractionsRepository {
       select e.head, (
         select coalesce(json_agg(json_build_object('request_id', i.request_id, 'kind', i.kind, 'prompt', i.prompt, 'options', i.options,
           'metadata', i.metadata, 'opened_at', i.opened_at) order by i.pk), '[]')
-        from session_interactions i where i.session_pk = ${session.pk} and i.status = 'open' and i.generation = ${session.generation}
+        from (
+          select o.*, row_number() over w as nth, sum(octet_length(o.prompt) + octet_length(o.options::text) + octet_length(o.metadata::text)) over w as upto
+          from session_interactions o
+          where o.session_pk = ${session.pk} and o.status = 'open' and o.generation = ${session.generation}
+          window w as (order by o.pk rows unbounded preceding)
+        ) i where i.nth = 1 or i.upto <= ${PAGE_BYTES}
       ) as items
       from event_streams e where e.id = ${streamId}`.execute(db);
     const { head, items } = rows[0]!;

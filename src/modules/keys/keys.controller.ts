@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, Param, Post } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Post, Query } from '@nestjs/common';
 import type { Principal } from '../../contract/principal.js';
 import { OKResponseBody } from '../../contract/scalars.js';
 import { Caller } from '../../platform/http/caller.decorator.js';
@@ -9,6 +9,7 @@ import {
   ApiKeyId,
   ApiKeyRotatedResponse,
   ApiKeyRotateInputBody,
+  KeysQuery,
   ListBodyApiKeyResponse,
   type ApiKeyCreateInput,
   type ApiKeyRotateInput,
@@ -40,8 +41,8 @@ export class KeysController {
     problems: ['forbidden'],
   })
   @Get()
-  list(@Caller() caller: Principal): Promise<ListBodyApiKeyResponse> {
-    return this.keys.list(caller);
+  list(@Caller() caller: Principal, @Query({ schema: KeysQuery }) query: KeysQuery): Promise<ListBodyApiKeyResponse> {
+    return this.keys.list(caller, query);
   }
 
   @Operation({

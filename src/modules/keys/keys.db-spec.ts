@@ -64,7 +64,7 @@ describe('API keys', () => {
     const rows = await db.selectFrom('api_keys').selectAll().where('id', '=', made.id).execute();
     expect(JSON.stringify(rows)).not.toContain(made.key);
     expect(rows[0]?.hash).toHaveLength(32);
-    expect(JSON.stringify(await here.service.list(ANYBODY))).not.toContain(made.key.slice(-32));
+    expect(JSON.stringify(await here.service.list(ANYBODY, { limit: 10_000, cursor: undefined }))).not.toContain(made.key.slice(-32));
   });
 
   it('refuse a wrong secret, an unknown id and what is no key', async () => {
@@ -121,7 +121,7 @@ describe('API keys', () => {
     }
     await sql`update api_keys set expires_at = now() - interval '1 second' where id = ${id}`.execute(db);
     expect(await process().cache.authenticate(key)).toBeUndefined();
-    const listed = (await here.service.list(ANYBODY)).items!.find((one) => one.id === id)!;
+    const listed = (await here.service.list(ANYBODY, { limit: 10_000, cursor: undefined })).items!.find((one) => one.id === id)!;
     expect(Date.parse(listed.expires_at!)).toBeLessThan(now());
     await expect(here.service.rotate(ANYBODY, id, { grace_seconds: 0 })).rejects.toMatchObject({ detail: `not_found: no such key: ${id}` });
     const late = here.service.create(ANYBODY, { name: 'late', expires_at: '2020-01-01T00:00:00Z' });
@@ -160,7 +160,7 @@ describe('API keys', () => {
     const local: Principal = { ...ANYBODY, cities: ['a'] };
     const some: Principal = { ...reader, rights: ['operate', 'configure'] };
     for (const caller of [reader, local, some]) {
-      await expect(here.service.list(caller)).rejects.toMatchObject({ problem: 'forbidden' });
+      await expect(here.service.list(caller, { limit: 10_000, cursor: undefined })).rejects.toMatchObject({ problem: 'forbidden' });
       await expect(here.service.create(caller, { name: 'x', scope: 'read' })).rejects.toMatchObject({ problem: 'forbidden' });
       await expect(here.service.rotate(caller, '0'.repeat(12), { grace_seconds: 0 })).rejects.toMatchObject({ problem: 'forbidden' });
       await expect(here.service.revoke(caller, '0'.repeat(12))).rejects.toMatchObject({ problem: 'forbidden' });
@@ -170,7 +170,12 @@ describe('API keys', () => {
   it('note their use', async () => {
     const { id, key } = await here.service.create(ANYBODY, { name: 'used', scope: 'read' });
     await here.cache.authenticate(key);
-    await eventually(async () => (await here.service.list(ANYBODY)).items?.some((k) => k.id === id && k.last_used_at !== null) === true);
+    await eventually(
+      async () =>
+        (await here.service.list(ANYBODY, { limit: 10_000, cursor: undefined })).items?.some(
+          (k) => k.id === id && k.last_used_at !== null,
+        ) === true,
+    );
   });
 
   describe('the first key', () => {

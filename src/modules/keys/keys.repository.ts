@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Insertable, type Kysely, type Selectable } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
+import { fitted, fitting, wholePage, type Fitted } from '../../platform/database/page-bytes.js';
 import type { Tx } from '../../platform/database/transactions.js';
 
 export type KeyRow = Selectable<Database['api_keys']>;
@@ -15,9 +16,21 @@ export class KeysRepository {
     return tx.insertInto('api_keys').values(key).returningAll().executeTakeFirstOrThrow();
   }
 
-  /** Keys that are not revoked, oldest first. */
-  list(db: Kysely<Database>): Promise<KeyRow[]> {
-    return db.selectFrom('api_keys').selectAll().where('revoked_at', 'is', null).orderBy('created_at').orderBy('id').execute();
+  /** A page of the keys that are not revoked, oldest first, from behind the key `after` on, and how many there are. */
+  async list(
+    db: Kysely<Database>,
+    limit: number,
+    after: string | undefined,
+  ): Promise<{ rows: readonly KeyRow[]; more: boolean; total: number }> {
+    const behind = after === undefined ? sql`` : sql`and (created_at, id) > (select created_at, id from api_keys where id = ${after})`;
+    const some = sql`
+      select *, 500 + octet_length(name) + coalesce(octet_length(array_to_string(cities, '   ')), 0) as bytes
+      from api_keys where revoked_at is null ${behind} order by created_at, id limit ${limit + 1}`;
+    const { rows } = await sql<
+      KeyRow & Fitted
+    >`${fitting(some, sql`created_at, id`, wholePage(limit))} order by f.created_at, f.id`.execute(db);
+    const { rows: counted } = await sql<{ n: number }>`select count(*) as n from api_keys where revoked_at is null`.execute(db);
+    return { ...fitted(rows), total: counted[0]!.n };
   }
 
   find(db: Kysely<Database>, id: string): Promise<KeyRow | undefined> {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { RIGHTS } from '../../contract/principal.js';
+import { queryInt, queryText } from '../../contract/query.js';
 import { contract } from '../../contract/registry.js';
 import { CITY_NAME_MAX, CITY_NAME_PATTERN, dateTime, int64 } from '../../contract/scalars.js';
 
@@ -74,8 +75,16 @@ export type ApiKeyRotatedResponse = z.infer<typeof ApiKeyRotatedResponse>;
 
 export const ListBodyApiKeyResponse = contract(
   'ListBodyApiKeyResponse',
-  z.strictObject({ items: z.array(ApiKeyResponse).nullable(), total: int64 }),
+  z.strictObject({ items: z.array(ApiKeyResponse).nullable(), total: int64, next_cursor: z.string().optional() }),
 );
 export type ListBodyApiKeyResponse = z.infer<typeof ListBodyApiKeyResponse>;
+
+const LISTED = 10_000;
+/** A page goes on behind the key that its cursor names, revoked or not. */
+export const KeysQuery = z.strictObject({
+  limit: queryInt({ min: 1, max: LISTED, default: LISTED }),
+  cursor: queryText({ max: 64, pattern: /^[0-9a-f]{12}$/ }),
+});
+export type KeysQuery = z.infer<typeof KeysQuery>;
 
 export const ApiKeyId = z.string().regex(/^[0-9a-f]{12}$/, 'not the id of a key');

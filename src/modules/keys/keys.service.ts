@@ -16,6 +16,7 @@ import type {
   ApiKeyResponse,
   ApiKeyRotatedResponse,
   ApiKeyRotateInput,
+  KeysQuery,
   ListBodyApiKeyResponse,
 } from './keys.schemas.js';
 
@@ -49,10 +50,10 @@ export class KeysService {
     }
   }
 
-  async list(caller: Principal): Promise<ListBodyApiKeyResponse> {
+  async list(caller: Principal, { limit, cursor }: KeysQuery): Promise<ListBodyApiKeyResponse> {
     demandAdministrator(caller);
-    const items = (await this.repository.list(this.db)).map(toResponse);
-    return { items, total: items.length };
+    const { rows, more, total } = await this.repository.list(this.db, limit, cursor);
+    return { items: rows.map(toResponse), total, ...(more ? { next_cursor: rows.at(-1)!.id } : {}) };
   }
 
   async rotate(caller: Principal, id: string, { grace_seconds }: ApiKeyRotateInput): Promise<ApiKeyRotatedResponse> {

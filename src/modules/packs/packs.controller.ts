@@ -1,6 +1,7 @@
-import { Body, Controller, Delete, Get, Param, Post, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../contract/principal.js';
+import { ListPageQuery, type ListPage } from '../../contract/query.js';
 import { Caller, IdempotencyKey } from '../../platform/http/caller.decorator.js';
 import { Operation } from '../../platform/http/operation.decorator.js';
 import type { ResponseHeader } from '../../platform/http/operation.js';
@@ -31,11 +32,15 @@ export class PacksController {
     tag: 'packs',
     response: PackListBody,
     headers: STAMPED,
-    problems: ['city_not_found', 'unavailable'],
+    problems: ['city_not_found', 'invalid_cursor', 'unavailable'],
   })
   @Get()
-  async list(@City() city: CityScope, @Res({ passthrough: true }) reply: FastifyReply): Promise<PackListBody> {
-    const answer = await this.packs.list(city);
+  async list(
+    @City() city: CityScope,
+    @Query({ schema: ListPageQuery }) query: ListPage,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<PackListBody> {
+    const answer = await this.packs.list(city, query);
     return stamped(reply, answer, answer.body);
   }
 

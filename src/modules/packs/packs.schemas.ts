@@ -18,7 +18,10 @@ export const PackResponse = contract(
   'An import. `name` is its binding, `version` the constraint as written; `pack` and `pack_version` are what the pack calls itself, `resolved_version` and `commit` the pin of a repository.',
 );
 export type PackResponse = z.infer<typeof PackResponse>;
-export const PackListBody = contract('PackListBody', z.strictObject({ packs: z.array(PackResponse).nullable() }));
+export const PackListBody = contract(
+  'PackListBody',
+  z.strictObject({ packs: z.array(PackResponse).nullable(), next_cursor: z.string().optional() }),
+);
 export type PackListBody = z.infer<typeof PackListBody>;
 
 export const PackAddInputBody = contract(

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../contract/principal.js';
+import type { ListPage } from '../../contract/query.js';
 import { problem } from '../../contract/problems.js';
 import { Db } from '../../platform/database/database.js';
 import { Idempotency } from '../../platform/idempotency/idempotency.js';
@@ -10,6 +11,7 @@ import type { Lock } from '../composition/packs/lock.js';
 import { PackFailure } from '../composition/packs/pack-failure.js';
 import { DiskTree } from '../composition/trees/disk-tree.js';
 import { ConfigEditsService, type EditAnswer, type EditRequest } from '../config/config-edits.service.js';
+import { pageAfter } from '../config/page.js';
 import { ConfigReadsService, type Read } from '../config/config-reads.service.js';
 import { ConfigReloadsService } from '../config/config-reloads.service.js';
 import { Draft } from '../config/draft.js';
@@ -46,11 +48,13 @@ export class PacksService {
     private readonly db: Db,
   ) {}
 
-  async list(city: CityScope): Promise<Read<PackListBody>> {
+  async list(city: CityScope, query: ListPage): Promise<Read<PackListBody>> {
     const { config, ...at } = await this.reads.current(city);
     const own = Object.entries(config.imports).map(([name, entry]) => toPack(name, entry));
     const rigs = Object.entries(config.default_rig_imports).map(([name, entry]) => toPack(nameOfDefault(name), entry));
-    return { body: { packs: [...own, ...rigs].sort((a, b) => (a.name < b.name ? -1 : 1)) }, ...at };
+    const all = [...own, ...rigs].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const { items: packs, next } = pageAfter(all, query, at.revision);
+    return { body: { packs, ...next }, ...at };
   }
 
   /** Imports a pack, fetching it and whatever it imports. */

@@ -1,6 +1,7 @@
-import { Body, Controller, Delete, Get, Param, Put, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Put, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../contract/principal.js';
+import { ListPageQuery, type ListPage } from '../../contract/query.js';
 import { Caller } from '../../platform/http/caller.decorator.js';
 import { IfMatch, type Expected } from '../../platform/http/if-match.js';
 import { Operation } from '../../platform/http/operation.decorator.js';
@@ -28,11 +29,15 @@ export class AgentPatchesController {
     summary: 'List the patches of agents',
     description: 'As the files say them, in the order in which they count.',
     response: ListBodyAgentPatch,
-    problems: ['city_not_found', 'unavailable'],
+    problems: ['city_not_found', 'invalid_cursor', 'unavailable'],
   })
   @Get('agents')
-  async list(@City() city: CityScope, @Res({ passthrough: true }) reply: FastifyReply): Promise<ListBodyAgentPatch> {
-    const answer = await this.patches.listAgents(city);
+  async list(
+    @City() city: CityScope,
+    @Query({ schema: ListPageQuery }) query: ListPage,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ListBodyAgentPatch> {
+    const answer = await this.patches.listAgents(city, query);
     return stamped(reply, answer, answer.body);
   }
 

@@ -1,6 +1,7 @@
-import { Body, Controller, Delete, Get, Param, Put, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Put, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../contract/principal.js';
+import { ListPageQuery, type ListPage } from '../../contract/query.js';
 import { Caller } from '../../platform/http/caller.decorator.js';
 import { IfMatch, type Expected } from '../../platform/http/if-match.js';
 import { Operation } from '../../platform/http/operation.decorator.js';
@@ -31,11 +32,15 @@ export class PatchesController {
     summary: 'List the patches of rigs',
     description: 'As the files say them, in the order in which they count.',
     response: ListBodyRigPatch,
-    problems: ['city_not_found', 'unavailable'],
+    problems: ['city_not_found', 'invalid_cursor', 'unavailable'],
   })
   @Get('rigs')
-  async listRigs(@City() city: CityScope, @Res({ passthrough: true }) reply: FastifyReply): Promise<ListBodyRigPatch> {
-    const answer = await this.patches.listRigs(city);
+  async listRigs(
+    @City() city: CityScope,
+    @Query({ schema: ListPageQuery }) query: ListPage,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ListBodyRigPatch> {
+    const answer = await this.patches.listRigs(city, query);
     return stamped(reply, answer, answer.body);
   }
 
@@ -102,11 +107,15 @@ export class PatchesController {
     summary: 'List the patches of providers',
     description: 'As the files say them, in the order in which they count.',
     response: ListBodyProviderPatch,
-    problems: ['city_not_found', 'unavailable'],
+    problems: ['city_not_found', 'invalid_cursor', 'unavailable'],
   })
   @Get('providers')
-  async listProviders(@City() city: CityScope, @Res({ passthrough: true }) reply: FastifyReply): Promise<ListBodyProviderPatch> {
-    const answer = await this.patches.listProviders(city);
+  async listProviders(
+    @City() city: CityScope,
+    @Query({ schema: ListPageQuery }) query: ListPage,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ListBodyProviderPatch> {
+    const answer = await this.patches.listProviders(city, query);
     return stamped(reply, answer, answer.body);
   }
 

@@ -47,7 +47,6 @@ export const ProviderPatch = contract(
 );
 export type ProviderPatch = z.infer<typeof ProviderPatch>;
 
-/** Every patch is on the one page there is. */
 const listed = {
   total: int64,
   next_cursor: z.string().optional(),

@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../contract/principal.js';
+import type { ListPage } from '../../contract/query.js';
 import { problem } from '../../contract/problems.js';
 import type { Expected } from '../../platform/http/if-match.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { patchTarget } from '../config/changes.js';
 import { ConfigEditsService, type EditAnswer } from '../config/config-edits.service.js';
+import { pageAfter } from '../config/page.js';
 import { ConfigReadsService, type Read } from '../config/config-reads.service.js';
 import type { Draft } from '../config/draft.js';
 import { CITY_FILE, filesOf } from '../config/documents.js';
@@ -47,16 +49,16 @@ export class PatchesService {
     private readonly edits: ConfigEditsService,
   ) {}
 
-  listAgents(city: CityScope): Promise<Read<ListBodyAgentPatch>> {
-    return this.#list(city, 'agent', toAgentPatch);
+  listAgents(city: CityScope, query: ListPage): Promise<Read<ListBodyAgentPatch>> {
+    return this.#list(city, query, 'agent', toAgentPatch);
   }
 
-  listRigs(city: CityScope): Promise<Read<ListBodyRigPatch>> {
-    return this.#list(city, 'rigs', toRigPatch);
+  listRigs(city: CityScope, query: ListPage): Promise<Read<ListBodyRigPatch>> {
+    return this.#list(city, query, 'rigs', toRigPatch);
   }
 
-  listProviders(city: CityScope): Promise<Read<ListBodyProviderPatch>> {
-    return this.#list(city, 'providers', toProviderPatch);
+  listProviders(city: CityScope, query: ListPage): Promise<Read<ListBodyProviderPatch>> {
+    return this.#list(city, query, 'providers', toProviderPatch);
   }
 
   getAgent(city: CityScope, dir: string, name: string): Promise<Read<AgentPatch>> {
@@ -101,10 +103,16 @@ export class PatchesService {
     return this.#remove(request, 'providers', name);
   }
 
-  async #list<T>(city: CityScope, kind: PatchedKind, show: (stored: StoredPatch) => T): Promise<Read<{ items: T[]; total: number }>> {
+  async #list<T>(
+    city: CityScope,
+    query: ListPage,
+    kind: PatchedKind,
+    show: (stored: StoredPatch) => T,
+  ): Promise<Read<{ items: T[]; total: number; next_cursor?: string }>> {
     const { config, revision, index } = await this.reads.current(city);
-    const items = config.patches[kind].map(show);
-    return { body: { items, total: items.length }, revision, index };
+    const all = config.patches[kind].map(show);
+    const { items, next } = pageAfter(all, query, revision);
+    return { body: { items, total: all.length, ...next }, revision, index };
   }
 
   async #get<T>(city: CityScope, kind: PatchedKind, target: string, show: (stored: StoredPatch) => T): Promise<Read<T>> {

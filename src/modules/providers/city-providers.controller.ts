@@ -1,6 +1,7 @@
-import { Body, Controller, Delete, Get, Param, Patch, Post, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../contract/principal.js';
+import { ListPageQuery, type ListPage } from '../../contract/query.js';
 import { OKResponseBody } from '../../contract/scalars.js';
 import { Caller, IdempotencyKey } from '../../platform/http/caller.decorator.js';
 import { IfMatch, IfNoneMatch, type Expected } from '../../platform/http/if-match.js';
@@ -37,11 +38,15 @@ export class CityProvidersController {
     tag: 'providers',
     response: ListBodyProviderResponse,
     headers: READ,
-    problems: ['city_not_found', 'unavailable'],
+    problems: ['city_not_found', 'invalid_cursor', 'unavailable'],
   })
   @Get('providers')
-  async list(@City() city: CityScope, @Res({ passthrough: true }) reply: FastifyReply): Promise<ListBodyProviderResponse> {
-    const answer = await this.providers.list(city);
+  async list(
+    @City() city: CityScope,
+    @Query({ schema: ListPageQuery }) query: ListPage,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ListBodyProviderResponse> {
+    const answer = await this.providers.list(city, query);
     return stamped(reply, answer, answer.body);
   }
 
@@ -53,11 +58,15 @@ export class CityProvidersController {
     tag: 'providers',
     response: ProviderPublicListBody,
     headers: READ,
-    problems: ['city_not_found', 'unavailable'],
+    problems: ['city_not_found', 'invalid_cursor', 'unavailable'],
   })
   @Get('providers/public')
-  async listPublic(@City() city: CityScope, @Res({ passthrough: true }) reply: FastifyReply): Promise<ProviderPublicListBody> {
-    const answer = await this.providers.listPublic(city);
+  async listPublic(
+    @City() city: CityScope,
+    @Query({ schema: ListPageQuery }) query: ListPage,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ProviderPublicListBody> {
+    const answer = await this.providers.listPublic(city, query);
     return stamped(reply, answer, answer.body);
   }
 

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../contract/principal.js';
+import type { ListPage } from '../../contract/query.js';
 import { problem } from '../../contract/problems.js';
 import type { OKResponseBody } from '../../contract/scalars.js';
 import type { Expected } from '../../platform/http/if-match.js';
@@ -20,6 +21,7 @@ import type {
 } from './city-providers.schemas.js';
 import { RunnerWallsService } from '../runner-list/runner-walls.service.js';
 import { CITY_FILE, filesOf } from '../config/documents.js';
+import { pageAfter } from '../config/page.js';
 import { dropProvider, hasProvider, putProvider } from './provider-documents.js';
 import { usersOf } from './provider-users.js';
 
@@ -41,16 +43,18 @@ export class CityProvidersService {
     private readonly walls: RunnerWallsService,
   ) {}
 
-  async list(city: CityScope): Promise<Read<ListBodyProviderResponse>> {
+  async list(city: CityScope, query: ListPage): Promise<Read<ListBodyProviderResponse>> {
     const { config, ...at } = await this.reads.current(city);
-    const items = namesOf(config).map((name) => toProvider(config, name)!);
-    return { body: { items, total: items.length }, ...at };
+    const all = namesOf(config).map((name) => toProvider(config, name)!);
+    const { items, next } = pageAfter(all, query, at.revision);
+    return { body: { items, total: all.length, ...next }, ...at };
   }
 
-  async listPublic(city: CityScope): Promise<Read<ProviderPublicListBody>> {
+  async listPublic(city: CityScope, query: ListPage): Promise<Read<ProviderPublicListBody>> {
     const { config, ...at } = await this.reads.current(city);
-    const items = namesOf(config).map((name) => toPublicProvider(config, name));
-    return { body: { items, total: items.length }, ...at };
+    const all = namesOf(config).map((name) => toPublicProvider(config, name));
+    const { items, next } = pageAfter(all, query, at.revision);
+    return { body: { items, total: all.length, ...next }, ...at };
   }
 
   async get(city: CityScope, name: string): Promise<Read<ProviderResponse>> {

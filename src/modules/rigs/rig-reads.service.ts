@@ -3,6 +3,7 @@ import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { placesOf, type Bearer } from '../agents/agent-lines.js';
 import type { CityConfig, RigConfig } from '../composition/city-config.js';
+import { pageAfter } from '../config/page.js';
 import { ConfigReadsService, type CurrentConfig } from '../config/config-reads.service.js';
 import { RosterService } from '../roster/roster.service.js';
 import { RigGit } from './rig-git.js';
@@ -41,8 +42,9 @@ export class RigReadsService {
   async list(city: CityScope, query: RigsQuery, gone: AbortSignal): Promise<RigRead<ListBodyRigResponse>> {
     let current = await this.reads.current(city);
     if (await this.heads.readAgain(city.stream, current.index, query, gone)) current = await this.reads.current(city);
-    const items = await this.#describe(city, current, current.config.rigs, query.git);
-    return { body: { items, total: items.length }, index: current.index };
+    const all = await this.#describe(city, current, current.config.rigs, query.git);
+    const { items, next } = pageAfter(all, query, current.revision);
+    return { body: { items, total: all.length, ...next }, index: current.index };
   }
 
   /** @throws ProblemError rig_not_found */

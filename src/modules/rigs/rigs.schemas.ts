@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { blockingRead, queryBool } from '../../contract/query.js';
+import { listPage, blockingRead, queryBool } from '../../contract/query.js';
 import { contract } from '../../contract/registry.js';
 import { dateTime, int64, text } from '../../contract/scalars.js';
 
@@ -103,7 +103,7 @@ export const RigActionBody = contract(
 );
 export type RigActionBody = z.infer<typeof RigActionBody>;
 
-export const RigsQuery = z.strictObject({ ...blockingRead, git: queryBool() });
+export const RigsQuery = z.strictObject({ ...blockingRead, ...listPage, git: queryBool() });
 export type RigsQuery = z.infer<typeof RigsQuery>;
 export const RigQuery = z.strictObject({ git: queryBool() });
 export const RigDeleteQuery = z.strictObject({ cascade: queryBool() });
