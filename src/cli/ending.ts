@@ -24,7 +24,7 @@ export interface Waiting {
   readonly timeoutMs: number | undefined;
   readonly progress: Progress;
   /** Events that tell of progress: those of `subject`, without it those of the request. */
-  readonly steps?: { readonly type: string; readonly subject?: string; readonly seen: (envelope: Envelope) => void };
+  readonly steps?: { readonly types: readonly string[]; readonly subject?: string; readonly seen: (envelope: Envelope) => void };
   /** What goes on until the end; never fails. */
   readonly beside?: (signal: AbortSignal) => Promise<void>;
 }
@@ -51,7 +51,7 @@ export async function awaitEnding(api: Api, waiting: Waiting): Promise<Ending> {
 async function terminalEvent(waiting: Waiting, signal: AbortSignal): Promise<Ending | undefined> {
   const { feed, after, progress, requestId, steps } = waiting;
   const success = `request.result.${waiting.operation}`;
-  const types = [success, 'request.failed', ...(steps === undefined ? [] : [steps.type])];
+  const types = [success, 'request.failed', ...(steps?.types ?? [])];
   const open = (lastEventId: string | undefined): ReturnType<OpenStream> =>
     feed.open(lastEventId === undefined ? { after } : { lastEventId }, types, signal);
   const onPause = (ms: number, why: string): void => progress.note(`${why}; trying again in ${Math.ceil(ms / 1_000)} s`);
@@ -60,11 +60,12 @@ async function terminalEvent(waiting: Waiting, signal: AbortSignal): Promise<End
     const envelope = decode(frame.data);
     const payload = envelope?.payload as Partial<Schemas['RequestFailedPayload']> | undefined;
     if (envelope === undefined) continue;
-    if (steps?.subject !== undefined && envelope.type === steps.type && envelope.subject === steps.subject) steps.seen(envelope);
+    const isStep = steps?.types.includes(envelope.type) === true;
+    if (isStep && steps.subject !== undefined && envelope.subject === steps.subject) steps.seen(envelope);
     if (payload?.request_id !== requestId) continue;
     if (envelope.type === success) return { ok: true, envelope };
     if (envelope.type === 'request.failed') return { ok: false, envelope, failure: payload as Schemas['RequestFailedPayload'] };
-    if (envelope.type === steps?.type) steps.seen(envelope);
+    if (isStep) steps.seen(envelope);
   }
   return undefined;
 }

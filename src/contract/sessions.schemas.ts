@@ -16,18 +16,24 @@ export const SessionRest = contract(
   'SessionRest',
   z.strictObject({
     reason: z.string(),
-    ended_by: z.array(z.enum(['time', 'demand', 'message', 'configuration', 'wake', 'reset'])),
+    ended_by: z.array(z.enum(['time', 'demand', 'work', 'message', 'configuration', 'wake', 'reset'])),
     until: dateTime.optional(),
     attempt: int64.optional(),
     attempts: int64.optional(),
     detail: z.string().optional(),
   }),
   'Why no process is started although one may be wanted. `detail` is what went wrong, in the words of the last failure. `ended_by` says what ends it: ' +
-    '`time` by itself at `until`; `demand`, work or a message that waits for it then; `message`, one that is sent to it; `configuration`, files that say another thing about what is ' +
+    '`time` by itself at `until`; `demand`, work or a message that waits for it then; `work`, some that is new, or slung again; `message`, one that is sent to it; `configuration`, files that say another thing about what is ' +
     'started; `wake`, somebody who wakes the session; `reset`, one who resets it or wakes it by force. ' +
     '`attempt` is how many starts in a row have failed, of the `attempts` that are made.',
 );
 export type SessionRest = z.infer<typeof SessionRest>;
+export const SessionStart = contract(
+  'SessionStart',
+  z.strictObject({ until: dateTime, detail: z.string().optional() }),
+  'A process that is not ready yet. It is given up at `until`; `detail` is there once it takes long, and says what is known of it.',
+);
+export type SessionStart = z.infer<typeof SessionStart>;
 
 export const SessionResponse = contract(
   'SessionResponse',
@@ -64,6 +70,7 @@ export const SessionResponse = contract(
     applied: z.enum(['live', 'stored']).optional(),
     circuit: SessionCircuit.optional(),
     rest: SessionRest.optional(),
+    starting: SessionStart.optional(),
   }),
   'A session. `reason` says why it is not simply active; `last_active` is the end of its last turn. `applied` answers a change of the ' +
     'permission mode only.',

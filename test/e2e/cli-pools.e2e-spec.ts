@@ -91,6 +91,32 @@ describe('a member of a pool that cannot be started', () => {
   });
 });
 
+describe('a pool whose members leave the work where it is', () => {
+  it('is told of while it rests for that, everywhere, and what is new starts it at once', async () => {
+    const script = 'start_command = "true"\nprompt_template = "prompt.md"\nmax_active_sessions = 2\n';
+    await append('pack.toml', `\n[[agent]]\nname = "lazy"\n${script}`);
+    await sling('lazy');
+    const rested = await eventually(async () => {
+      const { rest } = await agent('lazy-1');
+      return rest?.reason === 'empty-runs' ? rest : undefined;
+    });
+    expect(rested).toEqual({
+      reason: 'empty-runs',
+      ended_by: ['time', 'work'],
+      until: expect.stringMatching(/Z$/),
+      detail: 'its last run took none of the work that was there',
+    });
+    const line =
+      'rests until \\d\\d:\\d\\d:\\d\\dZ \\(\\S+\\), empty-runs; ended by work that is new or slung again: its last run took none';
+    expect(await ok('agent', 'list')).toMatch(new RegExp(`^lazy-1 +stopped.*${line}`, 'm'));
+    expect(await ok('agent', 'show', 'lazy-1')).toMatch(new RegExp(`^rest: +${line}`, 'm'));
+    expect(await ok('city', 'status')).toMatch(new RegExp(`^resting: +(.*, )?1 pool(.*\\n)+ {2}lazy ${line}`, 'm'));
+
+    await sling('lazy');
+    await eventually(async () => (await agent('lazy-1')).rest?.detail?.includes('its last 2 runs'));
+  });
+});
+
 describe('lists of agents and rigs', () => {
   it('have every member that runs, whatever the bound of its pool is by now, and agents whose sessions have other names', async () => {
     await ok('rig', 'create', 'web');

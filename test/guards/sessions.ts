@@ -19,6 +19,38 @@ const LAUNCH_ENVIRONMENT = 'src/modules/launch/environment.spec.ts';
 /** Sessions, their runners and agents, what is said to them and by them. */
 export const SESSIONS: readonly Guard[] = [
   {
+    guard: 'Who waits for a session hears of a command that says nothing of the protocol.',
+    file: 'src/platform/runtime/acp/acp-runtime.ts',
+    find: '!agent.wire.hasSpoken && slow?.(',
+    replace: 'false && slow?.(',
+    test: 'src/platform/runtime/acp/acp-runtime.spec.ts',
+    name: 'goes on without a word of the protocol',
+  },
+  {
+    guard: 'A start that takes long is told, and forgotten once it is over.',
+    file: 'src/modules/runners/session-start.ts',
+    find: 'await changes.patch(row, { failure: why });',
+    replace: '',
+    test: 'src/modules/runners/stuck-starts.db-spec.ts',
+    name: 'is told to whoever looks or waits',
+  },
+  {
+    guard: 'A pool that rests after empty runs says so.',
+    file: 'src/modules/sessions/empty-runs.ts',
+    find: 'if (until <= now) return undefined;',
+    replace: 'if (until > 0) return undefined;',
+    test: 'test/e2e/cli-pools.e2e-spec.ts',
+    name: 'is told of while it rests for that',
+  },
+  {
+    guard: 'A run that is found empty counts in the same look at its pool.',
+    file: 'src/modules/pools/pool-plan.ts',
+    find: 'if (ended.size === 0) return emptyRuns;',
+    replace: 'if (ended.size >= 0) return emptyRuns;',
+    test: 'src/modules/pools/pool-plan.spec.ts',
+    name: 'counts a run that it finds empty itself',
+  },
+  {
     guard: 'A session that holds a bead and is left alone for a while says until when.',
     file: 'src/modules/sessions/session-rest.ts',
     find: 'row.wake_request === null && bead !== null && endedByItself(reason) && row.churns > 0',

@@ -62,6 +62,14 @@ describe('agents', () => {
     );
   });
 
+  it('tell what is known of a start that takes long', () => {
+    const starting = { until: '2999-01-01T10:05:03Z', detail: 'it has printed "name?"\nso far' };
+    const line = /starting,? +it has printed "name\?" so far; given up at 10:05:03Z \(\d+d\d+h\)$/m;
+    expect(agentTable([{ ...agent, starting }], fakeIo())).toMatch(line);
+    expect(agentDetails({ ...agent, starting }).replace('starting: ', 'starting')).toMatch(line);
+    expect(agentDetails({ ...agent, starting: { until: starting.until } })).toMatch(/^starting: +given up at 10:05:03Z/m);
+  });
+
   it('are shown without what is not known', () => {
     expect(agentDetails(agent)).toBe('name:       web/core.worker\nstate:      stopped\nsuspended:  no\npack:       core\n');
   });

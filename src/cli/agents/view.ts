@@ -2,6 +2,7 @@ import type { Schemas } from '../api.js';
 import { moment } from '../duration.js';
 import type { Io } from '../io.js';
 import { restLine } from '../sessions/rest.js';
+import { startLine } from '../sessions/starts.js';
 import { facts, table } from '../table.js';
 
 export type Agent = Schemas['AgentResponse'];
@@ -10,6 +11,7 @@ export type Agent = Schemas['AgentResponse'];
 function note(agent: Agent): string {
   if (!agent.available && !agent.suspended) return agent.unavailable_reason ?? 'not available';
   if (agent.rest !== undefined) return restOf(agent.rest);
+  if (agent.starting !== undefined) return `starting, ${startLine(agent.starting)}`;
   return agent.activity ?? agent.description ?? '';
 }
 
@@ -46,6 +48,7 @@ export function agentDetails(agent: Agent): string {
     ['about', agent.description],
     ['state', agent.state],
     ['rest', agent.rest === undefined ? undefined : restOf(agent.rest)],
+    ['starting', agent.starting === undefined ? undefined : startLine(agent.starting)],
     ['suspended', suspension(agent)],
     ['available', agent.available ? undefined : `no: ${agent.unavailable_reason ?? 'for an unknown reason'}`],
     ['provider', agent.provider],

@@ -93,11 +93,17 @@ function running(status: Schemas['StatusBody']): string {
     ['rigs', `${rigs.total} (${rigs.suspended} suspended)`],
     ['work', `${work.open} open, ${work.in_progress} in progress, ${work.ready} ready`],
     ['mail', `${mail.total} (${mail.unread} unread)`],
-    ['resting', resting === undefined ? undefined : `${resting.total} session${resting.total === 1 ? '' : 's'}`],
+    ['resting', resting === undefined ? undefined : counted(resting)],
     ...(status.waiting ?? []).map(({ what, count, reason }): [string, string] => ['waiting', `${count} ${what}: ${reason}`]),
     ['incomplete', status.partial === true ? (status.partial_errors ?? []).join('; ') : undefined],
   ]);
   return about + (resting?.items ?? []).map(restingLine).join('');
+}
+
+function counted({ total, items }: NonNullable<Schemas['StatusBody']['resting']>): string {
+  const pools = items.filter(({ session_id: id }) => id === undefined).length;
+  const many = (n: number, of: string): string[] => (n === 0 ? [] : [`${n} ${of}${n === 1 ? '' : 's'}`]);
+  return [...many(total - pools, 'session'), ...many(pools, 'pool')].join(', ');
 }
 
 function restingLine({ session_id: id, name, detail, ...rest }: NonNullable<Schemas['StatusBody']['resting']>['items'][number]): string {

@@ -83,7 +83,7 @@ async function untilThere(
     timeoutMs,
     progress,
     steps: {
-      type: 'rig.provision.progress',
+      types: ['rig.provision.progress'],
       seen: ({ payload }) => progress.enter(stepOf(payload as Schemas['RigProvisionProgressPayload'])),
     },
   }).finally(() => progress.end());

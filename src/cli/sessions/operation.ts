@@ -6,7 +6,7 @@ import { awaitEnding, tellEnding, timeoutOf } from '../ending.js';
 import { CliError } from '../errors.js';
 import { feedOf } from '../events/feed.js';
 import { answerTo, tellAnswer } from './answer.js';
-import { failedStarts } from './failed-starts.js';
+import { tellStarts } from './starts.js';
 import { tellQuestions } from './questions.js';
 
 export interface WaitFlags {
@@ -53,7 +53,7 @@ export async function runOnSession(context: CityContext<WaitFlags>, run: Session
   const over = new AbortController();
   const telling = session === '' ? undefined : tellQuestions(api, { city, session, progress }, AbortSignal.any([api.signal, over.signal]));
   try {
-    const steps = failedStarts(accepted.session_id, progress);
+    const steps = tellStarts(accepted.session_id, progress);
     const ending = await awaitEnding(api, { requestId, operation: run.operation, feed, after, timeoutMs, progress, ...steps });
     if (flags.wait !== true || !ending.ok) {
       progress.end();

@@ -7,6 +7,7 @@ const ENDS: Readonly<Record<Rest['ended_by'][number], (name: string) => string |
   time: () => undefined,
   message: (name) => (name === '' ? 'a message' : `svc session send ${name}`),
   demand: () => 'work or a message after that',
+  work: () => 'work that is new or slung again',
   configuration: () => 'a changed configuration',
   wake: (name) => (name === '' ? undefined : `svc session wake ${name}`),
   reset: (name) => (name === '' ? undefined : `svc session reset ${name}`),

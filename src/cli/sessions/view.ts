@@ -6,6 +6,7 @@ import type { Question } from './frames.js';
 import { harmlessLine } from '../harmless.js';
 import { questionLine } from './questions.js';
 import { restLine } from './rest.js';
+import { startLine } from './starts.js';
 
 export type Session = Schemas['SessionResponse'];
 
@@ -52,6 +53,7 @@ export function sessionDetails(session: Session, failure?: Failure, questions: r
     ['of', `${session.kind ?? 'agent'} ${session.template}`],
     ['circuit', circuitOf(session)],
     ['rest', session.rest === undefined ? undefined : restLine(session.rest, session.id)],
+    ['starting', session.starting === undefined ? undefined : startLine(session.starting)],
     ['alias', session.alias],
     ['name', session.session_name],
     ['provider', session.provider],

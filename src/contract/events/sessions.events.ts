@@ -74,6 +74,11 @@ export const SessionStartFailedPayload = contract(
   'A start has failed; the message of the event says why. `attempt` counts those in a row. While it is tried again, `attempts` says how many of them ' +
     'are made, and `retry_at` when the next one is, at the soonest.',
 );
+export const SessionStartSlowPayload = contract(
+  'SessionStartSlowPayload',
+  z.strictObject({ session_id: z.string(), generation: int64, until: dateTime }),
+  'A start takes long; the message of the event says what is known of it. It is given up at `until`.',
+);
 export const SessionInteractionPayload = contract(
   'SessionInteractionPayload',
   z.strictObject({
@@ -96,6 +101,7 @@ export const SessionMessagePayload = contract(
 export const SessionCreated = defineEvent('session.created', 1, SessionTransitionPayload);
 export const SessionStarting = defineEvent('session.starting', 1, SessionTransitionPayload);
 export const SessionStartFailed = defineEvent('session.start_failed', 1, SessionStartFailedPayload);
+export const SessionStartSlow = defineEvent('session.start_slow', 1, SessionStartSlowPayload);
 export const SessionWakeRequested = defineEvent('session.wake_requested', 1, SessionTransitionPayload);
 export const SessionArchived = defineEvent('session.archived', 1, SessionTransitionPayload);
 export const SessionClosed = defineEvent('session.closed', 1, SessionTransitionPayload);

@@ -9,6 +9,7 @@ import { pageAfter } from '../config/page.js';
 import { ConfigReadsService } from '../config/config-reads.service.js';
 import { ProvidersService } from '../providers/providers.service.js';
 import { RosterService } from '../roster/roster.service.js';
+import { EmptyRunsService } from '../sessions/empty-runs.service.js';
 import { poolRestsOf } from './pool-rests.js';
 import { linesOf } from './agent-lines.js';
 import { findMember, type Member } from './agent-members.js';
@@ -16,7 +17,7 @@ import { agentNotFound } from './agent-problems.js';
 import { presetBehind, providerOf } from './agent-provider.js';
 import { toAgent, type Present } from './agents.mapper.js';
 import { AgentsRepository, type AgentSession } from './agents.repository.js';
-import type { AgentResponse, AgentsQuery, ListBodyAgentResponse } from './agents.schemas.js';
+import type { AgentResponse, AgentRest, AgentsQuery, ListBodyAgentResponse } from './agents.schemas.js';
 
 /** An answer with the position that it is at least as new as. */
 export interface AgentAnswer<T> {
@@ -36,6 +37,7 @@ export class AgentReadsService {
     private readonly repository: AgentsRepository,
     private readonly roster: RosterService,
     private readonly providers: ProvidersService,
+    private readonly emptyRuns: EmptyRunsService,
     private readonly heads: HeadWaiter,
   ) {}
 
@@ -74,7 +76,7 @@ export class AgentReadsService {
     members: readonly Member[],
     sessions: readonly AgentSession[],
   ): Promise<AgentResponse[]> {
-    const [citySuspended, switches, activeBeads, unready] = await Promise.all([
+    const [citySuspended, switches, activeBeads, unready, pauses] = await Promise.all([
       this.repository.citySuspended(city.id),
       this.roster.switches(city.streamId),
       this.repository.activeBeads(
@@ -82,13 +84,14 @@ export class AgentReadsService {
         members.map(({ name }) => name),
       ),
       this.providers.unready(presetsOf(config, members)),
+      this.emptyRuns.rests(city.streamId),
     ]);
     if (citySuspended === undefined) throw notRunning(city.name);
     const rigs = config.rigs.filter((rig) => switches.rigs.get(rig.name) ?? rig.suspended_on_start);
     const suspendedRigs = new Set(rigs.map(({ name }) => name));
     const byName = new Map(sessions.map((session) => [session.name, session]));
     const byAgent = new Map(sessions.filter(({ live }) => live).map((session) => [session.agent, session]));
-    const poolRests = poolRestsOf(sessions);
+    const poolRests = new Map<string, AgentRest>([...pauses, ...poolRestsOf(sessions)]);
     const present: Present = {
       citySuspended,
       suspendedRigs,

@@ -128,6 +128,7 @@ describe('an agent with a session', () => {
     quarantined_until: null,
     circuit_until: null,
     failure: null,
+    start_deadline: null,
     live: true,
     in_turn: false,
     pending: false,

@@ -1,6 +1,6 @@
 import type { AgentConfig, CityConfig } from '../composition/city-config.js';
 import type { Member } from './agent-members.js';
-import { restOf } from '../sessions/session-rest.js';
+import { restOf, startOf } from '../sessions/session-rest.js';
 import type { AgentSession } from './agents.repository.js';
 import { presetBehind, providerOf, specOf, startsItself } from './agent-provider.js';
 import type { AgentRest, AgentResponse } from './agents.schemas.js';
@@ -35,6 +35,7 @@ export function toAgent(config: CityConfig, { name, agent, pool }: Member, prese
   const running = session?.live ?? false;
   const active = session?.active_bead ?? present.activeBeads.get(name);
   const rest = session === undefined ? present.poolRests.get(agent.qualified_name) : restOfSession(session);
+  const starting = session === undefined ? undefined : startOf(session);
   const reason = suspended ? 'agent is suspended' : reasonOf(config, agent, provider, present);
   return {
     name,
@@ -54,6 +55,7 @@ export function toAgent(config: CityConfig, { name, agent, pool }: Member, prese
     ...activeBead(active),
     ...(session?.live === true ? liveMembers(session) : {}),
     ...(rest === undefined ? {} : { rest }),
+    ...(starting === undefined ? {} : { starting }),
   };
 }
 

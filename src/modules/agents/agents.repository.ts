@@ -55,7 +55,7 @@ export class AgentsRepository {
       : sql`null::text`;
     const { rows } = await sql<AgentSession>`
       select distinct on (s.agent_name) s.agent_name as name, s.agent, s.slot, s.id, s.session_name, s.state, s.state_at,
-        s.reason, s.origin, s.runner_id, s.live, s.ready_at, s.not_before, s.quarantined_until, s.circuit_until,
+        s.reason, s.origin, s.runner_id, s.live, s.ready_at, s.start_deadline, s.not_before, s.quarantined_until, s.circuit_until,
         s.wake_request, s.failed_starts, s.churns, s.failure, l.activity = 'in-turn' as in_turn,
         s.live and exists (select from session_interactions i where i.session_pk = s.pk and i.status = 'open') as pending,
         (select b.id from beads b where b.stream_id = s.stream_id and b.status = 'in_progress' and (b.labels <> '{}' or b.metadata <> '{}')

@@ -3,7 +3,7 @@ import { parseDuration } from '../../contract/duration.js';
 import { listPage, blockingRead, queryBool, queryEnum, queryText } from '../../contract/query.js';
 import { contract } from '../../contract/registry.js';
 import { dateTime, int64, text } from '../../contract/scalars.js';
-import { SessionRest } from '../../contract/sessions.schemas.js';
+import { SessionRest, SessionStart } from '../../contract/sessions.schemas.js';
 
 /** The live session of an agent. */
 export const SessionInfo = contract(
@@ -39,10 +39,11 @@ export const AgentResponse = contract(
     last_output: z.string().optional(),
     session: SessionInfo.optional(),
     rest: AgentRest.optional(),
+    starting: SessionStart.optional(),
   }),
   '`suspended` is the switch set at run time (`suspended_runtime`, null when there is none), else what the files say (`suspended_declared`). ' +
     '`display_name` is that of the provider. `pool` names the agent that a member belongs to. ' +
-    '`rest` is there while none of its processes is started although one may be wanted.',
+    '`rest` is there while none of its processes is started although one may be wanted, `starting` while one is.',
 );
 export type AgentResponse = z.infer<typeof AgentResponse>;
 export const ListBodyAgentResponse = contract(

@@ -1,3 +1,4 @@
+import type { SessionRest } from '../../contract/sessions.schemas.js';
 import { VERSION } from '../../contract/version.js';
 import { restOf } from '../sessions/session-rest.js';
 import type { CityListRow, RestingRow, RestingRows, RunningCityRow, StatusRow } from './cities.repository.js';
@@ -46,8 +47,11 @@ export function toHealth(row: RunningCityRow): HealthOutputBody {
   return { status: 'ok', version: VERSION, city: row.name, uptime_sec: row.uptime };
 }
 
+/** What is not started for now: sessions, and pools by their names. */
+type Resting = RestingRows & { readonly pools: ReadonlyMap<string, SessionRest> };
+
 /** Counts of what a city has: agents and rigs of its config, its unfinished work, its mail and its sessions. `running` counts those with a process. */
-export function toStatus(row: StatusRow, lite: boolean, resting: RestingRows, waiting: NonNullable<StatusBody['waiting']>): StatusBody {
+export function toStatus(row: StatusRow, lite: boolean, resting: Resting, waiting: NonNullable<StatusBody['waiting']>): StatusBody {
   const suspended = isSuspended(row);
   return {
     name: row.name,
@@ -67,10 +71,16 @@ export function toStatus(row: StatusRow, lite: boolean, resting: RestingRows, wa
     rigs: { total: row.rig_count, suspended: suspended ? row.rig_count : 0 },
     work: { in_progress: row.in_progress, ready: row.ready, open: row.open },
     mail: { unread: row.unread, total: row.mail },
-    ...(resting.total === 0 ? {} : { resting: { total: resting.total, items: resting.rows.flatMap(toRest) } }),
+    ...restingOf(resting),
     ...(waiting.length === 0 ? {} : { waiting }),
     ...(lite ? {} : { session_counts_detail: { active: row.active_sessions, suspended: row.suspended_sessions } }),
   };
+}
+
+function restingOf({ total, rows, pools }: Resting): Pick<StatusBody, 'resting'> {
+  if (total + pools.size === 0) return {};
+  const items = [...rows.flatMap(toRest), ...[...pools].map(([name, rest]) => ({ name, ...rest }))];
+  return { resting: { total: total + pools.size, items } };
 }
 
 function toRest(row: RestingRow): NonNullable<StatusBody['resting']>['items'] {

@@ -5,6 +5,7 @@ import { OperationsModule } from '../../platform/operations/operations.module.js
 import { DirectoriesModule } from '../directories/directories.module.js';
 import { ProvidersModule } from '../providers/providers.module.js';
 import { RunnerListModule } from '../runner-list/runner-list.module.js';
+import { EmptyRunsModule } from '../sessions/empty-runs.module.js';
 import { CitiesController } from './cities.controller.js';
 import { CitiesRepository } from './cities.repository.js';
 import { CitiesService } from './cities.service.js';
@@ -18,7 +19,7 @@ import { ReservationsRepository } from './reservations.repository.js';
 
 /** The registry over HTTP. Other families import this module for `CitiesService` and `@City()`. Needs the streams room beside it in the root. */
 @Module({
-  imports: [DirectoriesModule, EventLogModule, IdempotencyModule, OperationsModule, ProvidersModule, RunnerListModule],
+  imports: [DirectoriesModule, EmptyRunsModule, EventLogModule, IdempotencyModule, OperationsModule, ProvidersModule, RunnerListModule],
   controllers: [CitiesController, CityLifecycleController],
   providers: [
     CitiesRepository,

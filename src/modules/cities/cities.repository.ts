@@ -43,7 +43,7 @@ const RUNNING_COLUMNS = `c.name, c.dir, c.provider, c.suspended, c.suspended_on_
 
 /** What the status of a city shows: beside its own row, the head of its log, its unfinished beads, its mail and its sessions. */
 export type StatusRow = RunningCityRow &
-  Readonly<Record<'head' | 'open' | 'in_progress' | 'ready' | 'mail' | 'unread', number>> &
+  Readonly<Record<'stream_id' | 'head' | 'open' | 'in_progress' | 'ready' | 'mail' | 'unread', number>> &
   Readonly<Record<'live' | 'active_sessions' | 'suspended_sessions' | 'live_agents' | 'quarantined_agents', number>>;
 
 /** A session that is not started for now, as far as its row says it. */
@@ -145,7 +145,7 @@ export class CitiesRepository {
   async loadRunningAtHead(name: string, counted: boolean): Promise<StatusRow | undefined> {
     const { rows } = await this.pool.query<StatusRow>({
       name: counted ? 'city-running-counted' : 'city-running-at-head',
-      text: `select ${RUNNING_COLUMNS}, s.head, ${counted ? 'w.*, m.total as mail, m.unread, n.*' : NOT_COUNTED}
+      text: `select ${RUNNING_COLUMNS}, s.id as stream_id, s.head, ${counted ? 'w.*, m.total as mail, m.unread, n.*' : NOT_COUNTED}
         from cities c join event_streams s on s.id = c.stream_id ${counted ? COUNTS : ''} where c.name = $1 and c.running`,
       values: [name],
     });

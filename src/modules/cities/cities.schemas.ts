@@ -91,9 +91,9 @@ const StatusResting = contract(
   'StatusResting',
   z.strictObject({
     total: int64,
-    items: z.array(SessionRest.extend({ session_id: z.string(), name: z.string() })),
+    items: z.array(SessionRest.extend({ session_id: z.string().optional(), name: z.string() })),
   }),
-  'Sessions that are not started for now; the first of them. `name` is that under which one works.',
+  'Sessions that are not started for now, the first of them, and pools (without `session_id`) that start nobody more. `name` is that of the pool, or under which a session works.',
 );
 
 const StatusWaiting = contract(

@@ -9,6 +9,7 @@ import { EventLog } from '../../platform/event-log/event-log.js';
 import { event } from '../../platform/event-log/event.js';
 import { Operations } from '../../platform/operations/operations.js';
 import { HeadWaiter } from '../../platform/streams/head-waiter.js';
+import { EmptyRunsService } from '../sessions/empty-runs.service.js';
 import { toCity, toCityInfo, toHealth, toStatus } from './cities.mapper.js';
 import { CitiesRepository } from './cities.repository.js';
 import type { CitiesQuery, CityGetResponse, CityPatchInputBody, HealthOutputBody, StatusBody, StatusQuery } from './cities.schemas.js';
@@ -26,6 +27,7 @@ export class CitiesService {
     private readonly operations: Operations,
     private readonly config: AppConfig,
     private readonly db: Db,
+    private readonly emptyRuns: EmptyRunsService,
   ) {}
 
   /**
@@ -59,8 +61,9 @@ export class CitiesService {
     let row = await this.#load(name, caller, load);
     if (await this.heads.readAgain(name, row.head, query, gone)) row = await this.#load(name, caller, load);
     const resting = query.lite ? { total: 0, rows: [] } : await this.repository.resting(name);
+    const pools = query.lite ? new Map<string, never>() : await this.emptyRuns.rests(row.stream_id);
     const waiting = query.lite ? [] : await this.#waiting(name);
-    return { head: row.head, body: toStatus(row, query.lite, resting, waiting) };
+    return { head: row.head, body: toStatus(row, query.lite, { ...resting, pools }, waiting) };
   }
 
   async #waiting(name: string): Promise<NonNullable<StatusBody['waiting']>> {

@@ -2,6 +2,7 @@ import type { SessionState, WakeRequest } from '../sessions/session-states.js';
 import { Capacity } from './capacity.js';
 import type { Dependencies } from './pool-dependencies.js';
 import type { OfferedBead, PoolAgent, PoolDecision, PoolFacts, PoolNamed, PoolSession } from './pool-facts.js';
+import { emptyPauseUntil } from '../sessions/empty-runs.js';
 import { churnMs, endedByItself, poolRestsUntil } from '../sessions/session-rest.js';
 import { blockerOf, isOrphaned, type SessionContext } from './session-rules.js';
 
@@ -16,8 +17,7 @@ const STAYS_DOWN = new Set(['auth-required', 'user-hold', 'provider-terminal-err
 export function cooldownUntil(facts: PoolFacts, agent: string): number | undefined {
   const runs = facts.emptyRuns.get(agent);
   if (runs === undefined || runs.count === 0) return undefined;
-  const { cooldownMs, maxCooldownMs } = facts.settings;
-  return runs.lastAt + Math.min(maxCooldownMs, cooldownMs * 2 ** (runs.count - 1));
+  return emptyPauseUntil(runs);
 }
 
 /** What work, names and minimums ask of a city's sessions, most urgent first, within the limits. */

@@ -6,8 +6,8 @@ import type { AssignedRow, OfferedRow } from '../hooks/offered-work.service.js';
 import type { Blockers } from '../launch/effective-suspension.js';
 import { driftOf, type Started } from '../launch/drift.js';
 import { agentOfNamed, templateOf } from '../launch/template.js';
-import type { EmptyRuns, OfferedBead, PoolAgent, PoolFacts, PoolNamed, PoolSession } from './pool-facts.js';
-import type { EmptyRunRow, PoolRow } from './pool-state.repository.js';
+import type { OfferedBead, PoolAgent, PoolFacts, PoolNamed, PoolSession } from './pool-facts.js';
+import type { PoolRow } from './pool-state.repository.js';
 import { agentSettings, poolSettings, providerIdleMs } from './settings.js';
 
 export interface Loaded {
@@ -17,7 +17,7 @@ export interface Loaded {
   readonly sessions: readonly PoolRow[];
   readonly offered: readonly OfferedRow[];
   readonly assigned: readonly AssignedRow[];
-  readonly runs: readonly EmptyRunRow[];
+  readonly emptyRuns: PoolFacts['emptyRuns'];
   readonly scale: ReadonlyMap<string, number>;
   /** What a process of the session would be started with now. */
   readonly fingerprint: (row: Started) => string | undefined;
@@ -42,7 +42,7 @@ export function factsOf(loaded: Loaded): PoolFacts {
     offered: offeredOf(loaded.offered),
     assigned: assignedOf(assigned),
     scale: loaded.scale,
-    emptyRuns: emptyRunsOf(loaded.runs),
+    emptyRuns: loaded.emptyRuns,
   };
 }
 
@@ -134,19 +134,6 @@ function assignedOf(rows: readonly AssignedRow[]): Map<string, string[]> {
   const assigned = new Map<string, string[]>();
   for (const { assignee, id, begun, leased, session } of rows) if (!begun || (session === null && !leased)) push(assigned, assignee, id);
   return assigned;
-}
-
-/** Runs without work since the last one that had some. */
-function emptyRunsOf(rows: readonly EmptyRunRow[]): Map<string, EmptyRuns> {
-  const runs = new Map<string, EmptyRuns>();
-  const over = new Set<string>();
-  for (const { template, empty, at } of rows) {
-    if (!empty) over.add(template);
-    if (over.has(template)) continue;
-    const known = runs.get(template);
-    runs.set(template, known === undefined ? { count: 1, lastAt: at.getTime() } : { ...known, count: known.count + 1 });
-  }
-  return runs;
 }
 
 function sessionOf(row: PoolRow, held: readonly string[], now: Pick<Loaded, 'fingerprint' | 'startHash'>): PoolSession {

@@ -1,3 +1,4 @@
+import type { EmptyRuns } from '../sessions/empty-runs.js';
 import type { SessionState, StopRequest, WakeRequest } from '../sessions/session-states.js';
 import type { AgentSettings, PoolSettings } from './settings.js';
 
@@ -23,12 +24,6 @@ export interface PoolFacts {
   readonly scale: ReadonlyMap<string, number>;
   /** Sessions that were started for work in the last hour and ended without any while there was some, by agent. */
   readonly emptyRuns: ReadonlyMap<string, EmptyRuns>;
-}
-
-export interface EmptyRuns {
-  /** In a row. */
-  readonly count: number;
-  readonly lastAt: number;
 }
 
 export interface OfferedBead {

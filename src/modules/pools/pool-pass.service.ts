@@ -6,6 +6,7 @@ import { OfferedWork } from '../hooks/offered-work.service.js';
 import { EffectiveSuspension } from '../launch/effective-suspension.service.js';
 import { LaunchService } from '../launch/launch.service.js';
 import type { SessionChanges } from '../sessions/session-changes.js';
+import { EmptyRunsService } from '../sessions/empty-runs.service.js';
 import { SessionChangesService } from '../sessions/session-changes.service.js';
 import { ClaimsOfSessions } from './claims-of-sessions.service.js';
 import { PoolExecutor } from './pool-executor.js';
@@ -49,6 +50,7 @@ export class PoolPass {
     private readonly launch: LaunchService,
     private readonly scales: ScaleChecks,
     private readonly claims: ClaimsOfSessions,
+    private readonly emptyRuns: EmptyRunsService,
   ) {}
 
   async run(city: PoolCity, signal?: AbortSignal): Promise<Passed> {
@@ -110,7 +112,7 @@ export class PoolPass {
       sessions,
       offered: await this.offered.offered(streamId, tx),
       assigned: await this.offered.assigned(streamId, tx),
-      runs: await this.repository.runs(tx, streamId),
+      emptyRuns: await this.emptyRuns.of(tx, streamId),
       scale,
       fingerprint: (row) => this.launch.fingerprint(config, row),
       startHash: (row) => this.launch.startHash(config, row),

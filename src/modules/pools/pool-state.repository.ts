@@ -67,12 +67,6 @@ export type PoolRow = Pick<
   readonly nudged_for: string | null;
 };
 
-export interface EmptyRunRow {
-  readonly template: string;
-  readonly empty: boolean;
-  readonly at: Date;
-}
-
 /** What a decision has to find unchanged when it is carried out. */
 export interface Guard {
   readonly in_turn: boolean;
@@ -171,16 +165,6 @@ export class PoolStateRepository {
       left join lateral (select m.created_at, m.reference from session_messages m
         where m.session_pk = s.pk and m.source = 'nudge' order by m.pk desc limit 1) n on true
       where s.stream_id = ${streamId} and s.state <> 'closed' order by s.pk`.execute(tx);
-    return rows;
-  }
-
-  /** Runs of pools for work in the last hour, the newest first: those that ended without any, and those that had some. */
-  async runs(tx: Tx, streamId: number): Promise<EmptyRunRow[]> {
-    const { rows } = await sql<EmptyRunRow>`
-      select s.template, s.metadata ? 'empty_run' as empty, coalesce(s.closed_at, s.stop_requested_at, s.state_at) as at from sessions s
-      where s.stream_id = ${streamId} and s.origin = 'pool' and (s.metadata ? 'empty_run' or s.state = 'closed')
-        and s.created_at > clock_timestamp() - interval '1 day' and coalesce(s.closed_at, clock_timestamp()) > clock_timestamp() - interval '1 hour'
-      order by 3 desc limit 500`.execute(tx);
     return rows;
   }
 

@@ -4,6 +4,7 @@ import { OfferedWorkModule } from '../hooks/offered-work.module.js';
 import { LaunchModule } from '../launch/launch.module.js';
 import { SuspensionModule } from '../launch/suspension.module.js';
 import { MessagesCoreModule } from '../messages/messages-core.module.js';
+import { EmptyRunsModule } from '../sessions/empty-runs.module.js';
 import { SessionAccessModule } from '../sessions/session-access.module.js';
 import { ClaimsOfSessionsModule } from './claims-of-sessions.module.js';
 import { CitySessions } from './city-sessions.service.js';
@@ -17,6 +18,7 @@ import { ScaleChecks } from './scale-checks.js';
   imports: [
     ClaimsOfSessionsModule,
     ConfigCoreModule,
+    EmptyRunsModule,
     LaunchModule,
     MessagesCoreModule,
     OfferedWorkModule,

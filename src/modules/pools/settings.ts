@@ -24,9 +24,6 @@ export interface PoolSettings {
   readonly maxSessions: number | undefined;
   /** Limits of rigs that have one. */
   readonly maxOfRig: ReadonlyMap<string, number>;
-  /** After a session has been started for work and has ended without taking any, that work starts no other one for so long. */
-  readonly cooldownMs: number;
-  readonly maxCooldownMs: number;
   /** How long a session of a pool may have nothing to do before it is drained. */
   readonly graceMs: number;
 }
@@ -77,8 +74,6 @@ export function poolSettings(config: CityConfig): PoolSettings {
         return limit === undefined ? [] : [[rig.name, limit] as const];
       }),
     ),
-    cooldownMs: MINUTE,
-    maxCooldownMs: 10 * MINUTE,
     graceMs: 30 * SECOND,
   };
 }

@@ -186,6 +186,7 @@ export class SessionClaims {
       wake_request: null,
       wake_requested_at: null,
       not_before: null,
+      failure: null,
       tried_hash: tried,
       ...(restarted === undefined ? {} : { epoch: row.epoch + 1, session_key: null, reset_pending: false }),
     };

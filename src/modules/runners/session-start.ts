@@ -1,3 +1,5 @@
+import { SessionStartSlow } from '../../contract/events/sessions.events.js';
+import { event } from '../../platform/event-log/event.js';
 import { StartError, UnconfirmedDead, type RunningAgent } from '../../platform/runtime/port.js';
 import { startPrepared } from '../../platform/runtime/preparation/prepared-start.js';
 import { sleep } from '../../platform/time/clock.js';
@@ -124,9 +126,22 @@ async function spawned(
   if (runtime === undefined) throw new StartError('unsupported', `this runner has no transport ${plan.transport}`);
   if (!owner.held || signal.aborted) throw new StartError('aborted', 'the start was called off');
   const spec = { ...plan.spec, resume: row.session_key ?? undefined };
-  return startPrepared(runtime, spec, plan.preparation, signal, ({ message, stderrTail }) =>
-    rooms.logger.warn({ session: row.pk, generation: row.generation, stderr: stderrTail.slice(-LOGGED) }, message),
-  );
+  let told: Promise<unknown> = Promise.resolve();
+  const slow = (why: string): void => void (told = tellSlow(owner, why).catch(() => undefined));
+  const tell = ({ message, stderrTail }: StartError): void =>
+    rooms.logger.warn({ session: row.pk, generation: row.generation, stderr: stderrTail.slice(-LOGGED) }, message);
+  // What is told of the start is told before its end.
+  return startPrepared(runtime, spec, plan.preparation, signal, tell, slow).finally(() => told);
+}
+
+/** Whoever waits for the session hears what takes so long; the start goes on. */
+async function tellSlow(owner: OwnedSession, why: string): Promise<void> {
+  await owner.change(async (changes, row) => {
+    if (row.state !== 'creating' || row.stop_request !== null || row.start_deadline === null) return;
+    const payload = { session_id: row.id, generation: row.generation, until: row.start_deadline.toISOString() };
+    changes.emit(event(SessionStartSlow, { ...changes.facts(row), message: why, payload }));
+    await changes.patch(row, { failure: why });
+  });
 }
 
 async function stopUnwanted(agent: RunningAgent): Promise<void> {

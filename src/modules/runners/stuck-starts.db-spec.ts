@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ConfigReadsService } from '../config/config-reads.service.js';
+import { startOf } from '../sessions/session-rest.js';
 import { RunnerRealm } from './testing/runner-realm.js';
 
 let realm: RunnerRealm;
@@ -34,6 +35,24 @@ describe('a start whose preparation does not come to an end', () => {
     const { pk } = await runner.create(realm.city);
     const { start_deadline: deadline, state_at: began } = await realm.until(pk, 'creating');
     expect((deadline!.getTime() - began.getTime()) / 60_000).toBeCloseTo(8, 0);
+  });
+
+  it('is told to whoever looks or waits while it goes on, and is forgotten once it is over', async () => {
+    const runner = await realm.runner('r1');
+    realm.host.silence = 'it has printed "name?" so far';
+    const over = Promise.withResolvers<void>();
+    realm.host.gate = () => over.promise;
+    const { pk } = await runner.create(realm.city);
+    const slow = await realm.when(pk, ({ failure }) => failure !== null);
+    expect([slow.state, startOf({ ...slow, active_bead: null })]).toEqual([
+      'creating',
+      { until: slow.start_deadline!.toISOString(), detail: realm.host.silence },
+    ]);
+    const [told, ...more] = await realm.events('session.start_slow');
+    expect([told!.message, more]).toEqual([realm.host.silence, []]);
+    over.resolve();
+    const ready = await realm.until(pk, 'active');
+    expect([ready.failure, startOf({ ...ready, active_bead: null })]).toEqual([null, undefined]);
   });
 
   it.each([

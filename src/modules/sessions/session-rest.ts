@@ -1,4 +1,4 @@
-import type { SessionRest } from '../../contract/sessions.schemas.js';
+import type { SessionRest, SessionStart } from '../../contract/sessions.schemas.js';
 import type { SessionRow } from './session-row.js';
 
 /** What says whether a session rests. */
@@ -17,6 +17,7 @@ export type Resting = Pick<
   | 'failed_starts'
   | 'churns'
   | 'failure'
+  | 'start_deadline'
 > & {
   /** The bead that it works on. */
   readonly active_bead: string | null;
@@ -93,6 +94,12 @@ export function restOf(row: Resting, now: Date): SessionRest | undefined {
     default:
       return undefined;
   }
+}
+
+/** How the start of one goes that is being started; while it is, its failure is what is known of that. */
+export function startOf({ state, runner_id: runner, start_deadline: until, failure }: Resting): SessionStart | undefined {
+  if (state !== 'creating' || runner === null || until === null) return undefined;
+  return { until: until.toISOString(), ...(failure === null ? {} : { detail: failure }) };
 }
 
 /** Of one that is started again by itself after a while: one that went wrong, or that ended and still has its work. */

@@ -1,7 +1,7 @@
 import type { SessionResponse } from '../../contract/sessions.schemas.js';
 import type { Template } from '../launch/launch.js';
 import { hasOpenCircuit } from './open-circuit.js';
-import { restOf } from './session-rest.js';
+import { restOf, startOf } from './session-rest.js';
 import type { SessionRow } from './session-row.js';
 
 /** A session as answers need it, of one snapshot. */
@@ -29,6 +29,7 @@ export function toSessionResponse(row: SessionView, template: Template | undefin
   const closed = row.state === 'closed';
   const reason = reasonOf(row);
   const rest = restOf(row, row.now);
+  const starting = startOf(row);
   const shown = metadataOf(row);
   const options = { ...template?.optionDefaults, ...row.options };
   const output = lines === undefined ? '' : lastLines(row.output ?? '', lines);
@@ -66,6 +67,7 @@ export function toSessionResponse(row: SessionView, template: Template | undefin
           ...(reason === undefined ? {} : { reason }),
           ...circuitOf(row),
           ...(rest === undefined ? {} : { rest }),
+          ...(starting === undefined ? {} : { starting }),
         }),
   };
 }

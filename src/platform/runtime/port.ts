@@ -6,11 +6,11 @@ export interface AgentRuntime {
   readonly transport: Transport;
   /**
    * Starts a process and makes it ready to be prompted. Whatever fails, and when `signal` aborts, the process and all its
-   * children are confirmed dead before this rejects.
+   * children are confirmed dead before this rejects. `slow` hears, once at the most, that it takes long and what is known of it.
    *
    * @throws StartError
    */
-  start(spec: StartSpec, signal: AbortSignal): Promise<RunningAgent>;
+  start(spec: StartSpec, signal: AbortSignal, slow?: (why: string) => void): Promise<RunningAgent>;
 }
 
 export type Transport = 'acp' | 'pty' | 'exec';

@@ -13,6 +13,8 @@ import { RosterRepository } from '../../roster/roster.repository.js';
 import { RosterService } from '../../roster/roster.service.js';
 import { NamedSessions } from '../../sessions/named-sessions.service.js';
 import { SessionNamesRepository } from '../../sessions/session-names.repository.js';
+import { EmptyRunsRepository } from '../../sessions/empty-runs.repository.js';
+import { EmptyRunsService } from '../../sessions/empty-runs.service.js';
 import type { SessionRow } from '../../sessions/session-row.js';
 import type { PgPool } from '../../../platform/database/database.js';
 import { Transactions } from '../../../platform/database/transactions.js';
@@ -110,6 +112,7 @@ export async function poolRealm(
       launch,
       scales,
       claims,
+      new EmptyRunsService(db, new EmptyRunsRepository()),
     );
     pass.betweenMs = 0;
     return { pass, repository, claims, waits: new WaitDelivery(new WaitDeliveryRepository(db), process.sessions, process.queue, work) };

@@ -1,5 +1,6 @@
 import { poolPlan } from '../pool-plan.js';
-import type { EmptyRuns, OfferedBead, PoolAgent, PoolDecision, PoolSession } from '../pool-facts.js';
+import type { EmptyRuns } from '../../sessions/empty-runs.js';
+import type { OfferedBead, PoolAgent, PoolDecision, PoolSession } from '../pool-facts.js';
 import { endedByItself } from '../../sessions/session-rest.js';
 import { agentOf, factsWith, NOW, sessionOf } from './facts.js';
 

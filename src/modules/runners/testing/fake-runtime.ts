@@ -35,6 +35,8 @@ export class FakeHost {
   refuse: (spec: StartSpec) => StartFailure | undefined = () => undefined;
   /** Waited for before a process is ready. */
   gate: (spec: StartSpec) => Promise<void> | undefined = () => undefined;
+  /** What is said of a start that takes long. */
+  silence: string | undefined;
   /** Of processes that cannot be ended. */
   immortal = false;
   /** How often that was tried in vain. */
@@ -42,7 +44,7 @@ export class FakeHost {
 
   /** The runtimes of one runner. */
   runtimes(owner: string): AgentRuntimes {
-    const runtime: AgentRuntime = { transport: 'acp', start: (spec, signal) => this.#start(owner, spec, signal) };
+    const runtime: AgentRuntime = { transport: 'acp', start: (spec, signal, slow) => this.#start(owner, spec, signal, slow) };
     return { of: (transport: Transport) => (transport === 'acp' ? runtime : undefined) };
   }
 
@@ -65,10 +67,11 @@ export class FakeHost {
     return this.processes.filter((process) => process.session === session).flatMap((process) => process.prompts);
   }
 
-  async #start(owner: string, spec: StartSpec, signal: AbortSignal): Promise<RunningAgent> {
+  async #start(owner: string, spec: StartSpec, signal: AbortSignal, slow?: (why: string) => void): Promise<RunningAgent> {
     const agent = new FakeAgent(this, owner, spec);
     this.processes.push(agent);
     const gate = this.gate(spec);
+    if (this.silence !== undefined) slow?.(this.silence);
     const aborted = new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       else signal.addEventListener('abort', () => resolve(), { once: true });

@@ -61,6 +61,23 @@ describe('a start', () => {
     expect(error.message.length).toBeLessThan(700);
   });
 
+  it.each([
+    ['sleep 600', /^this command has not spoken ACP for 0 s: it has printed nothing so far$/],
+    ["printf 'name? '; exec sleep 600", /it has printed "name\?" so far$/],
+    ['echo loading >&2; exec sleep 600', /it has said "loading" on its error output so far$/],
+  ])('of a command that goes on without a word of the protocol (%s) is told, and goes on', async (line, why) => {
+    const spec = await loopback([], { command: '/bin/sh', args: ['-c', line] });
+    const enough = new AbortController();
+    const patient = new AcpRuntime({ limits: QUICK }, { silentMs: 400 });
+    const told: string[] = [];
+    const ended = patient.start(spec, enough.signal, (text) => {
+      told.push(text);
+      enough.abort();
+    });
+    await expect(ended).rejects.toMatchObject({ failure: 'aborted' });
+    expect(told).toEqual([expect.stringMatching(why)]);
+  });
+
   it('of an agent of another version, or without a transport that is asked for, is not supported', async () => {
     const other = await scripted('{ initialize: () => ({ protocolVersion: 2 }) }');
     expect(await failureOf(other)).toMatchObject({ failure: 'unsupported', message: 'it speaks version 2 of the protocol, not 1' });

@@ -32,10 +32,11 @@ export class AcpRuntime implements AgentRuntime {
     this.#timing = { ...ACP_TIMING, ...timing };
   }
 
-  async start(spec: StartSpec, signal: AbortSignal): Promise<RunningAgent> {
+  async start(spec: StartSpec, signal: AbortSignal, slow?: (why: string) => void): Promise<RunningAgent> {
     const begun = performance.now();
     if (signal.aborted) throw new StartError('aborted', 'the start was given up');
     const agent = new AcpAgent(await spawnAgent(spec, this.means), this.#timing);
+    const silent = setTimeout(() => !agent.wire.hasSpoken && slow?.(silence(agent, this.#timing.silentMs)), this.#timing.silentMs);
     const deadline = AbortSignal.timeout(Math.max(1, Math.round(spec.timeoutMs - (performance.now() - begun))));
     try {
       await Promise.race([introduce(agent, spec), abortion(signal, deadline), death(agent)]);
@@ -47,9 +48,23 @@ export class AcpRuntime implements AgentRuntime {
         otherLanguage(agent, failure, await agent.exit) ??
         new StartError(failure.failure, failure.message, agent.stderrTail, { cause: error })
       );
+    } finally {
+      clearTimeout(silent);
     }
   }
 }
+
+/** Slow agents exist, and so do commands that wait for somebody to type: whoever waits can tell which by what it has printed. */
+function silence({ wire, stderrTail }: AcpAgent, ms: number): string {
+  const [printed, errors] = [shown(wire.garbage), printable(stderrTail).trim().slice(-SHOWN)];
+  const said = [
+    ...(printed === '' ? [] : [`printed ${JSON.stringify(printed)}`]),
+    ...(errors === '' ? [] : [`said ${JSON.stringify(errors)} on its error output`]),
+  ];
+  return `this command has not spoken ACP for ${Math.round(ms / 1_000)} s: it has ${said.length === 0 ? 'printed nothing' : said.join(' and ')} so far`;
+}
+
+const shown = (garbage: string): string => printable(garbage).trim().slice(0, SHOWN);
 
 /**
  * A command that is no agent of this protocol, as far as that can be told: it prints something else, repeats its input, or ends
@@ -62,7 +77,7 @@ function otherLanguage(
 ): StartError | undefined {
   if (wire.hasSpoken || failed.failure === 'aborted' || failed.failure === 'auth_required') return undefined;
   if (wire.garbage === '' && cause !== 'clean') return undefined;
-  const printed = printable(wire.garbage).trim().slice(0, SHOWN);
+  const printed = shown(wire.garbage);
   const ends = protocolIsBroken || failed.failure === 'timeout' ? undefined : `ended with ${signal ?? code}`;
   const did = [printed === '' ? 'printed nothing' : `printed ${JSON.stringify(printed)}`, ends].filter((one) => one !== undefined);
   // What ended with an error, or was not done in time, may do better the next time.

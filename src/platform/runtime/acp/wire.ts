@@ -26,8 +26,9 @@ export class Wire {
   badLines = 0;
   /** The agent has said something that is the protocol. */
   hasSpoken = false;
-  /** The beginning of what it has said instead. */
-  garbage = '';
+  #garbage = '';
+  /** Of a line that has not ended. */
+  #begun: readonly Buffer[] = [];
   readonly #asked = new Set<unknown>();
   #ended!: (error: Error | undefined) => void;
   /** When the agent's output has ended, with what was wrong with it. */
@@ -92,8 +93,14 @@ export class Wire {
     }
   }
 
+  /** The beginning of what it has said instead of the protocol, also of a line that has not ended: a question, say. */
+  get garbage(): string {
+    const begun = this.hasSpoken || this.#garbage.length >= MAX_GARBAGE ? [] : this.#begun.slice(0, MAX_GARBAGE);
+    return this.#garbage + Buffer.concat(begun).toString('utf8', 0, MAX_GARBAGE);
+  }
+
   #keep(line: Buffer): void {
-    if (this.garbage.length < MAX_GARBAGE) this.garbage += `${line.toString('utf8', 0, MAX_GARBAGE)}\n`;
+    if (this.#garbage.length < MAX_GARBAGE) this.#garbage += `${line.toString('utf8', 0, MAX_GARBAGE)}\n`;
   }
 
   #badInRow = 0;
@@ -126,7 +133,9 @@ export class Wire {
         [parts, length, start] = [[], 0, end + 1];
       }
       if (start < chunk.length) add(chunk.subarray(start));
+      this.#begun = parts;
     }
+    this.#begun = [];
     if (length > 0 && length <= MAX_LINE_BYTES) yield Buffer.concat(parts, length);
   }
 }

@@ -23,8 +23,9 @@ export async function startPrepared(
   preparation: Preparation | undefined,
   signal: AbortSignal,
   tell: (failure: StartError) => void,
+  slow?: (why: string) => void,
 ): Promise<RunningAgent> {
-  if (preparation === undefined) return runtime.start(spec, signal);
+  if (preparation === undefined) return runtime.start(spec, signal, slow);
   const limit = performance.now() + spec.timeoutMs;
   const around: Surroundings = { cwd: spec.cwd, env: spec.env, sandbox: spec.sandbox, signal, limit };
   let agent: RunningAgent | undefined;
@@ -32,7 +33,7 @@ export async function startPrepared(
     await runSteps(preparation.preStart, around);
     await isStillThere(spec.cwd);
     await layOver(preparation.overlay, spec.cwd, preparation.ledger, signal);
-    agent = await runtime.start({ ...spec, timeoutMs: Math.max(1, Math.round(limit - performance.now())) }, signal);
+    agent = await runtime.start({ ...spec, timeoutMs: Math.max(1, Math.round(limit - performance.now())) }, signal, slow);
     await runSteps(preparation.setup, around);
     await runSteps(preparation.live, around).catch((error: unknown) => {
       // What nobody wants any more, or what cannot be ended, is no question of looks.
