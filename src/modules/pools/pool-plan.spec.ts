@@ -91,6 +91,14 @@ describe('starts for work', () => {
     expect(starts(plan({ offered: offered(2), emptyRuns: new Map([['worker', { count: 1, lastAt: NOW - 61_000 }]]) }))).toHaveLength(2);
   });
 
+  it('counts a run that it finds empty itself, but starts one for what came while that was on', () => {
+    const ended = sessionOf({ state: 'asleep', reason: 'exited', readyAt: NOW - 10_000 });
+    const first = plan({ offered: offered(1), sessions: [ended] });
+    expect([first, starts(first)]).toEqual([[{ do: 'close', pk: ended.pk, code: 'drained', empty: true }], []]);
+    const meanwhile = [...beads(1), { id: 'new', at: NOW - 5_000 }];
+    expect(starts(plan({ offered: new Map([['worker', meanwhile]]), sessions: [ended] }))).toMatchObject([{ do: 'create', bead: 'new' }]);
+  });
+
   it('starts nothing for an agent whose sessions are told to slow down', () => {
     const limited = sessionOf({ state: 'asleep', reason: 'rate_limit', notBefore: NOW + 60_000 });
     expect(plan({ offered: offered(3), sessions: [limited] })).toEqual([]);

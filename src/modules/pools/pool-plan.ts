@@ -31,11 +31,21 @@ export function poolPlan(facts: PoolFacts): PoolPlan {
     if (tell !== undefined) decisions.push(tell);
     later(at);
   }
-  const demand = new Demand(facts, contexts, decided, dependencies);
+  const demand = new Demand({ ...facts, emptyRuns: withEndedNow(facts, decisions) }, contexts, decided, dependencies);
   for (const decision of demand.decide()) decisions.push(decision);
   for (const at of demand.times) later(at);
   if (facts.sessions.length > 0 || facts.scale.size > 0) times.push(facts.now + facts.settings.patrolMs);
   return { decisions: inOrder(decisions), nextAt: times.length === 0 ? undefined : Math.min(...times) };
+}
+
+/** A run that this very look finds empty counts: what it has left would start the next one at once. What came meanwhile still does. */
+function withEndedNow({ emptyRuns, sessions }: PoolFacts, decisions: readonly PoolDecision[]): PoolFacts['emptyRuns'] {
+  const ended = new Set(decisions.flatMap((one) => (one.do === 'close' && one.empty === true ? [one.pk] : [])));
+  if (ended.size === 0) return emptyRuns;
+  const runs = new Map(emptyRuns);
+  for (const { pk, agent, readyAt, stateAt } of sessions)
+    if (agent !== null && ended.has(pk)) runs.set(agent, { count: (runs.get(agent)?.count ?? 0) + 1, lastAt: readyAt ?? stateAt });
+  return runs;
 }
 
 /** Rows by pk, as everybody locks them; what is made comes last. */
