@@ -29,7 +29,7 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'A start that takes long is told, and forgotten once it is over.',
     file: 'src/modules/runners/session-start.ts',
-    find: 'await changes.patch(row, { failure: why });',
+    find: 'await changes.patch(row, { failure: why, start_deadline: until });',
     replace: '',
     test: 'src/modules/runners/stuck-starts.db-spec.ts',
     name: 'is told to whoever looks or waits',

@@ -67,7 +67,7 @@ describe('agents', () => {
     const line = /starting,? +it has printed "name\?" so far; given up at 10:05:03Z \(\d+d\d+h\)$/m;
     expect(agentTable([{ ...agent, starting }], fakeIo())).toMatch(line);
     expect(agentDetails({ ...agent, starting }).replace('starting: ', 'starting')).toMatch(line);
-    expect(agentDetails({ ...agent, starting: { until: starting.until } })).toMatch(/^starting: +given up at 10:05:03Z/m);
+    expect(agentDetails({ ...agent, starting: { until: starting.until } })).toMatch(/^starting: +given up at 10:05:03Z .* at the latest$/m);
   });
 
   it('are shown without what is not known', () => {

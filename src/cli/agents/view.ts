@@ -11,7 +11,7 @@ export type Agent = Schemas['AgentResponse'];
 function note(agent: Agent): string {
   if (!agent.available && !agent.suspended) return agent.unavailable_reason ?? 'not available';
   if (agent.rest !== undefined) return restOf(agent.rest);
-  if (agent.starting !== undefined) return `starting, ${startLine(agent.starting)}`;
+  if (agent.starting !== undefined) return agent.starting.detail === undefined ? 'starting' : `starting, ${startLine(agent.starting)}`;
   return agent.activity ?? agent.description ?? '';
 }
 

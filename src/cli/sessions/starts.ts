@@ -19,7 +19,7 @@ export function failedStartLine({ attempt, attempts, retry_at: at }: Failed, why
 /** `this command has not spoken ACP for 10 s: it has printed nothing so far; given up at 10:05:03Z (49s)`. */
 export function startLine({ until, detail }: Schemas['SessionStart'], now = Date.now()): string {
   const limit = `given up at ${until.slice(11, 19)}Z (${showDuration(Math.max(0, Date.parse(until) - now))})`;
-  return detail === undefined ? limit : `${harmlessLine(detail)}; ${limit}`;
+  return detail === undefined ? `${limit} at the latest` : `${harmlessLine(detail)}; ${limit}`;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { SessionStartSlow } from '../../contract/events/sessions.events.js';
 import { event } from '../../platform/event-log/event.js';
-import { StartError, UnconfirmedDead, type RunningAgent } from '../../platform/runtime/port.js';
+import { StartError, UnconfirmedDead, type RunningAgent, type Slow } from '../../platform/runtime/port.js';
 import { startPrepared } from '../../platform/runtime/preparation/prepared-start.js';
 import { sleep } from '../../platform/time/clock.js';
 import type { LaunchPlan } from '../launch/launch.js';
@@ -127,7 +127,7 @@ async function spawned(
   if (!owner.held || signal.aborted) throw new StartError('aborted', 'the start was called off');
   const spec = { ...plan.spec, resume: row.session_key ?? undefined };
   let told: Promise<unknown> = Promise.resolve();
-  const slow = (why: string): void => void (told = tellSlow(owner, why).catch(() => undefined));
+  const slow: Slow = (why, leftMs) => void (told = tellSlow(owner, why, leftMs).catch(() => undefined));
   const tell = ({ message, stderrTail }: StartError): void =>
     rooms.logger.warn({ session: row.pk, generation: row.generation, stderr: stderrTail.slice(-LOGGED) }, message);
   // What is told of the start is told before its end.
@@ -135,12 +135,13 @@ async function spawned(
 }
 
 /** Whoever waits for the session hears what takes so long; the start goes on. */
-async function tellSlow(owner: OwnedSession, why: string): Promise<void> {
+async function tellSlow(owner: OwnedSession, why: string, leftMs: number): Promise<void> {
+  const until = new Date(Date.now() + leftMs);
   await owner.change(async (changes, row) => {
-    if (row.state !== 'creating' || row.stop_request !== null || row.start_deadline === null) return;
-    const payload = { session_id: row.id, generation: row.generation, until: row.start_deadline.toISOString() };
+    if (row.state !== 'creating' || row.stop_request !== null) return;
+    const payload = { session_id: row.id, generation: row.generation, until: until.toISOString() };
     changes.emit(event(SessionStartSlow, { ...changes.facts(row), message: why, payload }));
-    await changes.patch(row, { failure: why });
+    await changes.patch(row, { failure: why, start_deadline: until });
   });
 }
 

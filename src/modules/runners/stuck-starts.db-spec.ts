@@ -49,7 +49,7 @@ describe('a start whose preparation does not come to an end', () => {
       { until: slow.start_deadline!.toISOString(), detail: realm.host.silence },
     ]);
     const [told, ...more] = await realm.events('session.start_slow');
-    expect([told!.message, more]).toEqual([realm.host.silence, []]);
+    expect([told!.message, told!.payload.until, more]).toEqual([realm.host.silence, slow.start_deadline!.toISOString(), []]);
     over.resolve();
     const ready = await realm.until(pk, 'active');
     expect([ready.failure, startOf({ ...ready, active_bead: null })]).toEqual([null, undefined]);

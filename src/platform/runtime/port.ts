@@ -6,12 +6,15 @@ export interface AgentRuntime {
   readonly transport: Transport;
   /**
    * Starts a process and makes it ready to be prompted. Whatever fails, and when `signal` aborts, the process and all its
-   * children are confirmed dead before this rejects. `slow` hears, once at the most, that it takes long and what is known of it.
+   * children are confirmed dead before this rejects. `slow` hears, once at the
+   * most, that it takes long, what is known of it, and how many milliseconds it is given still.
    *
    * @throws StartError
    */
-  start(spec: StartSpec, signal: AbortSignal, slow?: (why: string) => void): Promise<RunningAgent>;
+  start(spec: StartSpec, signal: AbortSignal, slow?: Slow): Promise<RunningAgent>;
 }
+
+export type Slow = (why: string, leftMs: number) => void;
 
 export type Transport = 'acp' | 'pty' | 'exec';
 

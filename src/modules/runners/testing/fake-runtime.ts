@@ -7,6 +7,7 @@ import {
   type InteractionAnswer,
   type RunningAgent,
   type RuntimeEvent,
+  type Slow,
   type StartFailure,
   type StartSpec,
   type Transport,
@@ -67,11 +68,11 @@ export class FakeHost {
     return this.processes.filter((process) => process.session === session).flatMap((process) => process.prompts);
   }
 
-  async #start(owner: string, spec: StartSpec, signal: AbortSignal, slow?: (why: string) => void): Promise<RunningAgent> {
+  async #start(owner: string, spec: StartSpec, signal: AbortSignal, slow?: Slow): Promise<RunningAgent> {
     const agent = new FakeAgent(this, owner, spec);
     this.processes.push(agent);
     const gate = this.gate(spec);
-    if (this.silence !== undefined) slow?.(this.silence);
+    if (this.silence !== undefined) slow?.(this.silence, 50_000);
     const aborted = new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       else signal.addEventListener('abort', () => resolve(), { once: true });

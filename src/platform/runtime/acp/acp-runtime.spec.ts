@@ -69,13 +69,13 @@ describe('a start', () => {
     const spec = await loopback([], { command: '/bin/sh', args: ['-c', line] });
     const enough = new AbortController();
     const patient = new AcpRuntime({ limits: QUICK }, { silentMs: 400 });
-    const told: string[] = [];
-    const ended = patient.start(spec, enough.signal, (text) => {
-      told.push(text);
+    const told: unknown[] = [];
+    const ended = patient.start(spec, enough.signal, (text, leftMs) => {
+      told.push(text, leftMs > 0 && leftMs < spec.timeoutMs);
       enough.abort();
     });
     await expect(ended).rejects.toMatchObject({ failure: 'aborted' });
-    expect(told).toEqual([expect.stringMatching(why)]);
+    expect(told).toEqual([expect.stringMatching(why), true]);
   });
 
   it('of an agent of another version, or without a transport that is asked for, is not supported', async () => {

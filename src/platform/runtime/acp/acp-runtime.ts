@@ -6,6 +6,7 @@ import {
   type AgentRuntime,
   type Exit,
   type RunningAgent,
+  type Slow,
   type StartFailure,
   type StartSpec,
 } from '../port.js';
@@ -32,12 +33,14 @@ export class AcpRuntime implements AgentRuntime {
     this.#timing = { ...ACP_TIMING, ...timing };
   }
 
-  async start(spec: StartSpec, signal: AbortSignal, slow?: (why: string) => void): Promise<RunningAgent> {
+  async start(spec: StartSpec, signal: AbortSignal, slow?: Slow): Promise<RunningAgent> {
     const begun = performance.now();
     if (signal.aborted) throw new StartError('aborted', 'the start was given up');
     const agent = new AcpAgent(await spawnAgent(spec, this.means), this.#timing);
-    const silent = setTimeout(() => !agent.wire.hasSpoken && slow?.(silence(agent, this.#timing.silentMs)), this.#timing.silentMs);
-    const deadline = AbortSignal.timeout(Math.max(1, Math.round(spec.timeoutMs - (performance.now() - begun))));
+    const left = (): number => Math.max(1, Math.round(spec.timeoutMs - (performance.now() - begun)));
+    const deadline = AbortSignal.timeout(left());
+    const { silentMs } = this.#timing;
+    const silent = setTimeout(() => !agent.wire.hasSpoken && slow?.(silence(agent, silentMs), left()), silentMs);
     try {
       await Promise.race([introduce(agent, spec), abortion(signal, deadline), death(agent)]);
       return agent;

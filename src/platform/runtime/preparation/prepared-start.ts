@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { endLeftovers } from '../ending.js';
-import { StartError, UnconfirmedDead, type AgentRuntime, type RunningAgent, type StartSpec } from '../port.js';
+import { StartError, UnconfirmedDead, type AgentRuntime, type RunningAgent, type Slow, type StartSpec } from '../port.js';
 import { markersOf } from '../process-table.js';
 import { runSteps, type Surroundings } from './commands.js';
 import { layOver } from './overlay.js';
@@ -23,7 +23,7 @@ export async function startPrepared(
   preparation: Preparation | undefined,
   signal: AbortSignal,
   tell: (failure: StartError) => void,
-  slow?: (why: string) => void,
+  slow?: Slow,
 ): Promise<RunningAgent> {
   if (preparation === undefined) return runtime.start(spec, signal, slow);
   const limit = performance.now() + spec.timeoutMs;
