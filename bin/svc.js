@@ -1,5 +1,9 @@
 #!/usr/bin/env node
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
+import tls from 'node:tls';
+import { fileURLToPath } from 'node:url';
 
 // `engines` of package.json. An older Node would end somewhere in the middle, with words that help nobody.
 const NEEDED = 20;
@@ -11,4 +15,15 @@ const refuse = (why) => {
 if (parseInt(process.versions.node, 10) < NEEDED)
   refuse(`needs Node.js ${NEEDED} or newer, and this is ${process.versions.node} (${process.execPath})`);
 if (!existsSync(main)) refuse('not built yet: run `npm run build` first');
-await import(main.href);
+
+// An older Node cannot be told of an authority while it runs; the one that the project brings can.
+const pinned = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url));
+const names = (process.env.SVC_CA_CERT ?? '') !== '' || process.argv.some((arg) => /^--ca-cert(=|$)/.test(arg));
+if (names && typeof tls.setDefaultCACertificates !== 'function' && existsSync(pinned)) {
+  const child = spawn(pinned, process.argv.slice(1), { stdio: 'inherit' });
+  // Ctrl-C at a terminal reaches both by itself.
+  const relay = (signal) => (signal !== 'SIGINT' || process.stdin.isTTY !== true) && child.kill(signal);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, relay);
+  child.once('error', (error) => refuse(`cannot run ${pinned}: ${error.message}`));
+  child.once('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
+} else await import(main.href);

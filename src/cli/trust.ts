@@ -16,10 +16,13 @@ export function trustAuthority({ url }: Target, options: TargetOptions, io: Io):
   const named = options.caCert ?? (io.env.SVC_CA_CERT || undefined);
   if (named === undefined || !url.startsWith('https:')) return;
   const source = options.caCert === undefined ? 'SVC_CA_CERT' : '--ca-cert';
-  const pem = certificates(resolve(io.cwd, named), source);
+  const file = resolve(io.cwd, named);
+  const pem = certificates(file, source);
   // Since Node 22.19 and 24.5.
-  if (typeof tls.setDefaultCACertificates !== 'function')
-    throw new CliError(`${source} needs Node 22.19, 24.5 or newer, this is ${process.version}: set NODE_EXTRA_CA_CERTS=${named} instead`);
+  if (typeof tls.setDefaultCACertificates !== 'function') {
+    if (io.env.NODE_EXTRA_CA_CERTS !== undefined && resolve(io.cwd, io.env.NODE_EXTRA_CA_CERTS) === file) return;
+    throw new CliError(`${source} needs Node 22.19, 24.5 or newer, this is ${process.version}: set NODE_EXTRA_CA_CERTS=${file} as well`);
+  }
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), pem]);
 }
 

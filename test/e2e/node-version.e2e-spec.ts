@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from '@jest/globals';
+import { Authority } from '../support/authority.js';
 import { foreignEnvironment } from '../support/cli.js';
 import { folder, removeFolders } from '../support/folders.js';
 
@@ -9,6 +10,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const TYPESCRIPT = ['--import', `${root}scripts/typescript.mjs`];
 const SERVER_NEEDS = 24;
 const CLIENT_NEEDS = 20;
+const unreachable = { ...foreignEnvironment(), SVC_API_URL: 'https://127.0.0.1:9' };
 
 afterAll(removeFolders);
 
@@ -40,6 +42,24 @@ describe('a Node that is too old', () => {
       code: 1,
       output: expect.stringMatching(/^svc: needs Node\.js 20 or newer, and this is 18\.19\.0 \(.+\)\n$/),
     });
+  });
+
+  it('gives way to the pinned one where the client is to trust an authority, which it could not', async () => {
+    const dir = await folder('svc-old-tls-');
+    const { file } = await Authority.in(dir);
+    const tls = `import tls from 'node:tls';import {syncBuiltinESMExports as s} from 'node:module';delete tls.setDefaultCACertificates;s()`;
+    const older = ['--import', `data:text/javascript,${encodeURIComponent(tls)}`];
+    const said = (...args: string[]): Promise<string> =>
+      new Promise((resolve) =>
+        execFile(
+          process.execPath,
+          [...older, ...args, 'city', 'list', '--ca-cert', file],
+          { cwd: dir, env: unreachable },
+          (_error, _out, err) => resolve(err),
+        ),
+      );
+    expect(await said(`${root}dist/src/cli/main.js`)).toContain('--ca-cert needs Node 22.19');
+    expect(await said(`${root}bin/svc.js`)).toContain('cannot reach the supervisor at https://127.0.0.1:9');
   });
 
   it('is what package.json says: the pinned one for the server, `engines` for the client', async () => {
