@@ -11,12 +11,9 @@ export const SessionPendingResponse = contract(
   z.strictObject({
     supported: z.boolean(),
     pending: PendingInteraction.optional().meta({ description: 'The oldest one that is open.' }),
-    others: z
-      .array(PendingInteraction)
-      .optional()
-      .meta({
-        description: 'The rest, where several are open at once, as far as they fit on a page of 2 MiB; the list of the city has all.',
-      }),
+    others: z.array(PendingInteraction).optional().meta({
+      description: 'The rest, where several are open at once, as far as they fit on a page of 2 MiB; the list of the city has all.',
+    }),
   }),
 );
 export type SessionPendingResponse = z.infer<typeof SessionPendingResponse>;

@@ -130,8 +130,12 @@ async function spawned(
   const slow: Slow = (why, leftMs) => void (told = tellSlow(owner, why, leftMs).catch(() => undefined));
   const tell = ({ message, stderrTail }: StartError): void =>
     rooms.logger.warn({ session: row.pk, generation: row.generation, stderr: stderrTail.slice(-LOGGED) }, message);
-  // What is told of the start is told before its end.
-  return startPrepared(runtime, spec, plan.preparation, signal, tell, slow).finally(() => told);
+  try {
+    return await startPrepared(runtime, spec, plan.preparation, signal, tell, slow);
+  } finally {
+    // What is told of the start is told before its end.
+    await told;
+  }
 }
 
 /** Whoever waits for the session hears what takes so long; the start goes on. */
