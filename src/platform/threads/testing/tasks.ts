@@ -1,0 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { task } from '../task.js';
+
+const here = import.meta.url;
+
+export const double = task(here, 'double', (n: number) => 2 * n);
+export const throwing = task(here, 'throwing', (text: string): string => {
+  throw new Error(text);
+});
+export const spinning = task(here, 'spinning', (_: null): never => {
+  for (;;);
+});
+export const hoarding = task(here, 'hoarding', (_: null): never => {
+  const held: number[][] = [];
+  for (;;) held.push(Array.from({ length: 1_000 }, Math.random));
+});
+export const dying = task(here, 'dying', (code: number): never => process.exit(code));
+export const seeing = task(here, 'seeing', (_: null) => ({ env: { ...process.env }, argv: process.argv.slice(2), execArgv: process.execArgv.length }));
+export const asking = task(here, 'asking', async (names: string[], ask) => Promise.all(names.map((name) => ask(name, name))));
+export const waiting = task(here, 'waiting', async (ms: number) => sleep(ms, 'waited'));

@@ -1,0 +1,135 @@
+import { Injectable } from '@nestjs/common';
+import { problem } from '../../contract/problems.js';
+import { AppLogger } from '../logging/logger.js';
+import { Lifecycle } from '../health/lifecycle.js';
+import type { Answerers } from './protocol.js';
+import type { Task } from './task.js';
+import { Thread, TooDear, TooLate, type ThreadLimits } from './thread.js';
+import { NoTurn, Turns } from './turns.js';
+
+/**
+ * What costs no more than this is done where it is asked for, in characters of TOML that is edited: the dearest of all that is
+ * done with files. Measured on one core: the dearest text of this length takes 15 ms to edit, an ordinary one 2; a thread
+ * that runs already takes a third of a millisecond to ask, and one that has to be started 150.
+ */
+export const INLINE_COST = 8 * 1024;
+
+const NOTHING_TO_ASK = (): never => {
+  throw new Error('a task that asks its process runs in a thread');
+};
+
+/** How many threads a process has, and what they may take. Tests give other ones. */
+export class ThreadOptions implements ThreadLimits {
+  readonly count: number;
+  readonly busyMs: number;
+  readonly wallMs: number;
+  readonly heapMiB: number;
+  /** How many tasks of one owner may wait, and for how long. */
+  readonly waiting: number;
+  readonly waitMs: number;
+  /** A thread that nobody needed for so long is ended: it gives back what it holds. */
+  readonly idleMs: number;
+
+  constructor(given: Partial<ThreadOptions> = {}) {
+    this.count = given.count ?? 2;
+    this.busyMs = given.busyMs ?? 10_000;
+    this.wallMs = given.wallMs ?? 60_000;
+    this.heapMiB = given.heapMiB ?? 192;
+    this.waiting = given.waiting ?? 32;
+    this.waitMs = given.waitMs ?? 30_000;
+    this.idleMs = given.idleMs ?? 60_000;
+  }
+}
+
+export interface ThreadRequest<I, O> {
+  readonly task: Task<I, O>;
+  /** Whose work it is: owners take turns. */
+  readonly owner: string;
+  readonly input: I;
+  /** What the task may ask for. */
+  readonly answerers?: Answerers;
+}
+
+/**
+ * Work that may take long, off the event loop: in threads that are ended when it takes too much. They are started when there
+ * is something to do.
+ */
+@Injectable()
+export class Threads {
+  readonly #turns: Turns;
+  /** Those that have nothing to do; what was used last comes first, so that the others end. */
+  readonly #idle: { readonly thread: Thread; readonly timer: NodeJS.Timeout }[] = [];
+  readonly #all = new Set<Thread>();
+  #stopped = false;
+
+  constructor(
+    private readonly options: ThreadOptions,
+    private readonly log?: Pick<AppLogger, 'warn'>,
+    lifecycle?: Pick<Lifecycle, 'onStop'>,
+  ) {
+    this.#turns = new Turns(options.count, options.waiting, options.waitMs);
+    lifecycle?.onStop('background', 'threads', () => this.stop());
+  }
+
+  /**
+   * Runs a task in a thread, after those of others whose turn comes first.
+   *
+   * @throws TooDear when it was ended for what it took, ProblemError unavailable when it could not be begun or had to wait
+   * for too long, what an answerer throws; an Error for a bug: another thread takes the place of one that has died.
+   */
+  async run<I, O>({ task, owner, input, answerers = {} }: ThreadRequest<I, O>): Promise<O> {
+    const giveBack = await this.#turns.take(owner).catch((error: unknown) => {
+      throw error instanceof NoTurn ? problem('unavailable', 'other work is in front of this; try again', { cause: error }) : error;
+    });
+    const thread = this.#take();
+    try {
+      return await thread.run(task, input, answerers);
+    } catch (error) {
+      if (error instanceof TooDear) this.log?.warn({ owner, task: task.name, what: error.what }, 'a task took too much and was ended');
+      if (error instanceof TooLate) throw problem('unavailable', `${error.message}; try again`, { cause: error });
+      throw error;
+    } finally {
+      this.#put(thread);
+      giveBack();
+    }
+  }
+
+  /** As `run`; here and at once when it costs little, in the units of `INLINE_COST`. */
+  async runOrDo<I, O>(request: ThreadRequest<I, O>, cost: number): Promise<O> {
+    return cost > INLINE_COST ? this.run(request) : request.task.work(request.input, NOTHING_TO_ASK);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const { timer } of this.#idle.splice(0)) clearTimeout(timer);
+    await Promise.all([...this.#all].map((thread) => thread.end()));
+    this.#all.clear();
+  }
+
+  #take(): Thread {
+    if (this.#stopped) throw problem('unavailable', 'the process is stopping');
+    const found = this.#idle.shift();
+    clearTimeout(found?.timer);
+    if (found?.thread.isUsable === true) return found.thread;
+    const thread = new Thread(this.options);
+    this.#all.add(thread);
+    return thread;
+  }
+
+  #put(thread: Thread): void {
+    if (!thread.isUsable) {
+      this.#all.delete(thread);
+      return;
+    }
+    if (this.#stopped) return;
+    const timer = setTimeout(() => {
+      this.#idle.splice(
+        this.#idle.findIndex((idle) => idle.thread === thread),
+        1,
+      );
+      this.#all.delete(thread);
+      void thread.end();
+    }, this.options.idleMs).unref();
+    this.#idle.unshift({ thread, timer });
+  }
+}
