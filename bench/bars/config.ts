@@ -5,6 +5,7 @@ import { CityComposer } from '../../src/modules/config/city-composer.js';
 import { DirectoriesRepository } from '../../src/modules/directories/directories.repository.js';
 import { DirectoriesService } from '../../src/modules/directories/directories.service.js';
 import { AppConfig, loadConfig, type Config } from '../../src/platform/config/config.js';
+import { ThreadOptions, Threads } from '../../src/platform/threads/threads.js';
 import { bigCity, writeFiles } from '../lib/big-city.js';
 import type { Bar, Context } from '../lib/context.js';
 import { sleep } from '../lib/machine.js';
@@ -25,8 +26,9 @@ export const composing: Bar = {
     await writeFiles(city, files);
     const tomls = files.map(([path]) => join(city, path)).filter((path) => path.endsWith('.toml'));
     const config = new AppConfig(loadConfig({ SVC_CITIES_ROOT: join(context.tempDir, 'compose') }, context.tempDir) as Config);
+    const threads = new Threads(new ThreadOptions());
     // It has no rigs outside of it: no database is asked.
-    const composer = new CityComposer(config, new DirectoriesService(config, new DirectoriesRepository(), undefined as never));
+    const composer = new CityComposer(config, new DirectoriesService(config, new DirectoriesRepository(), undefined as never), threads);
     const texts = await Promise.all(tomls.map((path) => readFile(path, 'utf8')));
     const parts = {
       ours: () => timed(() => composer.compose({ name: 'big', path: city })),

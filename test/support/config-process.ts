@@ -21,6 +21,7 @@ import { Failpoints } from '../../src/platform/failpoints/failpoints.js';
 import { Idempotency } from '../../src/platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../src/platform/idempotency/idempotency.repository.js';
 import { AppLogger, createLogger } from '../../src/platform/logging/logger.js';
+import { ThreadOptions, Threads } from '../../src/platform/threads/threads.js';
 
 /** One process's worth of the configuration room, with a pool of its own. */
 export class ConfigProcess {
@@ -30,12 +31,15 @@ export class ConfigProcess {
   readonly edits: ConfigEditsService;
   readonly reads: ConfigReadsService;
   readonly reloads: ConfigReloadsService;
+  readonly threads: Threads;
 
   constructor(
     databaseUrl: string,
     citiesRoot: string,
     readonly failpoints = new Failpoints(),
+    options = new ThreadOptions(),
   ) {
+    const threads = new Threads(options);
     const processId = `config-${Math.random().toString(36).slice(2)}`;
     const env = { SVC_DATABASE_URL: databaseUrl, SVC_CITIES_ROOT: citiesRoot };
     const config = new AppConfig({ ...(loadConfig(env, citiesRoot) as Config), processId });
@@ -44,15 +48,16 @@ export class ConfigProcess {
     const transactions = new Transactions(db, failpoints);
     const eventLog = new EventLog(new MovedStreams());
     const directories = new DirectoriesService(config, new DirectoriesRepository(), db);
-    const composer = new CityComposer(config, directories);
+    const composer = new CityComposer(config, directories, threads);
     const repository = new ConfigRepository(db, pool);
-    const revisions = new ConfigRevisionsService(repository, new RosterService(new RosterRepository(db)), directories);
+    const revisions = new ConfigRevisionsService(repository, new RosterService(new RosterRepository(db)), directories, threads);
     const idempotency = new Idempotency(new IdempotencyRepository());
     const log = new AppLogger(createLogger(process.env.SVC_LOG_LEVEL ?? 'silent', { process: processId }));
     this.db = db;
     this.directories = directories;
     this.transactions = transactions;
-    this.reads = new ConfigReadsService(config, repository, composer);
+    this.reads = new ConfigReadsService(config, repository, composer, threads);
+    this.threads = threads;
     this.reloads = new ConfigReloadsService(composer, revisions, eventLog, transactions);
     this.edits = new ConfigEditsService(
       config,
@@ -66,6 +71,7 @@ export class ConfigProcess {
       db,
       failpoints,
       log,
+      threads,
     );
   }
 
@@ -88,6 +94,7 @@ export class ConfigProcess {
   }
 
   async close(): Promise<void> {
+    await this.threads.stop();
     await this.db.destroy();
   }
 }

@@ -7,17 +7,20 @@ import { AppConfig, loadConfig, type Config } from '../../platform/config/config
 import { gitRunner } from '../../platform/git/testing/runner.js';
 import { Git } from '../../platform/git/git.js';
 import { OutgoingGuard } from '../../platform/outgoing/outgoing-guard.js';
+import { ThreadOptions, Threads } from '../../platform/threads/threads.js';
+import type { CityConfig } from '../composition/city-config.js';
 import { DirectoriesRepository } from '../directories/directories.repository.js';
 import { DirectoriesService } from '../directories/directories.service.js';
 import { CityComposer } from '../config/city-composer.js';
 import { PackInstallerService } from '../packs/pack-installer.service.js';
-import { CityInitializer } from './city-initializer.js';
+import { CityInitializer, type Initialized } from './city-initializer.js';
 import { phasesCompleted, retryDelayMs } from './city-phases.js';
 import { configHash } from './city-files.js';
 import { planScaffold } from './scaffold/plan.js';
 import { applyScaffold, nothingWritten } from './scaffold/scaffold.js';
 
 let dir: string;
+const configOf = ({ composed }: Initialized): CityConfig => JSON.parse(composed.configText) as CityConfig;
 let initializer: CityInitializer;
 const write = async (file: string, content: string): Promise<void> => {
   await mkdir(path.dirname(path.join(dir, file)), { recursive: true });
@@ -31,7 +34,7 @@ beforeEach(async () => {
   // Nothing here lies outside of the city: no database is asked.
   const directories = new DirectoriesService(config, new DirectoriesRepository(), undefined as never);
   const packs = new PackInstallerService(config, new Git(new OutgoingGuard(config), gitRunner(dir)), directories);
-  initializer = new CityInitializer(new CityComposer(config, directories), packs);
+  initializer = new CityInitializer(new CityComposer(config, directories, new Threads(new ThreadOptions())), packs);
   const facts = { name: 'alpha', provider: 'loopback', startCommand: undefined, profile: undefined };
   await applyScaffold(await planScaffold(dir, facts, 'req-1'), nothingWritten(), new Failpoints());
 });
@@ -55,12 +58,12 @@ describe('CityInitializer', () => {
       'adopting_sessions',
       'starting_agents',
     ]);
-    expect(found.composed.config.workspace).toMatchObject({
+    expect(configOf(found).workspace).toMatchObject({
       provider: 'loopback',
       suspended_on_start: true,
       session_template: '{{.Agent}}',
     });
-    expect(found.composed.config.agents.map((agent) => agent.qualified_name)).toEqual(expect.arrayContaining(['mayor', 'builder']));
+    expect(configOf(found).agents.map((agent) => agent.qualified_name)).toEqual(expect.arrayContaining(['mayor', 'builder']));
     expect((await initialize()).composed.hash).toBe(found.composed.hash);
   });
 

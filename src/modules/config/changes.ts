@@ -86,50 +86,43 @@ function patchesOf(config: CityConfig, kind: PatchKind): Record<string, Named> {
   return byName(config.patches[kind], patchTarget);
 }
 
-/** One event for each agent, rig, provider, import and patch that the newer configuration has differently. */
-export function eventsBetween(
-  before: CityConfig,
-  after: CityConfig,
-  facts: { stream: string; actor: string; revision: number },
-): NewEvent[] {
-  const { stream, actor, revision } = facts;
-  const events: NewEvent[] = [];
-  const put = (before_: Record<string, object>, after_: Record<string, object>, make: (change: Change) => NewEvent): void => {
-    for (const change of changesBetween(before_, after_)) events.push(make(change));
-  };
-  const base = (name: string): { stream: string; actor: string; subject: string } => ({ stream, actor, subject: name });
-  put(before.imports, after.imports, ({ kind, name, changed }) =>
-    event({ created: PackAdded, updated: PackUpdated, deleted: PackRemoved }[kind], {
-      ...base(name),
-      payload: { pack: name, revision, changed: [...changed] },
-    }),
-  );
-  put(before.providers, after.providers, ({ kind, name, changed }) =>
-    event({ created: ProviderCreated, updated: ProviderUpdated, deleted: ProviderDeleted }[kind], {
-      ...base(name),
-      payload: { provider: name, revision, changed: [...changed] },
-    }),
-  );
-  const rig = (list: CityConfig): Record<string, object> => byName(list.rigs, (item) => item.name);
-  put(rig(before), rig(after), ({ kind, name, changed }) =>
-    event({ created: RigCreated, updated: RigUpdated, deleted: RigDeleted }[kind], {
-      ...base(name),
-      payload: { rig: name, revision, changed: [...changed] },
-    }),
-  );
-  const agent = (list: CityConfig): Record<string, object> => byName(list.agents, (item) => item.qualified_name);
-  put(agent(before), agent(after), ({ kind, name, changed }) =>
-    event({ created: AgentCreated, updated: AgentUpdated, deleted: AgentDeleted }[kind], {
-      ...base(name),
-      payload: { agent: name, revision, changed: [...changed] },
-    }),
-  );
-  for (const patched of PATCH_KINDS)
-    put(patchesOf(before, patched), patchesOf(after, patched), ({ kind, name, changed }) =>
-      event(kind === 'deleted' ? PatchDeleted : PatchSet, {
-        ...base(name),
-        payload: { kind: patched, target: name, revision, changed: [...changed] },
-      }),
-    );
-  return events;
+/** A thing that the newer configuration has differently. */
+export interface NamedChange extends Change {
+  readonly of: 'pack' | 'provider' | 'rig' | 'agent' | PatchKind;
+}
+
+/** Every agent, rig, provider, import and patch that the newer configuration has differently. */
+export function changesOf(before: CityConfig, after: CityConfig): NamedChange[] {
+  const of = (what: NamedChange['of'], old: Record<string, object>, now: Record<string, object>): NamedChange[] =>
+    changesBetween(old, now).map((change) => ({ of: what, ...change }));
+  const rigs = (config: CityConfig): Record<string, object> => byName(config.rigs, (item) => item.name);
+  const agents = (config: CityConfig): Record<string, object> => byName(config.agents, (item) => item.qualified_name);
+  return [
+    ...of('pack', before.imports, after.imports),
+    ...of('provider', before.providers, after.providers),
+    ...of('rig', rigs(before), rigs(after)),
+    ...of('agent', agents(before), agents(after)),
+    ...PATCH_KINDS.flatMap((kind) => of(kind, patchesOf(before, kind), patchesOf(after, kind))),
+  ];
+}
+
+const EVENTS = {
+  pack: { created: PackAdded, updated: PackUpdated, deleted: PackRemoved },
+  provider: { created: ProviderCreated, updated: ProviderUpdated, deleted: ProviderDeleted },
+  rig: { created: RigCreated, updated: RigUpdated, deleted: RigDeleted },
+  agent: { created: AgentCreated, updated: AgentUpdated, deleted: AgentDeleted },
+} as const;
+
+/** The event that tells of a change. */
+export function eventOf(
+  { of, kind, name, changed }: NamedChange,
+  { stream, actor, revision }: { stream: string; actor: string; revision: number },
+): NewEvent {
+  const base = { stream, actor, subject: name };
+  const payload = { revision, changed: [...changed] };
+  if (of === 'pack') return event(EVENTS.pack[kind], { ...base, payload: { pack: name, ...payload } });
+  if (of === 'provider') return event(EVENTS.provider[kind], { ...base, payload: { provider: name, ...payload } });
+  if (of === 'rig') return event(EVENTS.rig[kind], { ...base, payload: { rig: name, ...payload } });
+  if (of === 'agent') return event(EVENTS.agent[kind], { ...base, payload: { agent: name, ...payload } });
+  return event(kind === 'deleted' ? PatchDeleted : PatchSet, { ...base, payload: { kind: of, target: name, ...payload } });
 }

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { EventLogModule } from '../../platform/event-log/event-log.module.js';
 import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.js';
+import { ThreadsModule } from '../../platform/threads/threads.module.js';
 import { DirectoriesModule } from '../directories/directories.module.js';
 import { RosterModule } from '../roster/roster.module.js';
 import { CityComposer } from './city-composer.js';
@@ -13,7 +14,7 @@ import { ConfigRepository } from './config.repository.js';
 
 /** What requests and workers share: composing, revisions, edits. Families that change the configuration import it. */
 @Module({
-  imports: [DirectoriesModule, EventLogModule, IdempotencyModule, RosterModule],
+  imports: [DirectoriesModule, EventLogModule, IdempotencyModule, RosterModule, ThreadsModule],
   providers: [
     CityComposer,
     ConfigEditsRepository,

@@ -10,20 +10,23 @@ import { Failpoints } from '../../platform/failpoints/failpoints.js';
 import type { Expected } from '../../platform/http/if-match.js';
 import { Idempotency, type IdempotencyRef } from '../../platform/idempotency/idempotency.js';
 import { AppLogger } from '../../platform/logging/logger.js';
+import { Threads } from '../../platform/threads/threads.js';
 import { newId, sleep } from '../../platform/time/clock.js';
 import { notRunning } from '../cities/cities.service.js';
 import type { CityScope } from '../cities/city-scope.js';
+import type { CityConfig } from '../composition/city-config.js';
 import { DiskTree } from '../composition/trees/disk-tree.js';
 import { errnoOf } from '../composition/trees/paths.js';
 import { CityComposer } from './city-composer.js';
 import type { Composed } from './composed.js';
 import { ConfigEditsRepository } from './config-edits.repository.js';
 import { ConfigReadsService } from './config-reads.service.js';
-import { ConfigRevisionsService } from './config-revisions.service.js';
+import { ConfigRevisionsService, type Compared } from './config-revisions.service.js';
 import { Draft } from './draft.js';
 import { applyPlan, EditConflict, forgetRemoved, undoPlan, withFolders } from './edit-files.js';
 import type { EditPlan } from './edit-plan.js';
 import { refusalOf } from './refusals.js';
+import { TomlWork } from './toml-work.js';
 
 export interface EditRequest {
   readonly city: CityScope;
@@ -79,7 +82,13 @@ export class ConfigEditsService {
     private readonly db: Db,
     private readonly failpoints: Failpoints,
     private readonly log: AppLogger,
+    private readonly threads: Threads,
   ) {}
+
+  /** The files of a city to try something with; nothing of it is written. */
+  draft({ name, path }: Pick<CityScope, 'name' | 'path'>, config: CityConfig): Draft {
+    return new Draft(config, new DiskTree(path), new TomlWork(this.threads, name));
+  }
 
   /**
    * Runs one edit. `work` reads and changes the draft and may refuse with a problem.
@@ -104,14 +113,15 @@ export class ConfigEditsService {
     try {
       const current = await this.reads.current(city);
       requireExpected(request.expected, current.revision);
-      const draft = new Draft(current.config, new DiskTree(city.path));
+      const draft = this.draft(city, current.config);
       const edited = await work(draft);
       const made = await withFolders(city.path, draft.plan(id));
       const composed = await this.#compose(request, draft);
+      const compared = await this.revisions.compare(city, composed);
       await this.#announce(city, id, made, deadline);
       plan = made;
       await this.#write(city, made, deadline);
-      const answer = await this.#commit(request, id, composed, edited);
+      const answer = await this.#commit(request, id, composed, compared, edited);
       await this.failpoints.hit('config.after_commit');
       await forgetRemoved(city.path, made).catch((error: unknown) => this.log.warn({ err: error }, 'a removed folder was left aside'));
       return answer;
@@ -180,7 +190,13 @@ export class ConfigEditsService {
     await this.failpoints.hit('config.after_write');
   }
 
-  async #commit<T>(request: EditRequest, id: string, composed: Composed, { body, within }: Edited<T>): Promise<EditAnswer<T>> {
+  async #commit<T>(
+    request: EditRequest,
+    id: string,
+    composed: Composed,
+    compared: Compared | undefined,
+    { body, within }: Edited<T>,
+  ): Promise<EditAnswer<T>> {
     const { city, caller, key, status = 200 } = request;
     return this.transactions.run(
       async (tx) => {
@@ -188,7 +204,7 @@ export class ConfigEditsService {
         const state = await this.revisions.lock(tx, city);
         if (!(await this.repository.end(tx, city.streamId, id))) throw new HoldLost();
         if (!(await this.reads.isRunning(city, tx))) throw notRunning(city.name);
-        const committed = await this.revisions.commit(tx, city, state, composed, { cause: 'api', actor: caller.actor, edit: id });
+        const committed = await this.revisions.commit(tx, city, state, composed, { cause: 'api', actor: caller.actor, edit: id, compared });
         const others = (await within?.(tx, committed.revision)) ?? [];
         if (key !== undefined) await this.idempotency.store(tx, key, { status, body });
         const appended = await this.eventLog.append(tx, [...committed.events, ...others]);

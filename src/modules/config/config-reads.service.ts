@@ -4,6 +4,9 @@ import { problem } from '../../contract/problems.js';
 import { heldItems } from '../../platform/database/page-bytes.js';
 import { AppConfig } from '../../platform/config/config.js';
 import type { Tx } from '../../platform/database/transactions.js';
+import type { Task } from '../../platform/threads/task.js';
+import { TooDear } from '../../platform/threads/thread.js';
+import { Threads } from '../../platform/threads/threads.js';
 import { notRunning } from '../cities/cities.service.js';
 import type { CityScope } from '../cities/city-scope.js';
 import type { CityConfig } from '../composition/city-config.js';
@@ -17,7 +20,6 @@ import { finishAnswer, toConfigResponse, toExplained, toRevision } from './confi
 import { ConfigRepository, type CurrentRow } from './config.repository.js';
 import type {
   ConfigCandidateBody,
-  ConfigComposed,
   ConfigDiffBody,
   ConfigDiffQuery,
   ConfigExplainQuery,
@@ -28,10 +30,11 @@ import type {
   ConfigValidateOutputBody,
   ListBodyConfigRevision,
 } from './config.schemas.js';
-import { differencesBetween, valuesAt } from './explained.js';
+import { differing, explaining, showing } from './config-tasks.js';
+import { costOf } from './costs.js';
 import { defaultsOf } from './defaults.js';
-import { pageAfter, pageToken } from './page.js';
-import { masked } from '../composition/mask.js';
+import { tooDear } from './refusals.js';
+import { pageFrom, pageToken, startAfter } from './page.js';
 
 /** The configuration that a city runs. */
 export interface CurrentConfig {
@@ -60,6 +63,7 @@ export class ConfigReadsService {
     private readonly app: AppConfig,
     private readonly repository: ConfigRepository,
     private readonly composer: CityComposer,
+    private readonly threads: Threads,
   ) {}
 
   /** What the city runs now. For other families. @throws ProblemError unavailable before the first revision. */
@@ -104,20 +108,24 @@ export class ConfigReadsService {
     return { body: finishAnswer({ ...row, text }, this.#apiUrl()), revision: row.revision, index: row.head };
   }
 
-  async composed(city: CityScope, revision: number | undefined): Promise<Read<ConfigComposed>> {
+  /** The body of `GET config/composed` as text. */
+  async composed(city: CityScope, revision: number | undefined): Promise<Read<string>> {
     const row = await this.#current(city);
     const wanted = revision ?? row.revision;
-    const config = JSON.parse(await this.#text(city, wanted, 'config')) as Record<string, unknown>;
-    return { body: { revision: wanted, config: masked(config) }, revision: wanted, index: row.head };
+    const text = await this.#text(city, wanted, 'config');
+    const shown = await this.#work(city, showing, text, costOf(text));
+    return { body: `{"revision":${wanted},"config":${shown}}`, revision: wanted, index: row.head };
   }
 
   async explain(city: CityScope, query: ConfigExplainQuery): Promise<Read<ConfigExplainResponse>> {
     const { config, revision, index } = await this.current(city);
-    const origins = JSON.parse(await this.#text(city, revision, 'origins')) as [string, string, string][];
-    const values = valuesAt(config, origins, query.path);
-    const page = pageAfter(values, query, revision);
+    const start = startAfter(query.cursor, revision);
+    const [text, origins] = await Promise.all([this.#text(city, revision, 'config'), this.#text(city, revision, 'origins')]);
+    const { path, limit } = query;
+    const { values, total } = await this.#work(city, explaining, { config: text, origins, path, start, limit }, costOf(text, origins));
+    const page = pageFrom(start, values, total, revision);
     return {
-      body: { ...toExplained(config, PRESETS), revision, values: page.items, values_total: values.length, ...page.next },
+      body: { ...toExplained(config, PRESETS), revision, values: page.items, values_total: total, ...page.next },
       revision,
       index,
     };
@@ -161,14 +169,27 @@ export class ConfigReadsService {
   async diff(city: CityScope, query: ConfigDiffQuery): Promise<ConfigDiffBody> {
     const row = await this.#current(city);
     const from = query.from ?? row.revision;
-    const before = JSON.parse(await this.#text(city, from, 'config')) as CityConfig;
+    const before = await this.#text(city, from, 'config');
     if (query.to !== undefined) {
-      const after = JSON.parse(await this.#text(city, query.to, 'config')) as CityConfig;
-      return { from, to: String(query.to), ...differencesBetween(before, after) };
+      const after = await this.#text(city, query.to, 'config');
+      return { from, to: String(query.to), ...(await this.#differences(city, before, after)) };
     }
     const now = await this.composer.compose(city);
     if ('errors' in now) return { from, to: 'files', differences: [], total: 0, errors: now.errors.map(describeIssue) };
-    return { from, to: 'files', ...differencesBetween(before, now.composed.config) };
+    return { from, to: 'files', ...(await this.#differences(city, before, now.composed.configText)) };
+  }
+
+  #differences(city: CityScope, before: string, after: string): Promise<Pick<ConfigDiffBody, 'differences' | 'total'>> {
+    return this.#work(city, differing, { before, after }, costOf(before, after));
+  }
+
+  /** @throws ProblemError validation_failed when the configuration is too much for what was asked */
+  async #work<I, O>({ name }: CityScope, task: Task<I, O>, input: I, cost: number): Promise<O> {
+    try {
+      return await this.threads.runOrDo({ task, owner: name, input }, cost);
+    } catch (error) {
+      throw error instanceof TooDear ? tooDear('the configuration', error) : error;
+    }
   }
 
   async #current(city: CityScope): Promise<CurrentRow> {

@@ -14,7 +14,14 @@ export interface ReloadableCity extends ConfiguredCity {
 }
 
 export type Reloaded = { readonly ledger: Ledger } & (
-  | { readonly revision: number; readonly changed: boolean; readonly keys: readonly string[]; readonly warnings: readonly string[] }
+  | {
+      readonly revision: number;
+      readonly changed: boolean;
+      /** The first keys that differ, and how many do. */
+      readonly keys: readonly string[];
+      readonly total: number;
+      readonly warnings: readonly string[];
+    }
   | { readonly revision: number; readonly errors: readonly Issue[] }
 );
 
@@ -49,6 +56,7 @@ export class ConfigReloadsService {
     const before = await this.revisions.state(city);
     if (before.editing) return undefined;
     const result = await this.composer.compose(city);
+    const compared = 'errors' in result ? undefined : await this.revisions.compare(city, result.composed);
     return this.transactions.run(
       async (tx) => {
         const state = await this.revisions.lock(tx, city);
@@ -58,9 +66,10 @@ export class ConfigReloadsService {
           await this.eventLog.append(tx, await this.revisions.reject(tx, city, state, result.errors, actor));
           return { revision: state.revision, errors: result.errors, ledger };
         }
-        const { revision, changed, keys, events } = await this.revisions.commit(tx, city, state, result.composed, { cause, actor });
+        const commit = { cause, actor, compared };
+        const { revision, changed, keys, total, events } = await this.revisions.commit(tx, city, state, result.composed, commit);
         await this.eventLog.append(tx, events);
-        return { revision, changed, keys, warnings: result.composed.warnings, ledger };
+        return { revision, changed, keys, total, warnings: result.composed.warnings, ledger };
       },
       { key: city.name },
     );

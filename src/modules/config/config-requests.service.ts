@@ -42,13 +42,13 @@ export class ConfigRequestsService {
     if ('errors' in done) {
       throw problem('validation_failed', `the files cannot be used: ${summaryOf(done.errors)}`, { errors: fieldsOf(done.errors) });
     }
-    const { revision, changed, keys, warnings } = done;
+    const { revision, changed, keys, total, warnings } = done;
     const { index } = await this.reads.current(city);
     const body = {
       outcome: changed ? ('applied' as const) : ('no_change' as const),
       revision,
       changed: keys.slice(0, KEYS_SHOWN),
-      changed_total: keys.length,
+      changed_total: total,
       warnings: [...warnings],
     };
     return { body, revision, index };

@@ -96,9 +96,9 @@ export class ConfigController {
     @City() city: CityScope,
     @Query({ schema: ConfigComposedQuery }) query: ConfigComposedQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<ConfigComposed> {
+  ): Promise<JsonText> {
     const answer = await this.reads.composed(city, query.revision);
-    return stamped(reply, answer, answer.body);
+    return stamped(reply, answer, new JsonText(answer.body));
   }
 
   @Operation({

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type Kysely } from 'kysely';
 import { Db, PgPool, type Database } from '../../platform/database/database.js';
 import type { Tx } from '../../platform/database/transactions.js';
+import type { CityFacts } from './facts.js';
 
 export interface Rejection {
   /** Tells one broken state of the files from another. */
@@ -162,15 +163,6 @@ export class ConfigRepository {
         agent_count = ${facts.agentCount}, rig_count = ${facts.rigCount}, updated_at = now()
       where stream_id = ${streamId}`.execute(tx);
   }
-}
-
-export interface CityFacts {
-  readonly provider: string | undefined;
-  readonly startCommand: string | undefined;
-  readonly sessionTemplate: string | undefined;
-  readonly suspendedOnStart: boolean;
-  readonly agentCount: number;
-  readonly rigCount: number;
 }
 
 function json(value: unknown): string | null {

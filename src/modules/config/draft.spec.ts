@@ -3,20 +3,24 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { folder, removeFolders } from '../../../test/support/folders.js';
 import type { CityConfig } from '../composition/city-config.js';
+import { ThreadOptions, Threads } from '../../platform/threads/threads.js';
 import { FILE_BYTES } from '../composition/toml/parse.js';
 import { DiskTree } from '../composition/trees/disk-tree.js';
 import { filesOf } from './documents.js';
 import { Draft } from './draft.js';
+import { TomlWork } from './toml-work.js';
 
 let city: string;
 beforeEach(async () => {
   city = await folder('svc-draft-');
 });
+const threads = new Threads(new ThreadOptions());
 afterAll(removeFolders);
+afterAll(() => threads.stop());
 
 async function edit(text: string): Promise<string | undefined> {
   await writeFile(path.join(city, 'city.toml'), text);
-  const draft = new Draft({} as CityConfig, new DiskTree(city));
+  const draft = new Draft({} as CityConfig, new DiskTree(city), new TomlWork(threads, 'alpha'));
   await draft.edit('city.toml', (document) => void (document.added = 1));
   return draft.text('city.toml');
 }

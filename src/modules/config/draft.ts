@@ -1,13 +1,12 @@
 import { problem } from '../../contract/problems.js';
 import type { CityConfig } from '../composition/city-config.js';
-import type { Issue } from '../composition/issue.js';
-import { editToml, TomlEditError } from '../composition/toml/edit.js';
-import { parseToml } from '../composition/toml/parse.js';
+import { TomlEditError } from '../composition/toml/edit.js';
 import type { DiskTree } from '../composition/trees/disk-tree.js';
 import { TreeFailure } from '../composition/trees/file-tree.js';
 import type { Overlay } from '../composition/trees/overlay-tree.js';
 import type { Document } from './documents.js';
 import type { EditPlan } from './edit-plan.js';
+import type { TomlWork } from './toml-work.js';
 
 /** The files of a city as one edit sees and changes them. Nothing is written before the whole edit has been composed. */
 export class Draft {
@@ -19,6 +18,7 @@ export class Draft {
     /** What the city runs before the edit. */
     readonly current: CityConfig,
     private readonly tree: DiskTree,
+    private readonly toml: TomlWork,
   ) {}
 
   /** The text of a file as the edit leaves it; undefined when there is none. */
@@ -32,10 +32,9 @@ export class Draft {
   async document(file: string): Promise<Document> {
     const text = await this.text(file);
     if (text === undefined) return {};
-    const issues: Issue[] = [];
-    const document = parseToml(text, file, issues);
-    if (document !== undefined) return document;
-    const [{ line, message }] = issues as [Issue];
+    const parsed = await this.toml.parse(text, file);
+    if ('document' in parsed) return parsed.document;
+    const { line, message } = parsed.issue;
     throw problem('wrong_state', line === undefined ? `${file} ${message}` : `${file} does not parse (line ${line}); mend it first`);
   }
 
@@ -43,7 +42,7 @@ export class Draft {
   async put(file: string, document: Document): Promise<void> {
     const text = (await this.text(file)) ?? '';
     try {
-      this.#after.set(file, editToml(text, document));
+      this.#after.set(file, await this.toml.edit(text, file, document));
     } catch (error) {
       if (!(error instanceof TomlEditError)) throw error;
       throw problem('wrong_state', `${file} cannot be changed without losing its format; change it by hand`, { cause: error });

@@ -5,7 +5,7 @@ import { PATCH_KINDS } from '../../contract/events/config.events.js';
 import { comparable, keysBetween, patchTarget } from './changes.js';
 import type { ConfigDiffBody, ConfigValue } from './config.schemas.js';
 
-type Origin = readonly [path: string, file: string, key: string];
+export type Origin = readonly [path: string, file: string, key: string];
 
 /** Every value at or below a path with where it was written. Keys name things of lists, as those of differences do. */
 export function valuesAt(config: CityConfig, origins: readonly Origin[], path: string | undefined): ConfigValue[] {

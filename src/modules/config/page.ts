@@ -13,22 +13,34 @@ export function pageToken(token: string | undefined): number | undefined {
   return Number(found[1]);
 }
 
-/** A page of a list that belongs to one revision; a token of another revision is refused. @throws ProblemError invalid_cursor */
-export function pageAfter<T>(
-  all: readonly T[],
-  { cursor: token, limit = all.length }: ListPage,
+/** Where a page of a list begins that belongs to one revision; a token of another revision is refused. @throws ProblemError invalid_cursor */
+export function startAfter(token: string | undefined, revision: number): number {
+  if (token === undefined) return 0;
+  const found = TOKEN.exec(token);
+  if (found?.[2] === undefined) throw problem('invalid_cursor', 'cursor is none that this list gave', { at: 'query.cursor' });
+  if (Number(found[1]) !== revision)
+    throw problem('invalid_cursor', 'the configuration has changed since this cursor; begin again', { at: 'query.cursor' });
+  return Number(found[2]);
+}
+
+/** The page that begins at `start`: as many of the items from there on as it holds, of a list of `total`. */
+export function pageFrom<T>(
+  start: number,
+  most: readonly T[],
+  total: number,
   revision: number,
 ): { items: T[]; next: { next_cursor?: string } } {
-  let start = 0;
-  if (token !== undefined) {
-    const found = TOKEN.exec(token);
-    if (found?.[2] === undefined) throw problem('invalid_cursor', 'cursor is none that this list gave', { at: 'query.cursor' });
-    if (Number(found[1]) !== revision)
-      throw problem('invalid_cursor', 'the configuration has changed since this cursor; begin again', { at: 'query.cursor' });
-    start = Number(found[2]);
-  }
-  const most = all.slice(start, start + limit);
   const items = most.slice(0, heldItems(most));
   const end = start + items.length;
-  return { items, next: end < all.length ? { next_cursor: `${revision}.${end}` } : {} };
+  return { items, next: end < total ? { next_cursor: `${revision}.${end}` } : {} };
+}
+
+/** The same of a list that is there as a whole. @throws ProblemError invalid_cursor */
+export function pageAfter<T>(
+  all: readonly T[],
+  { cursor, limit = all.length }: ListPage,
+  revision: number,
+): { items: T[]; next: { next_cursor?: string } } {
+  const start = startAfter(cursor, revision);
+  return pageFrom(start, all.slice(start, start + limit), all.length, revision);
 }

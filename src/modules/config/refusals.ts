@@ -1,4 +1,5 @@
 import { problem, type ProblemField } from '../../contract/problems.js';
+import type { TooDear } from '../../platform/threads/thread.js';
 import { describeIssue, type Issue } from '../composition/issue.js';
 
 const FIELDS = 50;
@@ -31,4 +32,10 @@ export function refusalOf(after: readonly Issue[], before: readonly Issue[]): Er
 /** Equal for an error before and after an edit: lines move. */
 function sameAs({ line: _, ...issue }: Issue): string {
   return describeIssue(issue);
+}
+
+/** The answer to what was ended because of what it took. */
+export function tooDear(file: string, cause: TooDear): Error {
+  const message = `what is to be done with it ${cause.message}`;
+  return problem('validation_failed', `${file}: ${message}`, { errors: [{ location: file, message }], cause });
 }

@@ -2,10 +2,10 @@ import { readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import type { Principal } from '../../contract/principal.js';
 import type { Issue } from '../composition/issue.js';
-import type { Node, Table } from '../composition/tree.js';
 import type { Ledger } from '../composition/trees/ledger.js';
 import { errnoOf, isBelow } from '../composition/trees/paths.js';
 import type { RigClaims } from '../directories/directories.service.js';
+import type { RigPath } from './composed.js';
 
 /** Who asks for what the files of a city say. */
 export interface Asking {
@@ -29,7 +29,7 @@ const BEYOND = new Set(['ENOENT', 'ENOTDIR', 'EACCES']);
 
 /** The rigs of a composed configuration whose real directories lie outside of the city, below the cities root. */
 export async function rigsOutside(
-  config: Table | undefined,
+  rigs: readonly RigPath[],
   roots: { readonly city: string; readonly citiesRoot: string },
   ledger: Ledger,
   asking: Asking | undefined,
@@ -39,18 +39,16 @@ export async function rigsOutside(
   const root = await realpath(roots.citiesRoot).catch(() => path.resolve(roots.citiesRoot));
   const places: RigOutside[] = [];
   const paths = new Set<string>();
-  for (const table of config?.tables('rigs') ?? []) {
-    const written = table.text('path');
-    const directory = written === undefined ? undefined : await directoryOf(path.resolve(roots.city, written), ledger);
+  for (const rig of rigs) {
+    const directory = await directoryOf(path.resolve(roots.city, rig.path), ledger);
     if (directory === undefined || !isBelow(root, directory) || directory === roots.city || isBelow(roots.city, directory)) continue;
-    const node = table.get('path')!;
     if (!paths.has(directory) && paths.size === MOST) {
       const message = `more than ${MOST} rigs lie outside of the city`;
-      places.push({ refusal: () => [issueAt(node, message)] });
+      places.push({ refusal: () => [issueAt(rig, message)] });
       break;
     }
     paths.add(directory);
-    places.push({ refusal: (refused) => (refused.has(directory) ? [issueAt(node, wordsFor(confined))] : []) });
+    places.push({ refusal: (refused) => (refused.has(directory) ? [issueAt(rig, wordsFor(confined))] : []) });
   }
   return { places, claims: { paths: [...paths], given, confined } };
 }
@@ -62,8 +60,8 @@ function wordsFor(confined: boolean): string {
     : 'names a directory of another city, or one that has a city in it or was one';
 }
 
-function issueAt(node: Node, message: string): Issue {
-  return { severity: 'error', file: node.origin.file, key: node.at, message };
+function issueAt({ file, at }: RigPath, message: string): Issue {
+  return { severity: 'error', file, key: at, message };
 }
 
 /** Links on the way resolved, those to nowhere too; what is not there yet as it is written. Undefined for what cannot be a directory. */

@@ -9,12 +9,11 @@ import { idempotencyRef } from '../cities/idempotency-ref.js';
 import type { ImportConfig } from '../composition/city-config.js';
 import type { Lock } from '../composition/packs/lock.js';
 import { PackFailure } from '../composition/packs/pack-failure.js';
-import { DiskTree } from '../composition/trees/disk-tree.js';
 import { ConfigEditsService, type EditAnswer, type EditRequest } from '../config/config-edits.service.js';
 import { pageAfter } from '../config/page.js';
 import { ConfigReadsService, type Read } from '../config/config-reads.service.js';
 import { ConfigReloadsService } from '../config/config-reloads.service.js';
-import { Draft } from '../config/draft.js';
+import type { Draft } from '../config/draft.js';
 import { fieldsOf, summaryOf } from '../config/refusals.js';
 import { dropImport, filesThatImport, importName, nameOfDefault, putImport } from './pack-documents.js';
 import { PackInstallerService } from './pack-installer.service.js';
@@ -115,7 +114,7 @@ export class PacksService {
     const { city } = request;
     for (let n = 0; n < TRIES; n++) {
       const { config } = await this.reads.current(city);
-      const scratch = new Draft(config, new DiskTree(city.path));
+      const scratch = this.edits.draft(city, config);
       const body = await prepare(scratch).catch((error: unknown) => {
         throw error instanceof PackFailure ? problemOf(error) : error;
       });

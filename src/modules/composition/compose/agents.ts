@@ -37,6 +37,7 @@ export class Agents {
 
   /** Adds an agent in a place. The same definition twice is one agent; two definitions of one name are an error. */
   add(definition: AgentDefinition, dir: string, binding: string): void {
+    this.run.spend('steps', 1);
     const { name, table } = definition;
     const qualifiedName = qualified(dir, binding, name);
     const known = this.#byName.get(qualifiedName);

@@ -1,3 +1,4 @@
+import { isMainThread } from 'node:worker_threads';
 import type { Format } from '../formats/format.js';
 import { checkDocument } from '../formats/read.js';
 import type { Issue } from '../issue.js';
@@ -80,5 +81,5 @@ function valuesIn(node: Node): number {
   return count;
 }
 
-/** One for the process. */
-export const checkedFiles = new CheckedFiles();
+/** One for the process, and a smaller one for each of its threads, whose memory is little. */
+export const checkedFiles = new CheckedFiles(isMainThread ? CHARACTERS : CHARACTERS / 4);

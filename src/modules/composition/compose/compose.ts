@@ -30,7 +30,7 @@ import { checkPrefixes, checkStart, workspaceOf } from './workspace.js';
 /**
  * Composes a city from its files: its documents, its packs and its folders in the documented order, patches last. Tells
  * everything that is wrong or doubtful, each at its place; with an error there is no result.
- * @throws TreeFailure for a file that cannot be read just now
+ * @throws TreeFailure for a file that cannot be read just now; Outgrown when only a small city was to be composed
  */
 export async function compose(input: ComposeInput): Promise<Composition> {
   const run = new Run(input);

@@ -79,6 +79,7 @@ export class PackGraph {
 
   async #followOne(asked: Asked, from: Located, path: readonly Pack[]): Promise<Import | undefined> {
     const { run } = this;
+    run.spend('steps', 1);
     if (++this.#imports >= LIMITS.imports) {
       if (this.#imports === LIMITS.imports) run.error(asked.where, `there are more than ${LIMITS.imports} imports`);
       return undefined;

@@ -16,6 +16,7 @@ export function rigsOf(run: Run, city: Table): Rig[] {
   const rigs = new Map<string, Rig>();
   for (const table of city.tables('rigs')) {
     const name = table.text('name')!;
+    run.spend('steps', 1);
     if (rigs.size === LIMITS.rigs) run.error(table, `there are more than ${LIMITS.rigs} rigs`);
     else if (rigs.has(name)) run.error(table.get('name')!, `there is a rig "${name}" already`);
     else rigs.set(name, { name, table, imports: [] });

@@ -5,7 +5,7 @@ import type { PackStore } from '../packs/pack-store.js';
 import { fileName, TreeFailure, type Allowance, type FileTree } from '../trees/file-tree.js';
 import type { Origin, Table } from '../tree.js';
 import { checkedFiles } from './checked-files.js';
-import { LIMITS } from './limits.js';
+import { LIMITS, SMALL } from './limits.js';
 
 export interface ComposeInput {
   /** The city's files. */
@@ -13,6 +13,8 @@ export interface ComposeInput {
   readonly packs: PackStore;
   /** The name of the city's directory, for a city that has none of its own. */
   readonly cityName: string;
+  /** Only when it is little: what takes more than `SMALL` is given up with `Outgrown`. */
+  readonly small?: boolean;
 }
 
 /** Where something was written: every node is such a place. */
@@ -33,15 +35,20 @@ const READERS = 16;
 /** Composing takes more than any city needs; the message is for the owner of the files. */
 export class TooMuch extends Error {}
 
+/** Composing takes more than may be done on the event loop. */
+export class Outgrown extends Error {}
+
 /** What may still be used up, in units of `LIMITS`. */
 interface Budget extends Allowance {
   characters: number;
   copies: number;
   values: number;
   result: number;
+  steps: number;
 }
 
-const WHOLE: Readonly<Budget> = { ...LIMITS, files: LIMITS.digested };
+/** What is stepped through has limits of its own, each with its own words. */
+const WHOLE: Readonly<Budget> = { ...LIMITS, files: LIMITS.digested, steps: Infinity };
 
 const WORDS: Readonly<Record<keyof Budget, string>> = {
   files: 'the city and its packs have, in all folders together, more files than',
@@ -50,6 +57,7 @@ const WORDS: Readonly<Record<keyof Budget, string>> = {
   copies: 'patches and defaults of agents copy more than',
   values: 'the composed result has more values than',
   result: 'the composed result has more characters than',
+  steps: 'composing takes more steps than',
 };
 
 /** One composing: what it reads from and what it has to say. Texts of issues name keys and names, never values. */
@@ -63,15 +71,16 @@ export class Run {
     readonly input: ComposeInput,
     /** Files that were read as tables, by the name that issues have for them. */
     readonly sources = new Map<string, Located>(),
-    private readonly budget: Budget = { ...WHOLE },
+    private readonly budget: Budget = { ...(input.small === true ? SMALL : WHOLE) },
     /** What folders hold: many agents may share one. */
     private readonly digested = new Map<FileTree, Map<string, ReturnType<FileTree['digests']>>>(),
   ) {}
 
-  /** Uses something up, so that small files cannot ask for endless work. @throws TooMuch */
+  /** Uses something up, so that small files cannot ask for endless work. @throws TooMuch, Outgrown */
   spend(what: keyof Budget, amount: number): void {
     this.budget[what] -= amount;
-    if (this.budget[what] < 0) throw new TooMuch(`${WORDS[what]} ${WHOLE[what]}`);
+    if (this.budget[what] >= 0) return;
+    throw this.input.small === true ? new Outgrown() : new TooMuch(`${WORDS[what]} ${WHOLE[what]}`);
   }
 
   error(where: Written, message: string, accepted?: readonly string[]): void {

@@ -43,6 +43,7 @@ export class Sessions {
   }
 
   #add(table: Table, dir: string, binding: string, template: string, pack: string): void {
+    this.run.spend('steps', 1);
     const name = table.text('name') ?? bareName(template);
     if (!NAME.test(name)) {
       this.run.error(table.get('name') ?? table.get('template')!, `the name of a session must match ${NAME.source}`);

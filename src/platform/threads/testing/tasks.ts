@@ -15,6 +15,10 @@ export const hoarding = task(here, 'hoarding', (_: null): never => {
   for (;;) held.push(Array.from({ length: 1_000 }, Math.random));
 });
 export const dying = task(here, 'dying', (code: number): never => process.exit(code));
-export const seeing = task(here, 'seeing', (_: null) => ({ env: { ...process.env }, argv: process.argv.slice(2), execArgv: process.execArgv.length }));
+export const seeing = task(here, 'seeing', (_: null) => ({
+  env: { ...process.env },
+  argv: process.argv.slice(2),
+  execArgv: process.execArgv.length,
+}));
 export const asking = task(here, 'asking', async (names: string[], ask) => Promise.all(names.map((name) => ask(name, name))));
 export const waiting = task(here, 'waiting', async (ms: number) => sleep(ms, 'waited'));
