@@ -21,6 +21,7 @@ const rooms = {
   operations: [...base, 'audit', 'database', 'event-log', 'queue', 'idempotency'],
   streams: [...base, 'database', 'event-log'],
   processes: [...base, 'database', 'event-log'],
+  threads: base,
   http: [...base, 'audit'],
   openapi: [...base, 'http'],
   embedded: ['time', 'logging'],

@@ -4,6 +4,7 @@ import { parseDuration } from '../../contract/duration.js';
 import { ProblemError } from '../../contract/problems.js';
 import { AppConfig } from '../../platform/config/config.js';
 import { StartError } from '../../platform/runtime/port.js';
+import { Threads } from '../../platform/threads/threads.js';
 import type { CityConfig, RigConfig } from '../composition/city-config.js';
 import { ConfigReadsService } from '../config/config-reads.service.js';
 import { DirectoriesService } from '../directories/directories.service.js';
@@ -46,6 +47,7 @@ export class LaunchPlanner {
     private readonly host: AgentHost,
     private readonly sandboxes: SessionSandboxes,
     private readonly directories: DirectoriesService,
+    private readonly threads: Threads,
   ) {}
 
   /** @throws StartError: `timeout` when something that may pass kept the plan from being made */
@@ -113,7 +115,7 @@ export class LaunchPlanner {
     if (spec.command === '') throw new StartError('not_found', `${template.name} has no command to start`);
     const preparation =
       script === undefined ? prepared && (await preparationOf(prepared, template, directories.workDir, runtimeDir, places)) : undefined;
-    const prompt = await promptOf(config, template, row, places);
+    const prompt = await promptOf(config, template, row, places, this.threads);
     const { id, pk } = row;
     const sandbox = await this.sandboxes.of({ id, pk, streamId: city.streamId, template, config, places, directories, runtimeDir });
     return {

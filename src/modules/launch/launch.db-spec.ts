@@ -58,7 +58,7 @@ function service({ database, root, a }: ConfigRealm, more: Partial<Config> = {})
   const walls = new NetworkWalls(new OutgoingGuard(config), log, new Lifecycle(log));
   const sandboxes = new SessionSandboxes(config, new Isolation(config, log), host, repository, walls);
   return new LaunchService(
-    new LaunchPlanner(config, a.reads, repository, new DeploymentService(repository), host, sandboxes, a.directories),
+    new LaunchPlanner(config, a.reads, repository, new DeploymentService(repository), host, sandboxes, a.directories, a.threads),
   );
 }
 
@@ -230,6 +230,7 @@ describe('a launch plan', () => {
       {} as AgentHost,
       {} as SessionSandboxes,
       realm.a.directories,
+      realm.a.threads,
     );
     expect(await refused(away.plan(realm.city, row(), undefined))).toMatch(/^timeout: the start could not be prepared/);
   });

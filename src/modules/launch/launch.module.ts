@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { IsolationModule } from '../../platform/isolation/isolation.module.js';
+import { ThreadsModule } from '../../platform/threads/threads.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
 import { DirectoriesModule } from '../directories/directories.module.js';
 import { AgentHost } from './agent-host.js';
@@ -11,7 +12,7 @@ import { SessionSandboxes } from './session-sandbox.js';
 
 /** What sessions are made from and how their processes are started. */
 @Module({
-  imports: [ConfigCoreModule, DirectoriesModule, IsolationModule],
+  imports: [ConfigCoreModule, DirectoriesModule, IsolationModule, ThreadsModule],
   providers: [AgentHost, DeploymentService, LaunchPlanner, LaunchRepository, LaunchService, SessionSandboxes],
   exports: [DeploymentService, LaunchService],
 })

@@ -19,6 +19,8 @@ const FRAGMENT = /(^|[/:])template-fragments\/[^/]+\.template\.md$/;
 export type Values = Readonly<Record<string, string>>;
 /** Named blocks of text by their names. */
 export type Fragments = ReadonlyMap<string, string>;
+/** The same with those of a block around them: they are looked for from the inside out. A copy would cost all of them for each place. */
+type Scope = Pick<Fragments, 'get'>;
 
 /** What one prompt may still take up. */
 class Allowance {
@@ -43,9 +45,9 @@ export function render(parts: readonly string[], values: Values, fragments: Frag
   return parts.map((text) => fill(text, values, fragments, allowance, 0).slice(0, MAX_LENGTH));
 }
 
-function fill(text: string, values: Values, fragments: Fragments, allowance: Allowance, depth: number): string {
+function fill(text: string, values: Values, fragments: Scope, allowance: Allowance, depth: number): string {
   const [rest, blocks] = parted(text);
-  const own = blocks.size === 0 ? fragments : new Map([...fragments, ...blocks]);
+  const own: Scope = blocks.size === 0 ? fragments : { get: (name) => blocks.get(name) ?? fragments.get(name) };
   return rest.replace(PLACE, (whole, block: string | undefined, variable: string) => {
     const found = block === undefined ? (Object.hasOwn(values, variable) ? values[variable] : undefined) : own.get(block);
     if (found === undefined || (block !== undefined && depth === MAX_DEPTH) || !allowance.take(found.length)) return whole;

@@ -23,7 +23,8 @@ export type FromThread =
   /** The module is loaded: what follows is the work of the task itself. */
   | { readonly kind: 'begun' }
   | { readonly kind: 'calls'; readonly calls: readonly Call[] }
-  | { readonly kind: 'done'; readonly value: unknown }
+  /** `heapMiB` is what the thread holds now. */
+  | { readonly kind: 'done'; readonly value: unknown; readonly heapMiB: number }
   | { readonly kind: 'failed'; readonly message: string; readonly stack: string | undefined };
 
 export type ToThread = JobMessage | AnswersMessage;

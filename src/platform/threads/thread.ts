@@ -49,6 +49,7 @@ export class Thread {
   #job: Job | undefined;
   #watch: NodeJS.Timeout | undefined;
   #ended = false;
+  #heapMiB = 0;
 
   constructor(private readonly limits: ThreadLimits) {
     const { file, execArgv } = entry();
@@ -72,9 +73,9 @@ export class Thread {
     });
   }
 
-  /** False once it is of no use any more. */
+  /** False once it has ended, or holds so much that it had better. */
   get isUsable(): boolean {
-    return !this.#ended;
+    return !this.#ended && this.#heapMiB <= this.limits.heapMiB / 2;
   }
 
   /** @throws TooDear, TooLate; an Error when the task throws or the thread dies; what an answerer throws */
@@ -117,8 +118,10 @@ export class Thread {
     if (job === undefined) return;
     if (message.kind === 'begun') job.busyBefore = this.#busy();
     else if (message.kind === 'calls') void this.#answer(job, message.calls);
-    else if (message.kind === 'done') this.#settle(({ resolve }) => resolve(message.value));
-    else
+    else if (message.kind === 'done') {
+      this.#heapMiB = message.heapMiB;
+      this.#settle(({ resolve }) => resolve(message.value));
+    } else
       this.#settle(({ reject, cause }) => {
         if (cause !== undefined) return reject(cause);
         const error = new Error(message.message);

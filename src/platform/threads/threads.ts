@@ -34,7 +34,7 @@ export class ThreadOptions implements ThreadLimits {
     this.count = given.count ?? 2;
     this.busyMs = given.busyMs ?? 10_000;
     this.wallMs = given.wallMs ?? 60_000;
-    this.heapMiB = given.heapMiB ?? 192;
+    this.heapMiB = given.heapMiB ?? 128;
     this.waiting = given.waiting ?? 32;
     this.waitMs = given.waitMs ?? 30_000;
     this.idleMs = given.idleMs ?? 60_000;
@@ -119,6 +119,7 @@ export class Threads {
   #put(thread: Thread): void {
     if (!thread.isUsable) {
       this.#all.delete(thread);
+      void thread.end();
       return;
     }
     if (this.#stopped) return;

@@ -1,8 +1,10 @@
 /** What runs in a thread: one task at a time. It has no environment, no input and no database; files it asks its process for. */
+import { getHeapStatistics } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
 import type { Call, FromThread, ToThread } from './protocol.js';
 import type { Task } from './task.js';
 
+const MIB = 1024 * 1024;
 const port = parentPort!;
 const send = (message: FromThread): void => port.postMessage(message);
 
@@ -31,7 +33,7 @@ port.on('message', (message: ToThread) => {
     }
   else
     void run(message).then(
-      (value) => send({ kind: 'done', value }),
+      (value) => send({ kind: 'done', value, heapMiB: getHeapStatistics().total_heap_size / MIB }),
       (error: unknown) => {
         const { message: text, stack } = error instanceof Error ? error : new Error(String(error));
         send({ kind: 'failed', message: text, stack });
