@@ -88,7 +88,7 @@ function patchesOf(config: CityConfig, kind: PatchKind): Record<string, Named> {
 
 /** A thing that the newer configuration has differently. */
 export interface NamedChange extends Change {
-  readonly of: 'pack' | 'provider' | 'rig' | 'agent' | PatchKind;
+  readonly of: 'pack' | 'provider' | 'rig' | 'agent' | `patches.${PatchKind}`;
 }
 
 /** Every agent, rig, provider, import and patch that the newer configuration has differently. */
@@ -102,7 +102,7 @@ export function changesOf(before: CityConfig, after: CityConfig): NamedChange[] 
     ...of('provider', before.providers, after.providers),
     ...of('rig', rigs(before), rigs(after)),
     ...of('agent', agents(before), agents(after)),
-    ...PATCH_KINDS.flatMap((kind) => of(kind, patchesOf(before, kind), patchesOf(after, kind))),
+    ...PATCH_KINDS.flatMap((kind) => of(`patches.${kind}`, patchesOf(before, kind), patchesOf(after, kind))),
   ];
 }
 
@@ -124,5 +124,6 @@ export function eventOf(
   if (of === 'provider') return event(EVENTS.provider[kind], { ...base, payload: { provider: name, ...payload } });
   if (of === 'rig') return event(EVENTS.rig[kind], { ...base, payload: { rig: name, ...payload } });
   if (of === 'agent') return event(EVENTS.agent[kind], { ...base, payload: { agent: name, ...payload } });
-  return event(kind === 'deleted' ? PatchDeleted : PatchSet, { ...base, payload: { kind: of, target: name, ...payload } });
+  const patched = of.slice('patches.'.length) as PatchKind;
+  return event(kind === 'deleted' ? PatchDeleted : PatchSet, { ...base, payload: { kind: patched, target: name, ...payload } });
 }
