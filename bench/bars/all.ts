@@ -1,6 +1,7 @@
 import type { Bar } from '../lib/context.js';
 import { append, hotCity } from './append.js';
 import { catchUp } from './catch-up.js';
+import { composingBeside } from './composing.js';
 import { composing, configChange, configRead } from './config.js';
 import { apiBesideStreams, endToEnd } from './end-to-end.js';
 import { fanOut } from './fan-out.js';
@@ -38,6 +39,7 @@ export const BARS: readonly Bar[] = [
   ready,
   pages,
   composing,
+  composingBeside,
   configRead,
   configChange,
   liveChunks,

@@ -44,6 +44,7 @@ export const composing: Bar = {
       const ratio = pairedRatio(runs.ours, floor);
       return { bar: 'C1', what, ours: ms(median(runs.ours)), floor: ms(median(floor)), ratio, reach: '≤ 3', met: ratio <= 3 };
     };
+    await threads.stop();
     return [
       line(`compose ${SIZE}, from disk, against reading and parsing the TOML files`, runs.floor),
       line('the same against parsing alone, texts in memory', runs.parsing),
