@@ -7,6 +7,7 @@ import { ISOLATION } from './isolation.js';
 import { NETWORK } from './network.js';
 import { PLATFORM } from './platform.js';
 import { SESSIONS } from './sessions.js';
+import { THREADS } from './threads.js';
 import { TLS } from './tls.js';
 import { WORK } from './work.js';
 
@@ -21,4 +22,5 @@ export const GUARDS: readonly Guard[] = [
   ...AUDIT,
   ...NETWORK,
   ...TLS,
+  ...THREADS,
 ];

@@ -31,7 +31,7 @@ import type {
   ListBodyConfigRevision,
 } from './config.schemas.js';
 import { differing, explaining, showing } from './config-tasks.js';
-import { costOf } from './costs.js';
+import { costOfShowing } from './costs.js';
 import { defaultsOf } from './defaults.js';
 import { tooDear } from './refusals.js';
 import { pageFrom, pageToken, startAfter } from './page.js';
@@ -113,7 +113,7 @@ export class ConfigReadsService {
     const row = await this.#current(city);
     const wanted = revision ?? row.revision;
     const text = await this.#text(city, wanted, 'config');
-    const shown = await this.#work(city, showing, text, costOf(text));
+    const shown = await this.#work(city, showing, text, costOfShowing(text));
     return { body: `{"revision":${wanted},"config":${shown}}`, revision: wanted, index: row.head };
   }
 
@@ -122,7 +122,12 @@ export class ConfigReadsService {
     const start = startAfter(query.cursor, revision);
     const [text, origins] = await Promise.all([this.#text(city, revision, 'config'), this.#text(city, revision, 'origins')]);
     const { path, limit } = query;
-    const { values, total } = await this.#work(city, explaining, { config: text, origins, path, start, limit }, costOf(text, origins));
+    const { values, total } = await this.#work(
+      city,
+      explaining,
+      { config: text, origins, path, start, limit },
+      costOfShowing(text, origins),
+    );
     const page = pageFrom(start, values, total, revision);
     return {
       body: { ...toExplained(config, PRESETS), revision, values: page.items, values_total: total, ...page.next },
@@ -180,7 +185,7 @@ export class ConfigReadsService {
   }
 
   #differences(city: CityScope, before: string, after: string): Promise<Pick<ConfigDiffBody, 'differences' | 'total'>> {
-    return this.#work(city, differing, { before, after }, costOf(before, after));
+    return this.#work(city, differing, { before, after }, costOfShowing(before, after));
   }
 
   /** @throws ProblemError validation_failed when the configuration is too much for what was asked */

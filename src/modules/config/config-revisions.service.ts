@@ -12,7 +12,7 @@ import { ConfigRepository, type ConfigStateRow } from './config.repository.js';
 import { eventOf, type NamedChange } from './changes.js';
 import type { Composed, Stored } from './composed.js';
 import { comparing, type Comparison } from './config-tasks.js';
-import { costOf } from './costs.js';
+import { costOfComparing } from './costs.js';
 
 /** The city whose configuration it is; rows belong to its stream. */
 export interface ConfiguredCity {
@@ -139,7 +139,10 @@ export class ConfigRevisionsService {
   ): Promise<Compared> {
     const before = (await this.repository.text(city.streamId, revision, 'config', tx)) ?? '';
     const input = { before, after: composed.configText };
-    return { hash, ...(await this.threads.runOrDo({ task: comparing, owner: city.name, input }, costOf(before, composed.configText))) };
+    return {
+      hash,
+      ...(await this.threads.runOrDo({ task: comparing, owner: city.name, input }, costOfComparing(before, composed.configText))),
+    };
   }
 
   async #follow(tx: Tx, city: ConfiguredCity, { roster, facts }: Stored): Promise<void> {

@@ -81,7 +81,7 @@ it('what is asked of a large configuration is answered from threads, or refused 
 
 it('a revision of a large city tells what it changes', async () => {
   const { city, a } = realm;
-  await grow(30);
+  await grow(60);
   await a.reloads.reload(city, 'files', 'test');
   const text = await realm.read();
   await realm.write('city.toml', text.replace('name = "r7"', 'name = "s7"'));

@@ -11,7 +11,7 @@ export interface Rendering {
 export const rendering = task(import.meta.url, 'rendering', ({ parts, values, fragments }: Rendering) => render(parts, values, fragments));
 
 /** Characters of prompts and fragments that cost as much as one of TOML that is edited. */
-const PER_CHARACTER = 32;
+const PER_CHARACTER = 64;
 
 /** What it costs, in the units of `INLINE_COST`. */
 export function costOfRendering({ parts, fragments }: Rendering): number {

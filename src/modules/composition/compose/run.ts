@@ -109,6 +109,7 @@ export class Run {
     this.sources.set(file, { tree, path });
     const text = await this.text({ tree, path });
     if (text === undefined) return undefined;
+    if (this.input.small === true && text.length > SMALL.table) throw new Outgrown();
     this.spend('characters', text.length);
     const { table, issues } = checkedFiles.check(text, file, format);
     for (const issue of issues) this.push(issue);

@@ -22,11 +22,13 @@ interface RemotePack {
 
 const CITY = 0;
 
+const WHOLE: Allowance = { files: LIMITS.digested, bytes: LIMITS.bytes };
+
 /** Answers what a thread asks of these trees. All of it counts as it does without a thread. */
-export function answerersOf(city: FileTree, packs: PackStore): Answerers {
+export function answerersOf(city: FileTree, packs: PackStore, allowance = WHOLE): Answerers {
   const trees: FileTree[] = [city];
   const numbers = new Map<FileTree, number>([[city, CITY]]);
-  const left: Allowance = { files: LIMITS.digested, bytes: LIMITS.bytes };
+  const left = { ...allowance };
   const numberOf = (tree: FileTree): number => {
     const known = numbers.get(tree);
     if (known !== undefined) return known;

@@ -1,0 +1,89 @@
+import type { Guard } from './guard.js';
+
+const THREAD = 'src/platform/threads/thread.ts';
+const TURNS = 'src/platform/threads/turns.ts';
+const THREADS_SPEC = 'src/platform/threads/threads.spec.ts';
+const TURNS_SPEC = 'src/platform/threads/turns.spec.ts';
+const COMPOSER = 'src/modules/config/city-composer.ts';
+const COMPOSER_SPEC = 'src/modules/config/city-composer.spec.ts';
+const TOML_WORK = 'src/modules/config/toml-work.ts';
+const TOML_WORK_SPEC = 'src/modules/config/toml-work.spec.ts';
+
+/** What keeps long work off the event loop, and within limits. */
+export const THREADS: readonly Guard[] = [
+  {
+    guard: 'A thread that works for too long is ended.',
+    file: THREAD,
+    find: 'this.#busy() - busyBefore > busyMs',
+    replace: 'this.#busy() - busyBefore > 100 * busyMs',
+    test: COMPOSER_SPEC,
+    name: 'too much time',
+  },
+  {
+    guard: 'A thread that holds too much is ended.',
+    file: THREAD,
+    find: '      resourceLimits: { maxOldGenerationSizeMb: limits.heapMiB, maxYoungGenerationSizeMb: YOUNG_MIB },\n',
+    replace: '',
+    test: COMPOSER_SPEC,
+    name: 'too much memory',
+  },
+  {
+    guard: 'A thread knows nothing of the environment.',
+    file: THREAD,
+    find: '      env: {},\n',
+    replace: '',
+    test: THREADS_SPEC,
+    name: 'see nothing',
+  },
+  {
+    guard: 'An owner has one thread at a time: another one is left for others.',
+    file: TURNS,
+    find: 'this.#running.has(owner) || ',
+    replace: '',
+    test: TURNS_SPEC,
+  },
+  {
+    guard: 'Owners take turns, however much one of them has waiting.',
+    file: TURNS,
+    find: '      this.#waiting.delete(owner);\n      if (line.length > 0) this.#waiting.set(owner, line);\n',
+    replace: '      if (line.length === 0) this.#waiting.delete(owner);\n',
+    test: TURNS_SPEC,
+  },
+  {
+    guard: 'Only so much of one owner may wait for a thread.',
+    file: TURNS,
+    find: "    if (line.length >= this.most) throw new NoTurn('too much of it waits already');\n",
+    replace: '',
+    test: TURNS_SPEC,
+  },
+  {
+    guard: 'Only small cities are composed on the event loop.',
+    file: COMPOSER,
+    find: 'cityName, small: true }',
+    replace: 'cityName }',
+    test: COMPOSER_SPEC,
+    name: 'loop go on',
+  },
+  {
+    guard: 'A city that is too much for a thread is an error of its files.',
+    file: COMPOSER,
+    find: "      if (error instanceof TooDear) return { ...refused({ file: 'city.toml', message: `composing the city ${error.message}` }), ledger };\n",
+    replace: '',
+    test: COMPOSER_SPEC,
+    name: 'too much time',
+  },
+  {
+    guard: 'Long files are edited off the event loop.',
+    file: TOML_WORK,
+    find: 'if (text.length + sizeOf(document, INLINE_COST) <= INLINE_COST)',
+    replace: 'if (text.length + sizeOf(document, INLINE_COST) > 0)',
+    test: TOML_WORK_SPEC,
+  },
+  {
+    guard: 'What a thread has read counts where it is read, whatever the thread tells.',
+    file: 'src/modules/composition/trees/remote.ts',
+    find: '        left.bytes -= text?.length ?? 0;\n',
+    replace: '',
+    test: 'src/modules/composition/trees/remote.spec.ts',
+  },
+];
