@@ -49,7 +49,7 @@ describe('turns', () => {
     const turns = new Turns(1, 1, 1);
     const giveBack = await turns.take('a');
     const late = turns.take('a').catch((error: unknown) => error);
-    await expect(turns.take('a')).rejects.toThrow(NoTurn);
+    await expect(turns.take('a')).rejects.toThrow('too much of it waits already');
     expect(await late).toBeInstanceOf(NoTurn);
     giveBack();
     (await turns.take('a'))();
