@@ -1,13 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { PAGE_BYTES } from '../../platform/database/page-bytes.js';
-import { pageFrom, startAfter } from './page.js';
+import { pageAfter } from './page.js';
 
 /** All pages of a list, each as its items. */
 function pagesOf(items: readonly string[], limit: number): string[][] {
   const pages: string[][] = [];
   for (let token: string | undefined; ;) {
-    const start = startAfter(token, 7);
-    const page = pageFrom(start, items.slice(start, start + limit), items.length, 7);
+    const page = pageAfter(items, { cursor: token, limit }, 7);
     pages.push(page.items);
     token = page.next.next_cursor;
     if (token === undefined) return pages;
@@ -31,7 +30,7 @@ describe('a page of a list of one revision', () => {
   });
 
   it('is of its own revision', () => {
-    expect(() => startAfter('6.1', 7)).toThrow(/has changed since/);
-    expect(() => startAfter('x', 7)).toThrow(/none that this list gave/);
+    expect(() => pageAfter(['a'], { cursor: '6.1', limit: 1 }, 7)).toThrow(/has changed since/);
+    expect(() => pageAfter(['a'], { cursor: 'x', limit: 1 }, 7)).toThrow(/none that this list gave/);
   });
 });

@@ -17,7 +17,7 @@ export const hoarding = task(here, 'hoarding', (_: null): never => {
 export const dying = task(here, 'dying', (code: number): never => process.exit(code));
 export const seeing = task(here, 'seeing', (_: null) => ({
   // A test looks for what the product never reads.
-  // eslint-disable-next-line no-restricted-syntax
+  // oxlint-disable-next-line node/no-process-env
   env: { ...process.env },
   argv: process.argv.slice(2),
 }));
