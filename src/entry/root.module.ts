@@ -24,7 +24,7 @@ export class RootModule {
         ConfigModule.forRoot(config),
         LoggingModule.forRoot(logger),
         HealthModule,
-        DatabaseModule.forRoot(databaseUrl, { applicationName: `svc-${config.role}`, failpoints }),
+        DatabaseModule.forRoot(databaseUrl, { applicationName: `svc-${config.role}`, failpoints, beside: config.cityConnections }),
         NotifierModule.forRoot(databaseUrl),
         ProcessesModule,
         ...(config.role === 'worker' ? [] : [{ ...StreamsModule.forRoot([KeysModule]), global: true }, ApiModule]),

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { Signals } from '../../platform/streams/signals.js';
+import { resting } from '../../platform/turns/working.js';
 import { logTopic } from './topics.js';
 
 /** A signal may be lost: it is looked at this often anyway. */
@@ -53,13 +54,14 @@ export class SessionWatch {
         const left = limit - performance.now();
         if (found !== undefined || left <= 0 || this.#stopped || gone?.aborted === true) return found;
         if (signalled) continue;
-        await new Promise<void>((resolve) => {
+        const waited = new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, Math.min(LOOK_EVERY_MS, left));
           wake = () => {
             clearTimeout(timer);
             resolve();
           };
         });
+        await resting(() => waited);
       }
     } finally {
       forget();

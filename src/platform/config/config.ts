@@ -77,6 +77,12 @@ const EnvSchema = z.object({
   SVC_RATE_LIMIT_KEY_BURST: ceiling.default(10_000),
   SVC_RATE_LIMIT_CITY: perSecond.default(2_000),
   SVC_RATE_LIMIT_CITY_BURST: ceiling.default(20_000),
+  SVC_REQUESTS_IN_WORK: ceiling.default(256),
+  SVC_REQUESTS_IN_WORK_PER_KEY: ceiling.default(192),
+  SVC_REQUESTS_IN_WORK_PER_CITY: ceiling.default(128),
+  SVC_REQUESTS_WAITING: ceiling.default(10_000),
+  // How many cores Postgres has for one city beside others only the operator knows.
+  SVC_DATABASE_CONNECTIONS_PER_CITY: z.coerce.number().int().min(1).max(100).default(1),
   SVC_STREAMS_PER_KEY: ceiling.default(5_000),
   SVC_STREAMS_PER_CITY: ceiling.default(10_000),
 });
@@ -130,6 +136,10 @@ export interface Config {
   readonly operationSlotsPerCity: number | undefined;
   /** Requests to this process: of one key, and of all keys and sessions of a city. */
   readonly rateLimits: Ceilings<Rate>;
+  /** Requests that this process works on at once. */
+  readonly requestLimits: RequestLimits;
+  /** Database connections that a city has at once for its requests while it asks for much beside others. */
+  readonly cityConnections: number;
   /** Streams open at this process, likewise. */
   readonly streamLimits: Ceilings<number>;
   /** What of this process's own environment the agents get that it starts. */
@@ -143,6 +153,9 @@ export interface Rate {
   readonly perSecond: number;
   readonly burst: number;
 }
+
+/** How many requests are in work in all and of each caller, and how many of each may wait. */
+export type RequestLimits = Ceilings<number> & { readonly total: number; readonly waiting: number };
 
 /** What one key may have at the most, and what all may have together whose key, or session, is limited to a city. */
 export interface Ceilings<T> {
@@ -178,6 +191,8 @@ export class AppConfig implements Config {
   readonly operationSlots!: number;
   readonly operationSlotsPerCity: number | undefined;
   readonly rateLimits!: Ceilings<Rate>;
+  readonly requestLimits!: RequestLimits;
+  readonly cityConnections!: number;
   readonly streamLimits!: Ceilings<number>;
   readonly agentEnvironment!: Readonly<Record<string, string>>;
   readonly processId!: string;
@@ -269,6 +284,13 @@ export function loadConfig(env: Record<string, string | undefined>, cwd: string)
       key: { perSecond: e.SVC_RATE_LIMIT_KEY, burst: e.SVC_RATE_LIMIT_KEY_BURST },
       city: { perSecond: e.SVC_RATE_LIMIT_CITY, burst: e.SVC_RATE_LIMIT_CITY_BURST },
     },
+    requestLimits: {
+      total: e.SVC_REQUESTS_IN_WORK,
+      key: e.SVC_REQUESTS_IN_WORK_PER_KEY,
+      city: e.SVC_REQUESTS_IN_WORK_PER_CITY,
+      waiting: e.SVC_REQUESTS_WAITING,
+    },
+    cityConnections: e.SVC_DATABASE_CONNECTIONS_PER_CITY,
     streamLimits: { key: e.SVC_STREAMS_PER_KEY, city: e.SVC_STREAMS_PER_CITY },
     agentEnvironment: passedToAgents(env),
     processId: `${hostname()}-${process.pid}-${Date.now().toString(36)}`,

@@ -1,6 +1,7 @@
 import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Failpoints } from '../failpoints/failpoints.js';
+import { Metrics } from '../health/metrics.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Readiness } from '../health/readiness.js';
 import { createDb, createPool, Db, PgPool, type PoolOptions } from './database.js';
@@ -17,7 +18,7 @@ export class DatabaseModule {
         { provide: PgPool, useFactory: () => createPool(url, options) },
         {
           provide: Db,
-          useFactory: (pool: PgPool, lifecycle: Lifecycle, readiness: Readiness) => {
+          useFactory: (pool: PgPool, lifecycle: Lifecycle, readiness: Readiness, metrics: Metrics) => {
             const db = createDb(pool);
             lifecycle.onStop('pool', 'database pool', async () => {
               await db.destroy();
@@ -28,9 +29,16 @@ export class DatabaseModule {
               await sql`select 1`.execute(db);
               return undefined;
             });
+            metrics.gauge({
+              name: 'svc_database_turns_waiting',
+              help: 'Requests in work that wait for their turn at a database connection',
+              collect() {
+                this.set(pool.turns.waiting);
+              },
+            });
             return db;
           },
-          inject: [PgPool, Lifecycle, Readiness],
+          inject: [PgPool, Lifecycle, Readiness, Metrics],
         },
         { provide: Failpoints, useValue: options.failpoints ?? new Failpoints() },
         Transactions,

@@ -2,6 +2,9 @@ import { Kysely } from 'kysely';
 import pg from 'pg';
 import { BeginningDialect } from './beginning.js';
 import type { DB } from './schema.gen.js';
+import { DEFAULT_POOL_SIZE, PgPool } from './shared-pool.js';
+
+export { DEFAULT_POOL_SIZE, PgPool };
 
 /**
  * The database room: one pool a process, the Kysely instance over it, and the time limits that keep one slow
@@ -12,12 +15,11 @@ export type Database = DB;
 /** Provider token and type of the query builder: `constructor(private readonly db: Db)`. */
 export class Db extends Kysely<Database> {}
 
-/** Provider token and type of the raw pool, for prepared hot-path statements. */
-export class PgPool extends pg.Pool {}
-
 export interface PoolOptions {
   readonly max?: number;
   readonly applicationName?: string;
+  /** Connections that a city has at once while it asks for much beside others; 1 unless said. */
+  readonly beside?: number;
 }
 
 const INT8 = 20;
@@ -62,12 +64,11 @@ export function connectionConfig(url: string, applicationName: string): pg.Clien
   };
 }
 
-export const DEFAULT_POOL_SIZE = 16;
-
 export function createPool(url: string, options: PoolOptions = {}): PgPool {
   const pool = new PgPool({
     ...connectionConfig(url, options.applicationName ?? 'svc'),
     max: options.max ?? DEFAULT_POOL_SIZE,
+    beside: options.beside,
     idleTimeoutMillis: 30_000,
   });
   // A connection that dies is reported by the query that needs it. Without a listener its `error` would end the

@@ -1,6 +1,7 @@
 import { problem } from '../../contract/problems.js';
 import { auditItems } from '../audit/audit-insert.js';
 import { audited, onBehalfOf, type AuditedRequest } from '../audit/audited-request.js';
+import { workFor, workingNow, type Working } from '../turns/working.js';
 import { isRetryable } from './pg-errors.js';
 
 const MAX_ITEMS = 500;
@@ -11,6 +12,7 @@ const MAX_WAITING = 10_000;
 interface Waiting<R> {
   readonly text: string;
   readonly request: AuditedRequest | undefined;
+  readonly working: Working | undefined;
   readonly resolve: (result: R) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -39,7 +41,7 @@ export abstract class GroupCommitter<R> {
   protected enqueue(key: string, text: string): Promise<R> {
     return new Promise((resolve, reject) => {
       const waiting = this.#waiting.get(key);
-      const item = { text, request: audited(), resolve, reject };
+      const item = { text, request: audited(), working: workingNow(), resolve, reject };
       if (waiting === undefined) {
         this.#waiting.set(key, [item]);
         // It goes on for others.
@@ -55,7 +57,8 @@ export abstract class GroupCommitter<R> {
     for (;;) {
       const batch = take(this.#waiting.get(key)!);
       if (batch.length === 0) break;
-      await this.#flush(key, batch);
+      // A batch waits for its connection in the turn of whoever is first in it.
+      await workFor(batch[0]!.working?.forMany(), () => this.#flush(key, batch));
     }
     this.#waiting.delete(key);
   }

@@ -3,7 +3,9 @@ import type { Transaction } from 'kysely';
 import { audited, type AuditedRequest } from '../audit/audited-request.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { beginningWith } from './beginning.js';
-import { DEFAULT_POOL_SIZE, Db, type Database } from './database.js';
+import { workFor } from '../turns/working.js';
+import { Db, type Database } from './database.js';
+import { DEFAULT_POOL_SIZE } from './shared-pool.js';
 
 export type Tx = Transaction<Database>;
 type Hook = () => void;
@@ -113,7 +115,8 @@ export class Transactions {
     );
     if (recorder !== undefined) request!.recorded = true;
     await this.failpoints.hit('tx.after_commit');
-    for (const hook of list) hook();
+    // What they set going is for everybody.
+    workFor(undefined, () => list.forEach((hook) => hook()));
     return result;
   }
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { workFor } from '../turns/working.js';
 
 /** A stream and the head it has reached. */
 export interface Moved {
@@ -21,6 +22,7 @@ export class MovedStreams {
   }
 
   mark(moved: readonly Moved[]): void {
-    if (moved.length > 0) for (const listener of this.#listeners) listener(moved);
+    // What they set going is for everybody, and waits for nobody's turn.
+    if (moved.length > 0) workFor(undefined, () => this.#listeners.forEach((listener) => listener(moved)));
   }
 }

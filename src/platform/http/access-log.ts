@@ -4,6 +4,7 @@ import type { Metrics } from '../health/metrics.js';
 import type { AppLogger } from '../logging/logger.js';
 import type { RouteConfiguration } from './gate.js';
 import { pathOf, principalOf, requestId } from './request.js';
+import type { RequestsInWork } from './requests-in-work.js';
 
 /** One structured line and one observation a request. Access never goes to the event log. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -15,7 +16,10 @@ type Done = (request: FastifyRequest, reply: FastifyReply) => void;
 export class AccessLog {
   #seconds: Histogram<Label> | undefined;
 
-  constructor(private readonly log: AppLogger) {}
+  constructor(
+    private readonly log: AppLogger,
+    private readonly inWork: RequestsInWork,
+  ) {}
 
   use(metrics: Metrics): void {
     this.#seconds = metrics.histogram({
@@ -45,13 +49,15 @@ export class AccessLog {
         child?.observe(reply.elapsedTime / 1000);
       }
       if (!pino.isLevelEnabled(level)) return;
+      const waited = this.inWork.waitedMs(request);
       pino[level](
         {
           request_id: requestId(request),
           method: request.method,
           path: pathOf(request.raw.url ?? '/'),
           status,
-          ms: Math.round(reply.elapsedTime * 10) / 10,
+          ms: tenths(reply.elapsedTime),
+          waited_ms: waited > 0 ? tenths(waited) : undefined,
           operation: operation?.id,
           caller: principalOf(request).actor,
         },
@@ -60,3 +66,5 @@ export class AccessLog {
     };
   }
 }
+
+const tenths = (ms: number): number => Math.round(ms * 10) / 10;

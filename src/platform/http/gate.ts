@@ -7,7 +7,8 @@ import { HostAllowList } from './host.js';
 import type { OperationSpec } from './operation.js';
 import { CORS_HEADERS, OriginPolicy } from './origins.js';
 import type { ProblemRenderer } from './problem.renderer.js';
-import { RateLimits, StreamLimits } from './rate-limits.js';
+import { partyOf, RateLimits, StreamLimits } from './rate-limits.js';
+import type { RequestsInWork } from './requests-in-work.js';
 import { authority, pathOf, principalOf, REQUEST_ID_HEADER, requestId, setPrincipal } from './request.js';
 import { RouteTable } from './routes.js';
 
@@ -39,6 +40,7 @@ export class Gate {
   constructor(
     private readonly config: AppConfig,
     private readonly renderer: ProblemRenderer,
+    private readonly inWork: RequestsInWork,
   ) {
     this.#hosts = new HostAllowList(config.allowedHosts);
     this.#origins = new OriginPolicy(config.allowedOrigins);
@@ -54,6 +56,7 @@ export class Gate {
   /** From now on every answer tells the client to open its next connection elsewhere. */
   drain(): void {
     this.#draining = true;
+    this.inWork.drain();
   }
 
   /** The hook of one route; also notes the route for 405. */
@@ -74,6 +77,15 @@ export class Gate {
       if (noHead) return methodNotAllowed(['GET', 'OPTIONS']);
       return (mutation ? this.#mutation(request) : undefined) ?? target(request.raw.url!, noQuery === true);
     };
+    const enter = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+      const refused = after(request, reply);
+      if (refused !== undefined) return this.renderer.send(refused, request, reply);
+      if (!guarded) return done();
+      const { cityName } = request.params as { cityName?: string };
+      this.inWork.enter(request, partyOf(principalOf(request), cityName), (why) =>
+        why === undefined ? done() : this.renderer.send(why, request, reply),
+      );
+    };
     return (request, reply, done) => {
       const refused = this.#open(request, reply, mutation);
       if (refused !== undefined) return this.renderer.send(refused, request, reply);
@@ -82,15 +94,10 @@ export class Gate {
         return this.#authenticate(request, undefined, () => done());
       }
       // Whoever says to be a session is taken for nothing else, also where nobody has to say who he is.
-      if (!needsKey && !(guarded && saysSession(request))) {
-        const why = after(request, reply);
-        return why === undefined ? done() : this.renderer.send(why, request, reply);
-      }
-      this.#authenticate(request, mutation ? operation : undefined, (why) => {
-        const last = why ?? after(request, reply);
-        if (last === undefined) done();
-        else this.renderer.send(last, request, reply);
-      });
+      if (!needsKey && !(guarded && saysSession(request))) return enter(request, reply, done);
+      this.#authenticate(request, mutation ? operation : undefined, (why) =>
+        why === undefined ? enter(request, reply, done) : this.renderer.send(why, request, reply),
+      );
     };
   }
 

@@ -8,6 +8,7 @@ import {
   type FastifyRequest,
   type FastifyServerOptions,
   type onRequestHookHandler,
+  type onSendHookHandler,
   type RouteOptions,
 } from 'fastify';
 import type { Server as TlsServer } from 'node:https';
@@ -27,6 +28,7 @@ import { Gate, type RouteConfiguration } from './gate.js';
 import { ProblemFilter } from './problem.filter.js';
 import { ERROR_MAPPERS, ProblemRenderer, type ErrorMapper } from './problem.renderer.js';
 import { createRequestIds } from './request.js';
+import { RequestsInWork } from './requests-in-work.js';
 import { Certificate, keepCertificate, SECURE } from './tls/certificate.js';
 import { Handshakes, HANDSHAKE_MS } from './tls/handshakes.js';
 import { readPair, type Pair } from './tls/pair.js';
@@ -68,11 +70,12 @@ export async function createHttpApp(
 ): Promise<NestFastifyApplication> {
   const log = logger.child('http');
   const renderer = new ProblemRenderer(log);
-  const gate = new Gate(config, renderer);
-  const access = new AccessLog(log);
+  const inWork = new RequestsInWork(config.requestLimits);
+  const gate = new Gate(config, renderer, inWork);
+  const access = new AccessLog(log, inWork);
   const auditing = new Auditing(config.auth === 'off');
   const pair = config.tls === undefined ? undefined : await readPair(config.tls);
-  const { instance, handshakes } = createInstance(gate, renderer, access, auditing, pair);
+  const { instance, handshakes } = createInstance({ gate, inWork, renderer, access, auditing, pair });
 
   const app = await NestFactory.create<NestFastifyApplication>(root, new HttpAdapter(instance), {
     logger,
@@ -84,7 +87,7 @@ export async function createHttpApp(
   app.useGlobalFilters(new ProblemFilter(renderer));
   renderer.use(bound<readonly ErrorMapper[]>(app, ERROR_MAPPERS) ?? []);
   const metrics = bound<Metrics>(app, Metrics);
-  if (metrics !== undefined) access.use(metrics);
+  if (metrics !== undefined) for (const part of [access, inWork]) part.use(metrics);
   const auditor = bound<Auditor>(app, Auditor);
   if (auditor !== undefined) auditing.use(auditor);
   const authenticator = bound<Authenticator>(app, Authenticator);
@@ -103,13 +106,22 @@ export async function createHttpApp(
   return app;
 }
 
+interface Parts {
+  readonly gate: Gate;
+  readonly inWork: RequestsInWork;
+  readonly renderer: ProblemRenderer;
+  readonly access: AccessLog;
+  readonly auditing: Auditing;
+  readonly pair: Pair | undefined;
+}
+
 interface Instance {
   readonly instance: FastifyInstance;
   /** Present when it speaks TLS. */
   readonly handshakes: Handshakes | undefined;
 }
 
-function createInstance(gate: Gate, renderer: ProblemRenderer, access: AccessLog, auditing: Auditing, pair: Pair | undefined): Instance {
+function createInstance({ gate, inWork, renderer, access, auditing, pair }: Parts): Instance {
   const nextId = createRequestIds();
   const common = {
     genReqId: nextId,
@@ -141,6 +153,7 @@ function createInstance(gate: Gate, renderer: ProblemRenderer, access: AccessLog
       route.preHandler = [gate.afterBody(route)].concat((route.preHandler ?? []) as never);
       audit(route, auditing);
     }
+    leaveWhenAnswered(route, inWork);
     const ended = access.forRoute(route);
     if ((route.config as RouteConfiguration | undefined)?.operation?.stream !== undefined) {
       // A stream mostly ends because its client leaves; Fastify calls that no response.
@@ -163,18 +176,32 @@ function createInstance(gate: Gate, renderer: ProblemRenderer, access: AccessLog
     done();
   });
   instance.removeAllContentTypeParsers();
-  instance.addContentTypeParser('application/json', { parseAs: 'buffer' }, ({ headers }, body, done) => {
-    try {
-      done(null, parseBody(body as Buffer, headers['content-encoding']));
-    } catch (error) {
-      done(error as Error);
-    }
-  });
+  instance.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) =>
+    inWork.arrived(request, (refused) => {
+      if (refused !== undefined) return done(refused);
+      try {
+        done(null, parseBody(body as Buffer, request.headers['content-encoding']));
+      } catch (error) {
+        done(error as Error);
+      }
+    }),
+  );
   instance.setErrorHandler((error, request, reply) => renderer.send(error, request, reply));
   instance.setNotFoundHandler((request, reply) => gate.unmatched(request, reply));
   // An expectation that we do not know is ignored, as RFC 9110 allows; Node's own answer would be a bare 417.
   instance.server.on('checkExpectation', (request, response) => instance.server.emit('request', request, response));
   return { instance, handshakes };
+}
+
+/** First of what is done with an answer. */
+function leaveWhenAnswered(route: RouteOptions, inWork: RequestsInWork): void {
+  const { operation } = (route.config ?? {}) as RouteConfiguration;
+  if (operation === undefined || operation.public === true) return;
+  const leave: onSendHookHandler = (request, _reply, payload, done) => {
+    inWork.answered(request);
+    done(null, payload);
+  };
+  route.onSend = [leave, ...[route.onSend ?? []].flat()];
 }
 
 /** Last before the handler, and last before the answer. */

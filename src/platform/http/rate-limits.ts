@@ -1,6 +1,7 @@
 import type { Ceilings, Rate } from '../config/config.js';
 import { maySee, type Principal } from '../../contract/principal.js';
 import { problem, type ProblemError } from '../../contract/problems.js';
+import type { Party } from '../turns/turns.js';
 
 /** So many names are remembered, and as many from before: who calls is not forgotten, however many others there are. */
 const REMEMBERED = 10_000;
@@ -89,6 +90,14 @@ function keyName({ keyId = '' }: Principal): string {
  */
 function sharedCity(caller: Principal, city: string | undefined): string | undefined {
   return caller.cities !== undefined && city !== undefined && maySee(caller, city) ? city : undefined;
+}
+
+/** Who takes turns with whom: cities with each other, and with keys that see all of them. */
+export function partyOf(caller: Principal, city: string | undefined): Party {
+  const key = keyName(caller);
+  const own = sharedCity(caller, city) ?? (caller.cities?.length === 1 ? caller.cities[0] : undefined);
+  if (own !== undefined) return { owner: `city ${own}`, limited: true, lane: key };
+  return { owner: `key ${key}`, limited: caller.cities !== undefined, lane: city ?? '' };
 }
 
 const WHOSE = { key: 'of this key', city: 'of all keys of this city' } as const;

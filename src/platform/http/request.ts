@@ -1,6 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ANYBODY, type Principal } from '../../contract/principal.js';
+import { workingNow } from '../turns/working.js';
 
 /** What the front door knows about a request, and the headers that every response carries. */
 export const REQUEST_ID_HEADER = 'x-svc-request-id';
@@ -52,6 +53,7 @@ export function hijack(reply: FastifyReply): Record<string, string | number | st
   const headers: Record<string, string | number | string[]> = {};
   for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) headers[name] = value;
   reply.hijack();
+  workingNow()?.leave();
   return headers;
 }
 

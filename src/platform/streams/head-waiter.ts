@@ -5,6 +5,7 @@ import { ANYBODY, credentialOf, type Principal } from '../../contract/principal.
 import { problem } from '../../contract/problems.js';
 import type { BlockingRead } from '../../contract/query.js';
 import { Lifecycle } from '../health/lifecycle.js';
+import { resting } from '../turns/working.js';
 import { StreamHub } from './hub.js';
 import { KeyWatch } from './key-watch.js';
 
@@ -70,7 +71,8 @@ export class HeadWaiter {
     const revoked = new AbortController();
     const forget = this.keys.add(keyIds.get(gone), () => revoked.abort());
     try {
-      await this.above(stream, Number(index), ms + Math.random() * (ms / 16), AbortSignal.any([gone, revoked.signal]));
+      const ended = AbortSignal.any([gone, revoked.signal]);
+      await resting(() => this.above(stream, Number(index), ms + Math.random() * (ms / 16), ended));
     } finally {
       forget();
     }

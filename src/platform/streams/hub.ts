@@ -7,6 +7,7 @@ import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
 import { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
+import { workFor } from '../turns/working.js';
 import { Channel, LOG_RING } from './channel.js';
 import { Checkpoints } from './checkpoints.js';
 import { CitySource, encodeCityFrame } from './city-source.js';
@@ -150,7 +151,7 @@ export class StreamHub implements Feed, OnModuleInit {
         .catch(() => undefined)
         .then(() => {
           this.#nextRefresh = undefined;
-          this.#refreshing = this.#read();
+          this.#refreshing = workFor(undefined, () => this.#read()); // it is for all who wait
           return this.#refreshing;
         });
     }

@@ -1,3 +1,5 @@
+import { workFor } from '../turns/working.js';
+
 /**
  * Reads rows by id for many callers at once: who asks while a read is under way shares the next one. Every answer
  * was read after its question, so it is as fresh as a read of one's own.
@@ -20,7 +22,7 @@ export class SharedRead<Row extends { readonly id: number }> {
     const ids = [...this.#wanted];
     this.#wanted = new Set();
     this.#next = undefined;
-    const reading = this.load(ids).then((rows) => new Map(rows.map((row) => [row.id, row])));
+    const reading = workFor(undefined, () => this.load(ids)).then((rows) => new Map(rows.map((row) => [row.id, row])));
     this.#running = reading.catch(() => undefined);
     return reading;
   }

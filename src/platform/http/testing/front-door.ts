@@ -19,6 +19,7 @@ import { JsonText } from '../json-text.js';
 import { Operation } from '../operation.decorator.js';
 import { ERROR_MAPPERS } from '../problem.renderer.js';
 import { hijack } from '../request.js';
+import { resting } from '../../turns/working.js';
 
 /** For specs: the whole front door over a small controller, without any database. */
 const ThingInput = z.strictObject({ name: z.string().min(1), size: z.int().optional(), extra: z.unknown().optional() });
@@ -28,6 +29,24 @@ const ThingQuery = z.strictObject({
   items: queryList(),
   text: queryText(),
 });
+
+/** Requests that wait until a test lets them go, oldest first. */
+class Held {
+  #waiting: { readonly name: string; readonly go: () => void }[] = [];
+
+  get names(): string[] {
+    return this.#waiting.map(({ name }) => name);
+  }
+
+  until(name: string): Promise<unknown> {
+    return new Promise((resolve) => this.#waiting.push({ name, go: () => resolve({ name }) }));
+  }
+
+  letGo(count = Infinity): void {
+    for (const { go } of this.#waiting.splice(0, count)) go();
+  }
+}
+export const HELD = new Held();
 
 @Controller()
 class ThingsController {
@@ -57,6 +76,26 @@ class ThingsController {
     return { name: body.name, key: key ?? null };
   }
 
+  /** Answers once it is let go. */
+  @Operation({ id: 'get-held', summary: 'Held' })
+  @Get('v0/city/:cityName/held')
+  held(@Param('cityName', { schema: z.string() }) city: string): Promise<unknown> {
+    return HELD.until(city);
+  }
+
+  @Operation({ id: 'rest-held', summary: 'Held, and waiting for something else' })
+  @Get('v0/city/:cityName/resting')
+  async resting(@Param('cityName', { schema: z.string() }) city: string): Promise<unknown> {
+    await resting(() => HELD.until(city));
+    return { city };
+  }
+
+  @Operation({ id: 'put-held', needs: 'operate', summary: 'Held, with a body' })
+  @Post('v0/city/:cityName/held')
+  post(@Param('cityName', { schema: z.string() }) city: string, @Body({ schema: ThingInput }) body: z.infer<typeof ThingInput>): Promise<unknown> {
+    return HELD.until(`${city} ${body.name}`);
+  }
+
   @Operation({ id: 'get-text', summary: 'Prepared text' })
   @Get('v0/text')
   text(): unknown {
@@ -83,6 +122,9 @@ export const KEYS: Readonly<Record<string, Principal>> = {
   svc_operate: { actor: 'operator', keyId: 'o', scope: 'read', rights: ['operate'], cities: undefined },
   svc_configure: { actor: 'builder', keyId: 'c', scope: 'read', rights: ['configure', 'commands'], cities: undefined },
   svc_read: { actor: 'reader', keyId: 'r', scope: 'read', cities: ['one'] },
+  svc_one: { actor: 'first', keyId: '1', scope: 'write', cities: ['one'] },
+  svc_also: { actor: 'also', keyId: '2', scope: 'write', cities: ['one'] },
+  svc_two: { actor: 'second', keyId: '3', scope: 'write', cities: ['two'] },
 };
 
 class StubAuthenticator extends Authenticator {

@@ -1,0 +1,81 @@
+import pg from 'pg';
+import { problem } from '../../contract/problems.js';
+import { Turns, type TurnLimits } from '../turns/turns.js';
+import { workingNow, type Working } from '../turns/working.js';
+
+export const DEFAULT_POOL_SIZE = 16;
+/** As long as for a connection itself. */
+const WAIT_MS = 5_000;
+
+type Callback = (error: Error | undefined, client: pg.PoolClient | undefined, done: (release?: unknown) => void) => void;
+
+/**
+ * Of a pool's connections requests have three quarters at the most, so that the process's own work finds one. A city alone has half
+ * of them; one that wants many beside others has `beside`, so that what it asks of the database is answered before it asks for more.
+ */
+export function connectionLimits(max = DEFAULT_POOL_SIZE, beside = 1): TurnLimits {
+  const places = Math.max(1, Math.floor(max * 0.75));
+  const half = Math.max(1, Math.floor(max / 2));
+  return { places, city: { alone: half, beside: Math.min(half, beside) }, key: { alone: places, beside: half } };
+}
+
+/**
+ * A pool whose connections requests get in turn (`Turns`): for whom they ask says `workingNow`. The process's own work waits for a
+ * connection only. Provider token and type of the raw pool, for prepared hot-path statements.
+ */
+export class PgPool extends pg.Pool {
+  readonly turns: Turns;
+
+  constructor({ beside, ...config }: pg.PoolConfig & { readonly beside?: number | undefined }) {
+    super(config);
+    this.turns = new Turns(connectionLimits(config.max, beside));
+  }
+
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: Callback): void;
+  override connect(callback?: Callback): Promise<pg.PoolClient> | void {
+    const working = workingNow();
+    if (working === undefined || working.connections > 0)
+      return callback === undefined ? super.connect() : super.connect(callback as never);
+    if (callback === undefined)
+      return new Promise((resolve, reject) => this.#enter(working, (error, client) => (error ? reject(error) : resolve(client!))));
+    this.#enter(working, callback);
+  }
+
+  #enter(working: Working, callback: Callback): void {
+    const { party } = working;
+    if (this.turns.take(party, working.wantsMany)) return this.#connect(working, callback);
+    const since = performance.now();
+    const limit = setTimeout(() => {
+      if (leave()) callback(problem('unavailable', 'the connections to the database are in use, try again'), undefined, () => undefined);
+    }, WAIT_MS);
+    const leave = this.turns.wait(party, () => {
+      clearTimeout(limit);
+      working.waitedMs += performance.now() - since;
+      this.#connect(working, callback);
+    });
+  }
+
+  #connect(working: Working, callback: Callback): void {
+    working.connections++;
+    super.connect(((error: Error | undefined, client: pg.PoolClient | undefined) => {
+      const back = (): void => {
+        working.connections--;
+        this.turns.leave(working.party);
+      };
+      if (client === undefined) {
+        back();
+        return callback(error, client, () => undefined);
+      }
+      const release = client.release.bind(client);
+      let held = true;
+      const releaseOnce = (broken?: Error | boolean): void => {
+        release(broken); // before the next one asks for a connection
+        if (held) back();
+        held = false;
+      };
+      client.release = releaseOnce;
+      callback(undefined, client, releaseOnce as Parameters<Callback>[2]);
+    }) as never);
+  }
+}

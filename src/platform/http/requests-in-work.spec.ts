@@ -1,0 +1,142 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { connect, type Socket } from 'node:net';
+import { api, type Api, type Reply } from '../../../test/support/http.js';
+import { eventually } from '../../../test/support/sse.js';
+import { Lifecycle } from '../health/lifecycle.js';
+import { Metrics } from '../health/metrics.js';
+import { HELD, openDoor, type Door } from './testing/front-door.js';
+
+const LIMITS = { total: 6, key: 4, city: 4, waiting: 6 };
+
+describe('requests in work', () => {
+  let door: Door;
+  const by = (token: string): Api => api(door.url, { Authorization: `Bearer ${token}` });
+  const held = (token: string, city: string): Promise<Reply> => by(token).get(`/v0/city/${city}/held`);
+  const atWork = (...names: string[]): Promise<unknown> => eventually(() => HELD.names.join() === names.join());
+  const waiting = (count: number): Promise<unknown> =>
+    eventually(async () => (await door.app.get(Metrics).registry.metrics()).includes(`\nsvc_requests_waiting ${count}\n`));
+  const times = <T>(count: number, what: () => T): T[] => Array.from({ length: count }, what);
+
+  beforeEach(async () => {
+    door = await openDoor({ auth: 'keys', requestLimits: LIMITS });
+  });
+  afterEach(async () => {
+    const letting = setInterval(() => HELD.letGo(), 10);
+    await door.close();
+    clearInterval(letting);
+    HELD.letGo();
+  });
+
+  it('of a city that floods leave room for another, whose are answered before the flood is', async () => {
+    const flood = times(9, () => held('svc_one', 'one'));
+    await atWork('one', 'one', 'one', 'one');
+    await waiting(5);
+    expect((await by('svc_two').get('/v0/text')).status).toBe(200);
+    expect((await by('svc_write').get('/v0/text')).status).toBe(200);
+    expect((await by('svc_two').get('/health')).status).toBe(200);
+    expect(HELD.names).toHaveLength(4);
+    // Beside others it has one at a time from now on.
+    HELD.letGo(3);
+    await eventually(() => HELD.names.length === 1);
+    for (let n = 0; n < 6; n++) {
+      HELD.letGo();
+      if (n < 5) await atWork('one');
+    }
+    expect((await Promise.all(flood)).map(({ status }) => status)).toEqual(times(9, () => 200));
+    await waiting(0);
+  });
+
+  it('wait in turn: a key of a city after the other', async () => {
+    const flood = times(6, () => held('svc_one', 'one'));
+    await atWork('one', 'one', 'one', 'one');
+    await waiting(2);
+    const also = by('svc_also').post('/v0/city/one/held', { name: 'also' });
+    await waiting(3);
+    HELD.letGo(1);
+    await atWork('one', 'one', 'one', 'one');
+    HELD.letGo(1);
+    await atWork('one', 'one', 'one', 'one also');
+    HELD.letGo();
+    await atWork('one');
+    HELD.letGo();
+    expect((await Promise.all([...flood, also])).every(({ status }) => status < 300)).toBe(true);
+  });
+
+  it('are refused when their line is full: 429 for those of their own, with the fields of a limit', async () => {
+    const flood = times(10, () => held('svc_one', 'one'));
+    await waiting(6);
+    for (const refused of [await held('svc_one', 'one'), await by('svc_also').post('/v0/city/one/held', { name: 'x' })]) {
+      expect(refused.status).toBe(429);
+      expect(refused.body).toMatchObject({
+        code: 'rate-limited',
+        detail: 'rate_limited: too many requests of all keys of this city: 4 in work at once; this one has found 6 that wait',
+      });
+      expect(refused.headers.get('retry-after')).toBe('1');
+      expect(refused.headers.get('ratelimit-policy')).toBe('"city";q=4;qu="concurrent-requests"');
+    }
+    HELD.letGo();
+    await atWork('one', 'one', 'one', 'one');
+    HELD.letGo();
+    await atWork('one', 'one');
+    HELD.letGo();
+    await Promise.all(flood);
+  });
+
+  it('that only wait for something hold no place', async () => {
+    const resting = times(12, () => by('svc_one').get('/v0/city/one/resting'));
+    await eventually(() => HELD.names.length === 12);
+    expect((await by('svc_one').get('/v0/text')).status).toBe(200);
+    HELD.letGo();
+    expect((await Promise.all(resting)).map(({ status }) => status)).toEqual(times(12, () => 200));
+  });
+
+  const send = (token: string, text: string): Socket => {
+    const socket = connect(door.port, '127.0.0.1').on('error', () => undefined);
+    socket.write(text.replace('HTTP/1.1\r\n', `HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nX-SVC-Request: 1\r\n`));
+    return socket;
+  };
+
+  it('hold no place before their bodies are there, and leave the line with their clients', async () => {
+    const slow = times(4, () =>
+      send('svc_one', 'POST /v0/city/one/held HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"na'),
+    );
+    const flood = times(4, () => held('svc_one', 'one'));
+    await atWork('one', 'one', 'one', 'one');
+    const lines = times(2, () => send('svc_one', 'GET /v0/city/one/held HTTP/1.1\r\n\r\n'));
+    await waiting(2);
+    // Bodies that are still coming count as well: 4 and 2 are a line that is full.
+    expect((await held('svc_one', 'one')).status).toBe(429);
+    for (const socket of [...lines, ...slow]) socket.destroy();
+    await waiting(0);
+    const last = by('svc_one').post('/v0/city/one/held', { name: 'last' });
+    await waiting(1);
+    HELD.letGo();
+    await atWork('one last');
+    HELD.letGo();
+    expect((await Promise.all([...flood, last])).map(({ status }) => status)).toEqual(times(5, () => 200));
+  });
+
+  it('of clients that have left keep their place until what they have begun is done', async () => {
+    const gone = times(4, () => send('svc_one', 'GET /v0/city/one/held HTTP/1.1\r\n\r\n'));
+    await atWork('one', 'one', 'one', 'one');
+    for (const socket of gone) socket.destroy();
+    const next = held('svc_one', 'one');
+    await waiting(1);
+    expect(HELD.names).toHaveLength(4);
+    HELD.letGo();
+    await atWork('one');
+    HELD.letGo();
+    expect((await next).status).toBe(200);
+  });
+
+  it('that wait are told to go elsewhere when the process stops', async () => {
+    const flood = times(5, () => held('svc_one', 'one'));
+    await waiting(1);
+    const stopping = door.app.get(Lifecycle).stop();
+    const first = await Promise.race(flood);
+    expect([first.status, first.headers.get('retry-after'), first.headers.get('connection')]).toEqual([503, '1', 'close']);
+    HELD.letGo();
+    expect((await Promise.all(flood)).filter(({ status }) => status === 200)).toHaveLength(4);
+    await stopping;
+  });
+});

@@ -1,0 +1,294 @@
+import type { FastifyRequest } from 'fastify';
+import type { Socket } from 'node:net';
+import { problem, type ProblemError } from '../../contract/problems.js';
+import type { RequestLimits } from '../config/config.js';
+import type { Metrics } from '../health/metrics.js';
+import { Turns, type Party, type TurnLimits } from '../turns/turns.js';
+import { workFor, Working, type Place } from '../turns/working.js';
+
+/** How long a request waits in line, and how many bytes those of one owner may be. */
+export interface LineLimits {
+  readonly waitMs: number;
+  readonly bytes: number;
+}
+const LINE: LineLimits = { waitMs: 10_000, bytes: 16 << 20 };
+/** What a request takes whose body does not say how long it is. */
+const BODY_LIMIT = 1 << 20;
+/** So many of those that have waited begin in one turn of the event loop; then it looks at its sockets again. */
+const STARTS_A_TURN = 4;
+const WAIT_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
+
+type Next = (refused?: ProblemError) => void;
+
+/** What a caller has in line: requests that wait, and those whose bodies are still coming. */
+interface Line {
+  requests: number;
+  bytes: number;
+}
+
+/** One request on its way through this room. */
+class Visit implements Place {
+  readonly working: Working;
+  state: 'new' | 'arriving' | 'waiting' | 'working' | 'resting' | 'over' = 'new';
+  /** What it takes of the line while it is in it. */
+  bytes = 0;
+  quit: ((why: ProblemError) => void) | undefined;
+
+  constructor(
+    readonly party: Party,
+    private readonly room: RequestsInWork,
+  ) {
+    this.working = new Working(party, this);
+  }
+
+  get wanted(): number {
+    return this.room.wanted(this.party);
+  }
+
+  leave(): void {
+    this.room.rest(this);
+  }
+
+  again(): Promise<void> {
+    return new Promise((resolve, reject) => this.room.resume(this, (refused) => (refused === undefined ? resolve() : reject(refused))));
+  }
+}
+
+/**
+ * How many requests are worked on at once in this process, of each caller and in all. Those that find no place wait, before
+ * their bodies are parsed, and get one in turn: a city at a time, then a key of it at a time. A request takes its place once all
+ * of it is there, and gives it back when its answer is made: a client that sends or reads slowly holds none, and neither does one
+ * that has left without an answer, once what was done for it is done.
+ */
+export class RequestsInWork {
+  readonly #turns: Turns;
+  readonly #lines = new Map<string, Line>();
+  readonly #visits = new WeakMap<FastifyRequest, Visit>();
+  readonly #waiting = new Set<Visit>();
+  readonly #onSocket = new WeakMap<Socket, Set<Visit>>();
+  readonly #starts: (() => void)[] = [];
+  readonly #ceilings: TurnLimits;
+  #observe: (seconds: number) => void = () => undefined;
+  #draining = false;
+
+  constructor(
+    private readonly limits: RequestLimits,
+    private readonly line: LineLimits = LINE,
+  ) {
+    this.#ceilings = {
+      places: limits.total,
+      city: { alone: limits.city, beside: Math.ceil(limits.city / 16) },
+      key: { alone: limits.key, beside: Math.ceil(limits.key / 4) },
+    };
+    this.#turns = new Turns(this.#ceilings);
+  }
+
+  use(metrics: Metrics): void {
+    const [taken, waiting] = [(): number => this.#turns.taken, (): number => this.#waiting.size];
+    metrics.gauge({
+      name: 'svc_requests_in_work',
+      help: 'Requests that this process works on',
+      collect() {
+        this.set(taken());
+      },
+    });
+    metrics.gauge({
+      name: 'svc_requests_waiting',
+      help: 'Requests that wait for their turn',
+      collect() {
+        this.set(waiting());
+      },
+    });
+    const seconds = metrics.histogram({
+      name: 'svc_request_wait_seconds',
+      help: 'Time that requests have waited for their turn',
+      buckets: WAIT_BUCKETS,
+    });
+    this.#observe = (waited) => seconds.observe(waited);
+  }
+
+  /** Milliseconds that a request has waited for its turns, here and at the database. */
+  waitedMs(request: FastifyRequest): number {
+    return this.#visits.get(request)?.working.waitedMs ?? 0;
+  }
+
+  /** Lets a request in whose caller is known: at once when its body is still to come, otherwise when it has a place. */
+  enter(request: FastifyRequest, party: Party, next: Next): void {
+    const visit = new Visit(party, this);
+    this.#visits.set(request, visit);
+    const go: Next = (refused) => (refused === undefined ? workFor(visit.working, next) : next(refused));
+    if (!hasBody(request)) return this.#seek(visit, request, () => headBytes(request), go);
+    const bytes = Number(request.headers['content-length'] ?? BODY_LIMIT);
+    const refused = this.#join(visit, Math.min(bytes, BODY_LIMIT));
+    if (refused === undefined) visit.state = 'arriving';
+    go(refused);
+  }
+
+  /** The body of a request is there; `next` parses it, once there is a place. */
+  arrived(request: FastifyRequest, next: Next): void {
+    const visit = this.#visits.get(request);
+    if (visit?.state !== 'arriving') return next();
+    const { bytes } = visit;
+    this.#part(visit);
+    this.#seek(visit, request, () => bytes, next);
+  }
+
+  /** The request's answer is made, or it has become a stream. */
+  over(request: FastifyRequest): void {
+    const visit = this.#visits.get(request);
+    if (visit === undefined || visit.state === 'over') return;
+    const { state } = visit;
+    visit.state = 'over';
+    if (state === 'arriving') this.#part(visit);
+    if (state === 'working') this.#turns.leave(visit.party);
+  }
+
+  /** The answer is made: what its request has set going is not done for it any more. */
+  answered(request: FastifyRequest): void {
+    this.over(request);
+    const visit = this.#visits.get(request);
+    if (visit !== undefined) visit.working.over = true;
+  }
+
+  /** From now on nobody waits: whoever finds no place is told to go elsewhere. */
+  drain(): void {
+    this.#draining = true;
+    for (const visit of [...this.#waiting]) visit.quit?.(stopping());
+  }
+
+  /** Requests that an owner has in work and in line. */
+  wanted(party: Party): number {
+    return this.#turns.heldBy(party) + (this.#lines.get(party.owner)?.requests ?? 0);
+  }
+
+  rest(visit: Visit): void {
+    if (visit.state !== 'working') return;
+    visit.state = 'resting';
+    this.#turns.leave(visit.party);
+  }
+
+  resume(visit: Visit, next: Next): void {
+    if (visit.state !== 'resting') return next();
+    if (this.#take(visit)) return next();
+    this.#add(visit, 0); // it was let in before: however long the line is, it is in it
+    this.#wait(visit, undefined, next);
+  }
+
+  #seek(visit: Visit, request: FastifyRequest | undefined, size: () => number, next: Next): void {
+    if (this.#take(visit)) return next();
+    if (this.#draining) return next(stopping());
+    const refused = this.#join(visit, size());
+    if (refused !== undefined) return next(refused);
+    this.#wait(visit, request, next);
+  }
+
+  #take(visit: Visit): boolean {
+    if (!this.#turns.take(visit.party)) return false;
+    visit.state = 'working';
+    return true;
+  }
+
+  #wait(visit: Visit, request: FastifyRequest | undefined, next: Next): void {
+    const since = performance.now();
+    const ended = (): void => {
+      clearTimeout(limit);
+      if (request !== undefined) this.#onSocket.get(request.socket)?.delete(visit);
+      visit.quit = undefined;
+      this.#waiting.delete(visit);
+      this.#part(visit);
+      const waited = performance.now() - since;
+      visit.working.waitedMs += waited;
+      this.#observe(waited / 1_000);
+    };
+    const limit = setTimeout(() => visit.quit?.(this.#tooMany(visit.party, `waited for ${this.line.waitMs / 1_000} s`)), this.line.waitMs);
+    visit.state = 'waiting';
+    this.#waiting.add(visit);
+    if (request !== undefined) this.#watch(request.socket, visit);
+    const leave = this.#turns.wait(visit.party, () => {
+      ended();
+      visit.state = 'working';
+      this.#later(next);
+    });
+    if (visit.state !== 'waiting') return;
+    visit.quit = (why) => {
+      if (!leave()) return;
+      ended();
+      visit.state = 'over';
+      next(why);
+    };
+  }
+
+  /** A client that leaves waits no longer. One may have sent many requests on its connection. */
+  #watch(socket: Socket, visit: Visit): void {
+    let visits = this.#onSocket.get(socket);
+    if (visits === undefined) {
+      const here = new Set<Visit>();
+      this.#onSocket.set(socket, (visits = here));
+      socket.once('close', () => [...here].forEach(({ quit }) => quit?.(problem('request_timeout', 'the client has left'))));
+    }
+    visits.add(visit);
+  }
+
+  /** Those that have waited begin a few at a time. */
+  #later(start: () => void): void {
+    if (this.#starts.push(start) === 1) setImmediate(() => this.#begin());
+  }
+
+  #begin(): void {
+    for (const start of this.#starts.splice(0, STARTS_A_TURN)) start();
+    if (this.#starts.length > 0) setImmediate(() => this.#begin());
+  }
+
+  /** Puts a request into its caller's line. The refusal when that is full. */
+  #join(visit: Visit, bytes: number): ProblemError | undefined {
+    const line = this.#lines.get(visit.party.owner);
+    const full = line !== undefined && (line.requests >= this.limits.waiting || line.bytes + bytes > this.line.bytes);
+    if (full) return this.#tooMany(visit.party, `found ${line.requests} that wait`);
+    this.#add(visit, bytes);
+    return undefined;
+  }
+
+  #add(visit: Visit, bytes: number): void {
+    const { owner } = visit.party;
+    const line = this.#lines.get(owner) ?? { requests: 0, bytes: 0 };
+    visit.bytes = bytes;
+    line.requests++;
+    line.bytes += bytes;
+    this.#lines.set(owner, line);
+  }
+
+  #part(visit: Visit): void {
+    const { owner } = visit.party;
+    const line = this.#lines.get(owner)!;
+    line.requests--;
+    line.bytes -= visit.bytes;
+    if (line.requests === 0) this.#lines.delete(owner);
+  }
+
+  /** 429 when it is the caller's own requests that are too many, 503 when it is those of all. */
+  #tooMany(party: Party, why: string): ProblemError {
+    const what = party.limited ? 'city' : 'key';
+    if (!this.#turns.isAtCeiling(party)) return problem('unavailable', `too many requests are in work here; this one has ${why}`);
+    const most = this.#ceilings[what].alone;
+    return problem(
+      'rate_limited',
+      `too many requests ${party.limited ? 'of all keys of this city' : 'of this key'}: ${most} in work at once; this one has ${why}`,
+      {
+        headers: { 'retry-after': '1', 'ratelimit-policy': `"${what}";q=${most};qu="concurrent-requests"`, ratelimit: `"${what}";r=0;t=1` },
+      },
+    );
+  }
+}
+
+const stopping = (): ProblemError => problem('unavailable', 'this process is stopping, try again');
+
+/** Bodies of reads are never looked at. */
+function hasBody({ method, headers }: FastifyRequest): boolean {
+  if (method === 'GET' || method === 'HEAD') return false;
+  const length = headers['content-length'];
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
+
+function headBytes({ raw }: FastifyRequest): number {
+  return raw.rawHeaders.reduce((sum, { length }) => sum + length, raw.url!.length);
+}

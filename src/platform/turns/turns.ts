@@ -1,0 +1,237 @@
+/** Whose share something counts for. */
+export interface Party {
+  /** A city, or a key that is not limited to one: owners take turns. */
+  readonly owner: string;
+  /** It has what a city may have; otherwise what a key may that sees all cities. */
+  readonly limited: boolean;
+  /** Within it: the key of the city, or the city that the key asks for. Lanes of an owner take turns. */
+  readonly lane: string;
+}
+
+/** How many places somebody may have while nobody else is about, and beside others when it wants many. */
+export interface Ceiling {
+  readonly alone: number;
+  readonly beside: number;
+}
+
+export interface TurnLimits {
+  readonly places: number;
+  readonly city: Ceiling;
+  readonly key: Ceiling;
+}
+
+/** Who was here so lately is about: it may come back at any moment, and must not find everything taken. */
+const ABOUT_MS = 10_000;
+
+/** Tells of each name whether another one has been here lately: two names and their times are all it takes. */
+class Lately {
+  #last = '';
+  #lastAt = -Infinity;
+  #anotherAt = -Infinity;
+
+  saw(name: string, now: number): void {
+    if (name !== this.#last) {
+      this.#anotherAt = this.#lastAt;
+      this.#last = name;
+    }
+    this.#lastAt = now;
+  }
+
+  others(name: string, now: number): boolean {
+    return now - (name === this.#last ? this.#anotherAt : this.#lastAt) < ABOUT_MS;
+  }
+}
+
+class Lane {
+  held = 0;
+  readonly waiting = new Set<() => void>();
+
+  constructor(readonly name: string) {}
+}
+
+class Owner {
+  held = 0;
+  waiting = 0;
+  wantsMany = true;
+  readonly lanes = new Map<string, Lane>();
+  /** Lanes in which somebody waits who may have a place, in the order of their turns. */
+  readonly ready = new Set<Lane>();
+  readonly lately = new Lately();
+
+  constructor(
+    readonly name: string,
+    readonly limited: boolean,
+  ) {}
+
+  lane(name: string): Lane {
+    let lane = this.lanes.get(name);
+    if (lane === undefined) this.lanes.set(name, (lane = new Lane(name)));
+    return lane;
+  }
+}
+
+/**
+ * A number of places that owners share. Each has a ceiling, a lower one beside others when it wants many: so one that floods does
+ * not have them all when another comes, and what it has under way is little. Those that wait get free places in turn, an owner at
+ * a time, and within it a lane at a time; in a lane it is first come, first served. No step looks at more than a few of them.
+ */
+export class Turns {
+  readonly #owners = new Map<string, Owner>();
+  /** Owners that may have a place and have somebody waiting for it, in the order of their turns. */
+  readonly #ready = new Set<Owner>();
+  readonly #lately = new Lately();
+  #taken = 0;
+  #waiting = 0;
+
+  constructor(
+    private readonly limits: TurnLimits,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  get taken(): number {
+    return this.#taken;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** How many places the owner has. */
+  heldBy({ owner }: Party): number {
+    return this.#owners.get(owner)?.held ?? 0;
+  }
+
+  /** Whether the owner, or the lane, has as many as it may have now: then it is no use that others leave. */
+  isAtCeiling(party: Party): boolean {
+    const owner = this.#owners.get(party.owner);
+    return owner !== undefined && !this.#mayMore(owner, owner.lanes.get(party.lane) ?? new Lane(party.lane), this.now());
+  }
+
+  /** Takes a place when there is one and nobody of this owner has waited longer for it. `leave` gives it back. */
+  take(party: Party, wantsMany = true): boolean {
+    const now = this.now();
+    const owner = this.#ownerOf(party);
+    const lane = owner.lane(party.lane);
+    this.#saw(owner, lane, now);
+    owner.wantsMany = wantsMany;
+    if (this.#taken < this.limits.places && owner.waiting === 0 && this.#mayMore(owner, lane, now)) {
+      this.#hold(owner, lane);
+      return true;
+    }
+    this.#forget(owner, lane);
+    return false;
+  }
+
+  /**
+   * Waits in line for a place: `granted` is called once, possibly at once, when there is one. The result ends the wait; it is
+   * false when the place was given before.
+   */
+  wait(party: Party, granted: () => void): () => boolean {
+    const owner = this.#ownerOf(party);
+    const lane = owner.lane(party.lane);
+    const entry = (): void => granted();
+    lane.waiting.add(entry);
+    this.#count(owner, 1);
+    this.#refresh(owner, lane);
+    this.#serve();
+    return () => {
+      if (!lane.waiting.delete(entry)) return false;
+      this.#count(owner, -1);
+      this.#refresh(owner, lane);
+      this.#forget(owner, lane);
+      return true;
+    };
+  }
+
+  /** Gives a place back that `take` or `wait` has given. */
+  leave(party: Party): void {
+    const owner = this.#owners.get(party.owner)!;
+    const lane = owner.lanes.get(party.lane)!;
+    this.#taken--;
+    owner.held--;
+    lane.held--;
+    this.#saw(owner, lane, this.now());
+    if (owner.waiting > 0) this.#refresh(owner, lane);
+    if (this.#ready.size > 0) this.#serve();
+    this.#forget(owner, lane);
+  }
+
+  #serve(): void {
+    const now = this.now();
+    while (this.#taken < this.limits.places) {
+      const [owner] = this.#ready;
+      const [lane] = owner?.ready ?? [];
+      if (owner === undefined || lane === undefined) return;
+      // Whoever is served goes to the end of both lines; who may have less by now goes out of them.
+      owner.ready.delete(lane);
+      this.#ready.delete(owner);
+      const [entry] = this.#mayMore(owner, lane, now) ? lane.waiting : [];
+      if (entry !== undefined) {
+        lane.waiting.delete(entry);
+        this.#count(owner, -1);
+        this.#hold(owner, lane);
+      }
+      this.#refresh(owner, lane);
+      entry?.();
+    }
+  }
+
+  #count(owner: Owner, by: 1 | -1): void {
+    owner.waiting += by;
+    this.#waiting += by;
+  }
+
+  #hold(owner: Owner, lane: Lane): void {
+    this.#taken++;
+    owner.held++;
+    lane.held++;
+  }
+
+  #saw(owner: Owner, lane: Lane, now: number): void {
+    this.#lately.saw(owner.name, now);
+    owner.lately.saw(lane.name, now);
+  }
+
+  #mayMore(owner: Owner, lane: Lane, now: number): boolean {
+    return owner.held < this.#ofOwner(owner, now) && lane.held < this.#inOwner(owner, lane, now);
+  }
+
+  #ofOwner(owner: Owner, now: number): number {
+    const { city, key } = this.limits;
+    const ceiling = owner.limited ? city : key;
+    return owner.wantsMany && this.#hasOthers(owner, now) ? ceiling.beside : ceiling.alone;
+  }
+
+  /** Keys share what their city may have; cities that one key asks for are beside each other. */
+  #inOwner(owner: Owner, lane: Lane, now: number): number {
+    const { city, key } = this.limits;
+    if (owner.limited) return key.alone;
+    const others = owner.held > lane.held || owner.lately.others(lane.name, now) || this.#hasOthers(owner, now);
+    return owner.wantsMany && others ? city.beside : city.alone;
+  }
+
+  #hasOthers(owner: Owner, now: number): boolean {
+    return this.#taken > owner.held || this.#lately.others(owner.name, now);
+  }
+
+  /** Puts an owner and a lane of it in line, or takes them out, as it is with them now. */
+  #refresh(owner: Owner, lane: Lane): void {
+    const now = this.now();
+    if (lane.waiting.size > 0 && lane.held < this.#inOwner(owner, lane, now)) owner.ready.add(lane);
+    else owner.ready.delete(lane);
+    if (owner.ready.size > 0 && owner.held < this.#ofOwner(owner, now)) this.#ready.add(owner);
+    else this.#ready.delete(owner);
+  }
+
+  #ownerOf({ owner: name, limited }: Party): Owner {
+    let owner = this.#owners.get(name);
+    if (owner === undefined) this.#owners.set(name, (owner = new Owner(name, limited)));
+    return owner;
+  }
+
+  /** Nothing is kept of who neither has nor wants anything. */
+  #forget(owner: Owner, lane: Lane): void {
+    if (lane.held === 0 && lane.waiting.size === 0) owner.lanes.delete(lane.name);
+    if (owner.held === 0 && owner.waiting === 0) this.#owners.delete(owner.name);
+  }
+}
