@@ -7,7 +7,9 @@ const city = (owner: string, lane = 'k'): Party => ({ owner: `city ${owner}`, li
 const key = (owner: string, lane = ''): Party => ({ owner: `key ${owner}`, limited: false, lane });
 
 describe('Turns', () => {
-  const line = (limits: Partial<TurnLimits> = {}): { turns: Turns; clock: { now: number }; order: string[]; ask: (party: Party, name: string) => void } => {
+  const line = (
+    limits: Partial<TurnLimits> = {},
+  ): { turns: Turns; clock: { now: number }; order: string[]; ask: (party: Party, name: string) => void } => {
     const clock = { now: 0 };
     const turns = new Turns({ ...LIMITS, ...limits }, () => clock.now);
     const order: string[] = [];
@@ -137,8 +139,7 @@ describe('Turns', () => {
             expect(left!.quit()).toBe(true);
           } else if ('pass' in one) clock.now += one.pass;
           expect([turns.taken, turns.waiting]).toEqual([held.length, waiting.length]);
-          if (held.length < LIMITS.places)
-            for (const { of } of waiting) expect(own(of, held)).toBeGreaterThanOrEqual(1); // no place is free for who has none
+          if (held.length < LIMITS.places) for (const { of } of waiting) expect(own(of, held)).toBeGreaterThanOrEqual(1); // no place is free for who has none
         }
         while (held.length > 0) turns.leave(held.pop()!);
         expect([turns.taken, turns.waiting, waiting.length]).toEqual([0, 0, 0]);

@@ -92,7 +92,10 @@ class ThingsController {
 
   @Operation({ id: 'put-held', needs: 'operate', summary: 'Held, with a body' })
   @Post('v0/city/:cityName/held')
-  post(@Param('cityName', { schema: z.string() }) city: string, @Body({ schema: ThingInput }) body: z.infer<typeof ThingInput>): Promise<unknown> {
+  post(
+    @Param('cityName', { schema: z.string() }) city: string,
+    @Body({ schema: ThingInput }) body: z.infer<typeof ThingInput>,
+  ): Promise<unknown> {
     return HELD.until(`${city} ${body.name}`);
   }
 
