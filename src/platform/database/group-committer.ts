@@ -1,7 +1,7 @@
 import { problem } from '../../contract/problems.js';
 import { auditItems } from '../audit/audit-insert.js';
 import { audited, onBehalfOf, type AuditedRequest } from '../audit/audited-request.js';
-import { workFor, workingNow, type Working } from '../turns/working.js';
+import { workFor } from '../turns/working.js';
 import { isRetryable } from './pg-errors.js';
 
 const MAX_ITEMS = 500;
@@ -12,7 +12,6 @@ const MAX_WAITING = 10_000;
 interface Waiting<R> {
   readonly text: string;
   readonly request: AuditedRequest | undefined;
-  readonly working: Working | undefined;
   readonly resolve: (result: R) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -20,7 +19,8 @@ interface Waiting<R> {
 /**
  * Combines the concurrent writes of this process into one transaction a key (a city's name), so that a city is not
  * bound by one flush a write. One flush is in flight a key; what arrives meanwhile goes with the next. Nobody is
- * answered before the commit, and an item that cannot be stored fails alone: its batch is halved until it stands by itself.
+ * answered before the commit, and a city has one batch at once, so that no other waits for more than one of it. An item that cannot
+ * be stored fails alone: its batch is halved until it stands by itself.
  */
 export abstract class GroupCommitter<R> {
   readonly #waiting = new Map<string, Waiting<R>[]>();
@@ -41,11 +41,11 @@ export abstract class GroupCommitter<R> {
   protected enqueue(key: string, text: string): Promise<R> {
     return new Promise((resolve, reject) => {
       const waiting = this.#waiting.get(key);
-      const item = { text, request: audited(), working: workingNow(), resolve, reject };
+      const item = { text, request: audited(), resolve, reject };
       if (waiting === undefined) {
         this.#waiting.set(key, [item]);
         // It goes on for others.
-        void onBehalfOf(undefined, () => this.#flushAll(key));
+        void onBehalfOf(undefined, () => workFor(undefined, () => this.#flushAll(key)));
       } else if (waiting.length < MAX_WAITING) waiting.push(item);
       else reject(problem('unavailable', `too many ${this.noun}s are waiting to be recorded in ${key}, try again`));
     });
@@ -57,8 +57,7 @@ export abstract class GroupCommitter<R> {
     for (;;) {
       const batch = take(this.#waiting.get(key)!);
       if (batch.length === 0) break;
-      // A batch waits for its connection in the turn of whoever is first in it.
-      await workFor(batch[0]!.working?.forMany(), () => this.#flush(key, batch));
+      await this.#flush(key, batch);
     }
     this.#waiting.delete(key);
   }

@@ -3,7 +3,7 @@ import type { Transaction } from 'kysely';
 import { audited, type AuditedRequest } from '../audit/audited-request.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { beginningWith } from './beginning.js';
-import { workFor } from '../turns/working.js';
+import { workFor, workingNow } from '../turns/working.js';
 import { Db, type Database } from './database.js';
 import { DEFAULT_POOL_SIZE } from './shared-pool.js';
 
@@ -86,9 +86,13 @@ export class Transactions {
     if (options.key === undefined) return this.#execute(work, options);
     const gate = this.#gate(options.key);
     await gate.enter();
+    const working = workingNow();
+    // The gate is what it waits for: one that waits for a lock would keep the city's reads from their turns.
+    if (working !== undefined) working.connections++;
     try {
       return await this.#execute(work, options);
     } finally {
+      if (working !== undefined) working.connections--;
       if (gate.leave()) this.#gates.delete(options.key);
     }
   }

@@ -26,11 +26,6 @@ export class Working {
     private readonly place?: Place,
   ) {}
 
-  /** Work that is done for many at once, and counts for the one who is first among them. */
-  forMany(): Working {
-    return new Working(this.party, this.place);
-  }
-
   get wantsMany(): boolean {
     return (this.place?.wanted ?? 0) > FEW;
   }
