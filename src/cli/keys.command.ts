@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import { ask, MUTATION } from './api.js';
 import { collect, contextOf, flagsOf, printJson, withExamples, withTarget } from './command.js';
 import type { Io } from './io.js';
-import { allOf } from './listing.js';
+import { allOf } from './pages.js';
 import { table } from './table.js';
 import { spanOf } from './values.js';
 

@@ -1,18 +1,12 @@
 import type { Command } from 'commander';
 import type { CityContext } from './command.js';
+import type { ListPage } from './pages.js';
 import { numberOf } from './values.js';
 
 /** The flags of every command that lists. */
 export interface ListFlags {
   readonly limit: string;
   readonly json?: boolean;
-}
-
-/** A page as the list operations answer it. */
-export interface ListPage<T> {
-  readonly items?: readonly T[] | null;
-  readonly total?: number;
-  readonly next_cursor?: string;
 }
 
 export interface Listing<T> {
@@ -78,16 +72,4 @@ export async function list<T>(context: CityContext<ListFlags>, listing: Listing<
   if (cursor !== undefined) {
     io.err(`${path}: ${count}${total === undefined ? '' : ` of ${total}`} ${listing.plural} shown; --limit 0 shows all\n`);
   }
-}
-
-/** All items of a list whose pages end by bytes alone. */
-export async function allOf<T>(page: (query: { cursor?: string }) => Promise<ListPage<T>>): Promise<T[]> {
-  const items: T[] = [];
-  let cursor: string | undefined;
-  do {
-    const found = await page(cursor === undefined ? {} : { cursor });
-    items.push(...(found.items ?? []));
-    cursor = found.next_cursor;
-  } while (cursor !== undefined);
-  return items;
 }

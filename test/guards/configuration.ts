@@ -321,11 +321,11 @@ export const CONFIGURATION: readonly Guard[] = [
   },
   {
     guard: 'A file that is too much for a city is not edited.',
-    file: 'src/modules/config/draft.ts',
+    file: 'src/modules/config/toml-work.ts',
     find: 'const document = parseToml(text, file, issues);',
     replace: "const document = (await import('smol-toml')).parse(text) as Document;",
     test: 'src/modules/config/draft.spec.ts',
-    name: 'is larger',
+    name: 'has more values',
   },
   {
     guard: 'Template fragments have a limit in number.',

@@ -4,7 +4,8 @@ import { ask, type Api } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { nameOf } from '../edits.js';
 import type { Io } from '../io.js';
-import { allOf, listAll, type AllFlags } from '../listing.js';
+import { listAll, type AllFlags } from '../listing.js';
+import { allOf } from '../pages.js';
 import { KINDS, patchDetails, patchTable, type Listed, type Patch, type PatchKind } from './view.js';
 
 export function addReads(patch: Command, io: Io): void {
