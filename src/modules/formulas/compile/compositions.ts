@@ -1,0 +1,147 @@
+import type { Advice, BondPoint, Compose, Formula, Splice, Step } from './formula.js';
+import { fits } from './glob.js';
+import { inside } from './issues.js';
+import { withLocals } from './placeholders.js';
+import { bareStep } from './read-advice.js';
+import { copies, mapped, walk } from './step-tree.js';
+import type { Weaving } from './weaving.js';
+
+/** What `compose` and `advice` of a formula make of its steps. */
+export class Compositions {
+  constructor(private readonly weaving: Weaving) {}
+
+  /** Edges of branches, and gates that wait for conditions. */
+  wired(steps: readonly Step[], { branch, gate }: Compose): Step[] {
+    const { issues } = this.weaving.formulas;
+    const needs = new Map<string, string[]>();
+    const wait = (id: string, on: readonly string[]): void => void needs.set(id, [...(needs.get(id) ?? []), ...on]);
+    for (const { where, from, steps: middle, join } of branch) {
+      for (const [key, ids] of [
+        ['from', [from]],
+        ['steps', middle],
+        ['join', [join]],
+      ] as const)
+        for (const id of ids) if (!this.#known(steps, id)) issues.error(inside(where, key), `there is no step "${id}"`);
+      for (const id of middle) wait(id, [from]);
+      wait(join, middle);
+    }
+    const gates = new Map(gate.map((each) => [each.before, each]));
+    for (const { where, before } of gate)
+      if (!this.#known(steps, before)) issues.error(inside(where, 'before'), `there is no step "${before}"`);
+    return mapped(steps, (step) => {
+      const more = needs.get(step.id) ?? [];
+      const opens = gates.get(step.id);
+      if (opens !== undefined && step.gate !== undefined) issues.error(opens.where, `the step "${step.id}" has a gate already`);
+      return [
+        {
+          ...step,
+          needs: [...new Set([...step.needs, ...more])],
+          ...(opens === undefined ? {} : { gate: { type: 'condition', id: '', until: opens.until } as const }),
+        },
+      ];
+    });
+  }
+
+  /** Steps before and after those that were there before. */
+  advised(steps: readonly Step[], advices: readonly Advice[]): Step[] {
+    return advices.reduce<Step[]>(
+      (under, advice) => {
+        const there = new Set(Array.from(walk(steps), ({ id }) => id));
+        const found = new Set([...there].filter((id) => this.#fits(advice.target, id)));
+        if (found.size === 0) this.weaving.formulas.issues.error(inside(advice.where, 'target'), 'fits no step');
+        return mapped(under, (step) => (found.has(step.id) ? this.#around(step, advice) : [step]));
+      },
+      [...steps],
+    );
+  }
+
+  /** Expansions in the place of steps, or at bond points. */
+  spliced(steps: readonly Step[], { expand, map, bondPoints }: Compose): Step[] {
+    const { issues } = this.weaving.formulas;
+    const points = new Map(bondPoints.map((point) => [point.id, point]));
+    let woven = [...steps];
+    for (const splice of expand) {
+      const point = points.get(splice.target);
+      if (point !== undefined) woven = this.#bonded(woven, point, splice);
+      else if (this.#has(woven, splice.target))
+        woven = mapped(woven, (step) => (step.id === splice.target ? this.weaving.replaced(step, splice) : [step]));
+      else if (!this.weaving.became.has(splice.target))
+        issues.error(inside(splice.where, 'target'), `there is no step or bond point "${splice.target}"`);
+    }
+    for (const splice of map) {
+      const found = new Set([...walk(woven)].filter(({ id }) => this.#fits(splice.target, id)).map(({ id }) => id));
+      if (found.size === 0) issues.error(inside(splice.where, 'select'), 'fits no step');
+      woven = mapped(woven, (step) => (found.has(step.id) ? this.weaving.replaced(step, splice) : [step]));
+    }
+    for (const { where, after, before } of bondPoints) {
+      const id = after ?? before ?? '';
+      if (!this.#known(woven, id)) issues.error(where, `there is no step "${id}"`);
+    }
+    return woven;
+  }
+
+  /** The advice of the aspects that a formula names. */
+  aspects({ compose }: Formula): Advice[] {
+    return compose.aspects.flatMap(({ where, name }) => {
+      const aspect = this.weaving.formulas.whole(name, where);
+      if (aspect === undefined) return [];
+      if (aspect.type !== 'aspect') this.weaving.formulas.issues.error(where, `"${name}" is no aspect`);
+      this.weaving.used.push({ formula: aspect, where });
+      return [...aspect.advice];
+    });
+  }
+
+  /** Puts an expansion after a step, and before those that wait for it, or the other way round. */
+  #bonded(steps: readonly Step[], { id, after, before, parallel, where }: BondPoint, splice: Splice): Step[] {
+    const at = after ?? before!;
+    const made = this.weaving.instance(bareStep(where, { id, title: id }), splice, 0);
+    const exits = this.weaving.exits(made);
+    const beside = new Set(made.flatMap((step) => Array.from(walk([step]), (each) => each.id)));
+    const entry = (step: Step): boolean => !step.needs.some((need) => beside.has(need));
+    const entered = (needs: readonly string[]): Step[] =>
+      made.map((step) => (entry(step) ? { ...step, needs: [...new Set([...needs, ...step.needs])] } : step));
+    return mapped(steps, (step) => {
+      if (step.id === at && after !== undefined) return [step, ...entered([at])];
+      if (step.id === at)
+        return [...entered(parallel ? [] : step.needs), { ...step, needs: [...new Set([...(parallel ? step.needs : []), ...exits])] }];
+      if (after === undefined || parallel || !step.needs.includes(at)) return [step];
+      return [{ ...step, needs: [...new Set(step.needs.flatMap((need) => (need === at ? exits : [need])))] }];
+    });
+  }
+
+  #around(target: Step, { before, after }: Advice): Step[] {
+    const words: Readonly<Record<string, string>> = {
+      'step.id': target.id,
+      'step.title': target.title,
+      'step.description': target.description,
+    };
+    const locals = (name: string): string | undefined => (Object.hasOwn(words, name) ? words[name] : undefined);
+    const chain = (inserted: readonly Step[], from: readonly string[]): Step[] => {
+      let needs = from;
+      return copies(inserted, { prefix: '', locals }, this.weaving.formulas.budget).map((step, n) => {
+        // Two targets would get one id.
+        const id = withLocals(inserted[n]!.id, locals) === inserted[n]!.id ? `${target.id}.${step.id}` : step.id;
+        const linked = { ...step, id, needs };
+        needs = [id];
+        return linked;
+      });
+    };
+    const first = chain(before, target.needs);
+    const needs = first.length === 0 ? target.needs : [first.at(-1)!.id];
+    return [...first, { ...target, needs }, ...chain(after, [target.id])];
+  }
+
+  #has(steps: readonly Step[], id: string): boolean {
+    for (const step of walk(steps)) if (step.id === id) return true;
+    return false;
+  }
+
+  #known(steps: readonly Step[], id: string): boolean {
+    return this.weaving.became.has(id) || this.#has(steps, id);
+  }
+
+  #fits(glob: string, id: string): boolean {
+    this.weaving.formulas.budget.spend('globs', (glob.length + 1) * (id.length + 1));
+    return fits(glob, id);
+  }
+}

@@ -1,0 +1,336 @@
+import { controlMetadata, EMPTY, isGraph } from './control-metadata.js';
+import type { Step } from './formula.js';
+import { inside } from './issues.js';
+import { LIMITS } from './limits.js';
+import { bareStep } from './read-advice.js';
+import type { Control, Fragment, RecipeEdge, RecipeStep } from './recipe.js';
+import type { Weaving } from './weaving.js';
+import type { Rounds, Words } from './words.js';
+
+export interface FlatOptions {
+  readonly formula: string;
+  readonly v2: boolean;
+}
+
+/** Where steps come to stand: the recipe itself, or what a run repeats. */
+interface Frame {
+  readonly rounds: Rounds;
+  readonly ids: Map<string, string>;
+  readonly scopes: Set<string>;
+  readonly steps: RecipeStep[];
+  readonly edges: Map<string, RecipeEdge>;
+  readonly outer?: Frame;
+  /** Steps outside that something inside waits for: then the whole waits for them. */
+  readonly outside: Set<string>;
+  /** Expansions around it. */
+  readonly depth: number;
+}
+
+/** Makes a flat list of a tree of steps, with edges between full ids. */
+export class Flattening {
+  constructor(
+    private readonly weaving: Weaving,
+    private readonly words: Words,
+    private readonly options: FlatOptions,
+  ) {}
+
+  recipe(steps: readonly Step[], root: string): Fragment {
+    const frame = this.#frame('none', 0);
+    this.#name(steps, this.options.formula, frame);
+    for (const step of steps) this.#add(step, this.options.v2 ? undefined : root, [], frame);
+    return { steps: frame.steps, edges: [...frame.edges.values()] };
+  }
+
+  #frame(rounds: Rounds, depth: number, outer?: Frame): Frame {
+    return {
+      rounds,
+      ids: new Map(),
+      scopes: new Set(),
+      steps: [],
+      edges: new Map(),
+      outside: new Set(),
+      depth,
+      ...(outer === undefined ? {} : { outer }),
+    };
+  }
+
+  /** Full ids of a tree; a step that is repeated with its children names them itself. */
+  #name(steps: readonly Step[], path: string, frame: Frame): void {
+    const { issues, budget } = this.weaving.formulas;
+    for (const step of steps) {
+      const { id, where } = step;
+      const full = `${path}.${id}`;
+      if (frame.ids.has(id)) this.#doubles(step);
+      else if (full.length > LIMITS.fullId || leftIn(id, frame.rounds))
+        issues.error(
+          inside(where, 'id'),
+          `"${id.slice(0, LIMITS.id)}" is no id: a placeholder is left in it, or it is longer than ${LIMITS.fullId} characters`,
+        );
+      frame.ids.set(id, full);
+      if (step.metadata['gc.kind'] === 'scope') frame.scopes.add(id);
+      budget.spend('steps');
+      if (step.check === undefined) this.#name(step.children, full, frame);
+    }
+  }
+
+  /** Whether two steps had one id, so that who waits for whom is not known. */
+  doubled = false;
+
+  #doubles({ id, where }: Step): void {
+    this.doubled = true;
+    this.weaving.formulas.issues.error(inside(where, 'id'), `there is another step "${id}"`);
+  }
+
+  #add(step: Step, parent: string | undefined, inherited: readonly string[], frame: Frame): void {
+    const full = frame.ids.get(step.id)!;
+    if (!this.options.v2) this.#onlyForGraphs(step);
+    const needs = [...new Set([...inherited, ...this.#needs(step, frame)])];
+    const gate = step.gate && this.#gate(step, parent, needs, frame);
+    const waited = gate === undefined ? needs : [...needs, gate];
+    if (step.waitsFor !== undefined) this.#waitsFor(step, step.waitsFor, full, frame);
+    const control = this.#control(step, full, frame);
+    for (const from of waited) this.#edge(from, full, 'blocks', frame);
+    frame.steps.push(this.#step(step, full, parent, control, frame));
+    this.#joinScope(step, full, frame);
+    if (step.check === undefined)
+      for (const child of step.children) {
+        this.#add(child, this.options.v2 ? undefined : full, waited, frame);
+        if (this.options.v2) this.#edge(frame.ids.get(child.id)!, full, 'blocks', frame);
+      }
+    if (step.onComplete !== undefined) this.#fanout(step, full, parent, frame);
+  }
+
+  #onlyForGraphs(step: Step): void {
+    const used = (['check', 'retry', 'onComplete', 'drain'] as const)
+      .filter((key) => step[key] !== undefined)
+      .map((key) => (key === 'onComplete' ? 'on_complete' : key));
+    const others = [
+      ...(step.loop?.until === undefined ? [] : ['loop.until']),
+      ...(step.gate?.type === 'condition' ? ['compose.gate'] : []),
+      ...(step.metadata['gc.kind'] !== undefined || step.metadata['gc.scope_ref'] !== undefined ? ['metadata'] : []),
+    ];
+    for (const key of [...used, ...others])
+      this.weaving.formulas.issues.error(
+        key.startsWith('compose') ? step.where : inside(step.where, key),
+        'is for formulas that declare [requires] formula_compiler = ">=2.0.0"',
+      );
+  }
+
+  #needs(step: Step, frame: Frame): string[] {
+    return step.needs.flatMap((need) =>
+      this.weaving.standsFor(need).flatMap((id) => {
+        const full = this.#find(id, frame);
+        if (full === undefined)
+          this.weaving.formulas.issues.error(inside(step.where, 'needs'), `there is no step "${id.slice(0, LIMITS.id)}"`);
+        return full === undefined ? [] : [full];
+      }),
+    );
+  }
+
+  /** The full id of a step in this frame; one of a frame around it is waited for by the whole. */
+  #find(id: string, frame: Frame): string | undefined {
+    const own = frame.ids.get(id);
+    if (own !== undefined) return own;
+    for (let at = frame.outer; at !== undefined; at = at.outer) {
+      const full = at.ids.get(id);
+      if (full === undefined) continue;
+      frame.outside.add(full);
+      return full;
+    }
+    return undefined;
+  }
+
+  #edge(from: string, to: string, kind: RecipeEdge['kind'], frame: Frame): void {
+    if (frame.outside.has(from)) return;
+    const key = `${from}\0${to}`;
+    if (frame.edges.has(key)) return;
+    this.weaving.formulas.budget.spend('edges');
+    frame.edges.set(key, { from, to, kind });
+  }
+
+  #waitsFor(step: Step, id: string, full: string, frame: Frame): void {
+    const found = this.weaving.standsFor(id).flatMap((each) => this.#find(each, frame) ?? []);
+    if (found.length === 0) this.weaving.formulas.issues.error(inside(step.where, 'waits_for'), `there is no step "${id}"`);
+    for (const from of found) {
+      this.#edge(from, full, 'waits-for', frame);
+      // What a step fans out into are its children too.
+      if (this.#fansOut.has(from)) this.#edge(`${from}-fanout`, full, 'waits-for', frame);
+      this.#waited.push({ from, full, frame });
+    }
+  }
+
+  readonly #fansOut = new Set<string>();
+  readonly #waited: { from: string; full: string; frame: Frame }[] = [];
+
+  #gate(step: Step, parent: string | undefined, needs: readonly string[], frame: Frame): string {
+    const { type, id, timeout, until } = step.gate!;
+    const { words } = this;
+    const full = `${this.options.formula}.gate-${step.id}`;
+    const name = words.of(id, step.where, 'gate.id', true, frame.rounds);
+    const timeout_ms = words.duration(timeout, step.where, 'gate.timeout');
+    this.weaving.formulas.budget.spend('steps');
+    for (const from of needs) this.#edge(from, full, 'blocks', frame);
+    frame.steps.push({
+      ...EMPTY,
+      id: full,
+      ...(parent === undefined ? {} : { parent }),
+      kind: 'gate',
+      type: 'gate',
+      title: `Gate: ${type}${name === '' ? '' : ` ${name}`}`,
+      metadata: {},
+      control: {
+        kind: 'gate',
+        type,
+        id: name,
+        ...(timeout_ms === undefined ? {} : { timeout_ms }),
+        ...(until === undefined ? {} : { until: this.#aboutSteps(until, step, frame) }),
+      },
+    });
+    return full;
+  }
+
+  /** A condition with the full id of the step that it is about. */
+  #aboutSteps(until: NonNullable<NonNullable<Step['gate']>['until']>, step: Step, frame: Frame): typeof until {
+    if (until.subject !== 'children') return until;
+    const of = this.weaving.standsFor(until.of).flatMap((id) => frame.ids.get(id) ?? frame.outer?.ids.get(id) ?? [])[0];
+    if (of === undefined)
+      this.weaving.formulas.issues.error(step.where, `its condition asks for children of "${until.of}", which is no step`);
+    return { ...until, of: of ?? until.of };
+  }
+
+  #control(step: Step, full: string, frame: Frame): Control | undefined {
+    const { words } = this;
+    if (step.retry !== undefined) return { kind: 'retry', ...step.retry };
+    if (step.drain !== undefined) return this.#drain(step);
+    if (step.loop?.until !== undefined) {
+      const path = full.slice(0, full.length - step.id.length - 1);
+      const inner = this.#fragment(step.loop.body, path, 'iteration', frame, full);
+      return { kind: 'loop', until: this.#aboutSteps(step.loop.until, step, inner), max: step.loop.max!, body: fragmentOf(inner) };
+    }
+    if (step.check === undefined) return undefined;
+    const { path, timeout, max_attempts } = step.check;
+    const script = this.weaving.formulas.library.beside(step.where.file, path);
+    if (script === undefined)
+      this.weaving.formulas.issues.error(inside(step.where, 'check.check.path'), 'there is no such file in the city or its packs');
+    const script_timeout_ms = words.duration(timeout, step.where, 'check.check.timeout');
+    const step_timeout_ms = words.duration(step.timeout, step.where, 'timeout');
+    const body =
+      step.children.length === 0 ? undefined : this.#fragment(step.children, `${full}.iteration.{iteration}`, 'iteration', frame, full);
+    return {
+      kind: 'check',
+      max_attempts,
+      script: { file: script?.file ?? path, sha256: script?.sha256 ?? '' },
+      ...(script_timeout_ms === undefined ? {} : { script_timeout_ms }),
+      ...(step_timeout_ms === undefined ? {} : { step_timeout_ms }),
+      ...(body === undefined ? {} : { body: fragmentOf(body) }),
+    };
+  }
+
+  #drain({ drain, where }: Step): Control {
+    if (drain!.formula === '' || drain!.formula.includes('{{')) return { kind: 'drain', ...drain! };
+    const item = this.weaving.formulas.whole(drain!.formula, inside(where, 'drain.formula'));
+    if (item !== undefined && item.type !== 'workflow')
+      this.weaving.formulas.issues.error(inside(where, 'drain.formula'), `"${item.name}" is no workflow`);
+    if (item !== undefined && !item.compilers.some(({ range }) => isGraph(range)))
+      this.weaving.formulas.issues.error(
+        inside(where, 'drain.formula'),
+        `"${item.name}" does not declare [requires] formula_compiler = ">=2.0.0"`,
+      );
+    return { kind: 'drain', ...drain! };
+  }
+
+  /** Steps that a run repeats; the step at `full` waits for what they wait for outside. */
+  #fragment(steps: readonly Step[], path: string, rounds: Rounds, outer: Frame, full: string, depth = outer.depth): Frame {
+    const frame = this.#frame(rounds, depth, outer);
+    this.#name(steps, path, frame);
+    for (const step of steps) this.#add(step, undefined, [], frame);
+    const around = new Set(outer.ids.values());
+    for (const from of frame.outside) {
+      if (around.has(from)) this.#edge(from, full, 'blocks', outer);
+      else outer.outside.add(from);
+    }
+    return frame;
+  }
+
+  #fanout(step: Step, full: string, parent: string | undefined, frame: Frame): void {
+    const { bond, for_each, sequential, vars } = step.onComplete!;
+    const where = inside(step.where, 'on_complete.bond');
+    const id = `${full}-fanout`;
+    this.#fansOut.add(full);
+    for (const waited of this.#waited) if (waited.from === full) this.#edge(id, waited.full, 'waits-for', waited.frame);
+    const target = bareStep(step.where, { id: `${step.id}.item.{index}`, title: step.title, description: '' });
+    const made = bond === '' ? [] : this.weaving.instance(target, { where, target: step.id, with: bond, vars }, frame.depth);
+    const path = full.slice(0, full.length - step.id.length - 1);
+    const inner = this.#fragment(made, path, 'item', frame, id, frame.depth + 1);
+    this.weaving.formulas.budget.spend('steps');
+    this.#edge(full, id, 'blocks', frame);
+    frame.steps.push({
+      ...EMPTY,
+      id,
+      ...(parent === undefined ? {} : { parent }),
+      kind: 'fanout',
+      type: 'task',
+      title: `Each of ${for_each}: ${bond}`,
+      metadata: { 'gc.kind': 'fanout', 'gc.for_each': for_each, 'gc.bond': bond, 'gc.fanout_mode': sequential ? 'sequential' : 'parallel' },
+      control: { kind: 'fanout', of: full, for_each, sequential, body: fragmentOf(inner) },
+    });
+  }
+
+  #joinScope(step: Step, full: string, frame: Frame): void {
+    const ref = step.metadata['gc.scope_ref'];
+    if (ref === undefined) return;
+    const body = frame.ids.get(ref);
+    if (body === undefined || !frame.scopes.has(ref))
+      this.weaving.formulas.issues.error(
+        inside(step.where, 'metadata."gc.scope_ref"'),
+        `there is no scope "${ref.slice(0, LIMITS.id)}" here`,
+      );
+    else if (step.metadata['gc.scope_role'] !== 'teardown') this.#edge(full, body, 'blocks', frame);
+  }
+
+  #step(step: Step, id: string, parent: string | undefined, control: Control | undefined, frame: Frame): RecipeStep {
+    const { words } = this;
+    const { where } = step;
+    const text = (value: string, key: string, strict = false): string => words.of(value, where, key, strict, frame.rounds);
+    const written = Object.entries(step.metadata).map(([key, value]) => [key, text(value, `metadata.${JSON.stringify(key)}`)] as const);
+    const ref = step.metadata['gc.scope_ref'];
+    const body = ref === undefined ? undefined : frame.ids.get(ref);
+    const title = text(step.title, 'title', true);
+    if (title.trim() === '' && step.title !== '')
+      this.weaving.formulas.issues.error(inside(where, 'title'), 'is empty once its variables are replaced');
+    const isParent = step.children.length > 0 && step.check === undefined;
+    const kind = control?.kind ?? (step.metadata['gc.kind'] as 'scope' | 'cleanup' | undefined) ?? (isParent ? 'epic' : 'task');
+    const type = step.type === '' ? 'task' : text(step.type, 'type', true);
+    return {
+      id,
+      ...(parent === undefined ? {} : { parent }),
+      kind,
+      type: this.options.v2 ? type : isParent ? 'epic' : type === 'task' ? 'step' : type,
+      title,
+      description: text(step.description, 'description'),
+      notes: text(step.notes, 'notes'),
+      ...(step.priority === undefined ? {} : { priority: step.priority }),
+      labels: [...new Set(step.tags.map((tag) => text(tag, 'tags', true)))],
+      metadata: {
+        ...Object.fromEntries(written),
+        ...(body === undefined ? {} : { 'gc.scope_ref': body }),
+        ...controlMetadata(control, step),
+        ...(step.onComplete === undefined ? {} : { 'gc.output_json_required': 'true' }),
+      },
+      assignee: text(step.assignee, 'assignee', true),
+      ...(body === undefined
+        ? {}
+        : { scope: { ref: body, role: step.metadata['gc.scope_role'] ?? 'member', abort: step.metadata['gc.on_fail'] === 'abort_scope' } }),
+      ...(control === undefined ? {} : { control }),
+    };
+  }
+}
+
+function fragmentOf({ steps, edges }: Frame): Fragment {
+  return { steps, edges: [...edges.values()] };
+}
+
+/** Whether braces are left in an id beside those that a run replaces. */
+function leftIn(id: string, rounds: Rounds): boolean {
+  return /[{}]/.test(rounds === 'none' ? id : id.replaceAll(/\{(?:iteration|index)\}/g, ''));
+}

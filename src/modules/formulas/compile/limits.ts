@@ -1,0 +1,62 @@
+/** How much one formula may take to compile, with everything that it is made of. Beyond any of them it is refused. */
+export const LIMITS = {
+  /** Files that one formula is made of: itself, parents, expansions, aspects. */
+  formulas: 64,
+  /** Parents of parents. */
+  extends: 16,
+  /** Expansions inside expansions. */
+  expansions: 5,
+  /** Steps of a recipe, those that a run may repeat counted once. */
+  steps: 2_000,
+  /** Copies of steps on their way into a recipe, and characters of these: an expansion may be expanded again. */
+  copies: 20_000,
+  copied: 16 * 1024 * 1024,
+  /** Edges of a recipe. */
+  edges: 20_000,
+  /** Characters of all texts of a recipe. */
+  characters: 2 * 1024 * 1024,
+  /** Characters that values add to one text. */
+  text: 256 * 1024,
+  /** Rounds of one loop. */
+  rounds: 1_000,
+  /** Characters of an id that an author writes, and of one in a recipe. */
+  id: 128,
+  fullId: 400,
+  /** Comparisons of globs with ids, in characters of both. */
+  globs: 20_000_000,
+  /** Characters matched with patterns, times what the patterns consist of. */
+  matching: 5_000_000,
+  vars: 200,
+  /** Characters of a value of a variable, and of all. */
+  value: 16 * 1024,
+  values: 256 * 1024,
+  /** Characters of a range or a condition. */
+  expression: 500,
+  /** Issues that are told. */
+  issues: 100,
+} as const;
+
+/** Compiling takes more than any formula needs; the message is for the formula's author. */
+export class TooMuch extends Error {}
+
+const WORDS = {
+  formulas: 'files',
+  steps: 'steps',
+  copies: 'copies of steps',
+  copied: 'characters in copies of steps',
+  edges: 'dependencies',
+  characters: 'characters',
+  globs: 'comparisons of globs with steps',
+  matching: 'comparisons of patterns with values',
+} as const;
+
+/** What one compiling may still use up. */
+export class Budget {
+  readonly #left: Record<keyof typeof WORDS, number> = { ...LIMITS };
+
+  /** @throws TooMuch */
+  spend(what: keyof typeof WORDS, amount = 1): void {
+    this.#left[what] -= amount;
+    if (this.#left[what] < 0) throw new TooMuch(`the formula makes more than ${LIMITS[what]} ${WORDS[what]}`);
+  }
+}

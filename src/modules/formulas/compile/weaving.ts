@@ -1,0 +1,217 @@
+import { rangeOf, RangeFault } from './arithmetic.js';
+import { holds } from './condition.js';
+import type { Formula, Splice, Step, Where } from './formula.js';
+import { inside } from './issues.js';
+import type { Formulas } from './formulas.js';
+import { LIMITS } from './limits.js';
+import { namesIn, withLocals } from './placeholders.js';
+import { copies, mapped, walk } from './step-tree.js';
+import { valueFault } from './vars.js';
+
+/** How texts get the values of variables while steps are put together. */
+export interface Values {
+  /** A text with all values that are known. */
+  readonly resolve: (text: string) => string;
+  readonly value: (name: string) => string | undefined;
+  /** Required variables without a value, of which a preview may have some. */
+  readonly missing: ReadonlySet<string>;
+}
+
+/** Steps as conditions, loops and expansions leave them. */
+export class Weaving {
+  /** The steps that stand for one that is there no more: its last ones, or what it waited for. */
+  readonly became = new Map<string, readonly string[]>();
+  /** Expansions that were used: what they need of the compiler the formula needs too. */
+  readonly used: { readonly formula: Formula; readonly where: Where }[] = [];
+
+  constructor(
+    readonly formulas: Formulas,
+    readonly values: Values,
+  ) {}
+
+  /** Decides conditions and unrolls loops. */
+  prepared(steps: readonly Step[]): Step[] {
+    return steps.flatMap((step) => {
+      if (step.condition !== undefined && !holds(step.condition, (text) => this.#known(text))) {
+        this.#drop(step);
+        return [];
+      }
+      const whole = step.children.length === 0 ? step : { ...step, children: this.prepared(step.children) };
+      if (whole.loop === undefined) return [whole];
+      return whole.loop.until === undefined ? this.#unrolled(whole, whole.loop.body) : [this.#repeating(whole)];
+    });
+  }
+
+  /** Replaces every step that asks for an expansion. */
+  expanded(steps: readonly Step[], depth = 0): Step[] {
+    return mapped(steps, (step) => {
+      const { loop } = step;
+      if (loop?.until !== undefined) return [{ ...step, loop: { ...loop, body: this.expanded(loop.body, depth) } }];
+      if (step.expand === undefined) return [step];
+      const where = inside(step.where, 'expand');
+      return this.replaced(step, { where, target: step.id, with: step.expand, vars: step.expandVars }, depth);
+    });
+  }
+
+  /** An expansion by itself, as it would be for a step `main`. */
+  alone(expansion: Formula): Step[] {
+    const locals = (name: string): string | undefined =>
+      /^target(\.id|\.title)?$/.test(name) ? 'main' : name === 'target.description' ? '' : this.values.value(name);
+    return this.expanded(this.prepared(copies(expansion.template, { prefix: '', locals }, this.formulas.budget)), 1);
+  }
+
+  /** What an expansion puts in the place of a step. */
+  replaced(target: Step, splice: Splice, depth = 0): Step[] {
+    const made = this.instance(target, splice, depth);
+    if (made.some(({ id }) => id === target.id))
+      this.formulas.issues.error(
+        splice.where,
+        `a step of the expansion "${splice.with}" has the id of what it replaces: write {target}.<name>`,
+      );
+    else this.became.set(target.id, made.length === 0 ? target.needs : this.exits(made));
+    return this.#entered(made, target.needs);
+  }
+
+  /** The steps of an expansion for a target, before they wait for anything outside. */
+  instance(target: Step, { where, with: name, vars }: Splice, depth: number): Step[] {
+    const { issues, budget } = this.formulas;
+    if (depth >= LIMITS.expansions) {
+      issues.error(where, `has more than ${LIMITS.expansions} expansions inside each other`);
+      return [];
+    }
+    const expansion = this.formulas.whole(name, where);
+    if (expansion === undefined) return [];
+    if (expansion.type !== 'expansion') {
+      issues.error(where, `"${name}" is no expansion`);
+      return [];
+    }
+    this.used.push({ formula: expansion, where });
+    const given = this.#given(expansion, vars, where);
+    const targets: Readonly<Record<string, string>> = {
+      target: target.id,
+      'target.id': target.id,
+      'target.title': target.title,
+      'target.description': target.description,
+    };
+    const locals = (local: string): string | undefined => (Object.hasOwn(targets, local) ? targets[local] : given.get(local));
+    const { tags, metadata } = target;
+    return this.expanded(this.prepared(copies(expansion.template, { prefix: '', locals, tags, metadata }, budget)), depth + 1);
+  }
+
+  /** Those of some steps that no other one of them waits for. */
+  exits(steps: readonly Step[]): string[] {
+    const owner = this.#owners(steps);
+    const waitedFor = new Set<Step>();
+    for (const step of steps)
+      for (const inner of walk([step]))
+        for (const need of inner.needs) for (const id of this.standsFor(need)) if (owner.get(id) !== step) waitedFor.add(owner.get(id)!);
+    return steps.filter((step) => !waitedFor.has(step)).map(({ id }) => id);
+  }
+
+  /** The steps that an id means in the end. */
+  standsFor(id: string, seen = new Set<string>()): readonly string[] {
+    const next = this.became.get(id);
+    if (next === undefined) return [id];
+    if (seen.has(id)) return [];
+    seen.add(id);
+    return next.flatMap((each) => this.standsFor(each, seen));
+  }
+
+  /** The same steps, those that wait for none of the others waiting for these. */
+  #entered(steps: readonly Step[], needs: readonly string[]): Step[] {
+    if (needs.length === 0) return [...steps];
+    const owner = this.#owners(steps);
+    this.formulas.budget.spend('edges', steps.length * needs.length);
+    return steps.map((step) => {
+      const inner = step.needs.some((need) => this.standsFor(need).some((id) => owner.has(id) && owner.get(id) !== step));
+      return inner ? step : { ...step, needs: [...new Set([...needs, ...step.needs])] };
+    });
+  }
+
+  #owners(steps: readonly Step[]): Map<string, Step> {
+    const owner = new Map<string, Step>();
+    for (const step of steps) for (const { id } of walk([step])) owner.set(id, step);
+    return owner;
+  }
+
+  /** Whoever waited for a step that is left out waits for what that waited for. */
+  #drop(step: Step): void {
+    for (const { id } of walk([step])) this.became.set(id, step.needs);
+  }
+
+  #unrolled(step: Step, body: readonly Step[]): Step[] {
+    const { tags, metadata, loop } = step;
+    const rounds: Step[][] = [];
+    let needs = step.needs;
+    for (const [n, value] of this.#numbers(step).entries()) {
+      const locals = (name: string): string | undefined => (name === loop!.var ? String(value) : undefined);
+      const made = this.prepared(copies(body, { prefix: `${step.id}.iter${n + 1}.`, locals, tags, metadata }, this.formulas.budget));
+      rounds.push(this.#entered(made, needs));
+      if (made.length > 0) needs = this.exits(made);
+    }
+    this.became.set(step.id, needs);
+    return rounds.flat();
+  }
+
+  #numbers({ loop, where }: Step): number[] {
+    const { count, range } = loop!;
+    const at = inside(where, range === undefined ? 'loop.count' : 'loop.range');
+    let [start, end] = [1, count ?? 0];
+    if (range !== undefined) {
+      const unknown: string[] = [];
+      const text = withLocals(range, (name) => {
+        const value = this.values.value(name);
+        if (value === undefined) unknown.push(name);
+        return value;
+      });
+      // A preview that does not know how often shows it once.
+      if (unknown.length > 0 && unknown.every((name) => this.values.missing.has(name))) return [1];
+      try {
+        ({ start, end } = rangeOf(this.values.resolve(text)));
+      } catch (error) {
+        if (!(error instanceof RangeFault)) throw error;
+        this.formulas.issues.error(at, error.message);
+        return [];
+      }
+    }
+    if (end - start + 1 > LIMITS.rounds) {
+      this.formulas.issues.error(at, `has more than ${LIMITS.rounds} rounds`);
+      return [];
+    }
+    return Array.from({ length: Math.max(0, end - start + 1) }, (_, n) => start + n);
+  }
+
+  /** A loop whose rounds only the run can count: one round, with a placeholder for which. */
+  #repeating(step: Step): Step {
+    const loop = step.loop!;
+    const locals = (name: string): string | undefined => (name === loop.var ? '{iteration}' : undefined);
+    const body = this.prepared(copies(loop.body, { prefix: `${step.id}.iter{iteration}.`, locals }, this.formulas.budget));
+    return { ...step, title: step.title === '' ? step.id : step.title, loop: { ...loop, body } };
+  }
+
+  #given(expansion: Formula, vars: Readonly<Record<string, string>>, where: Where): Map<string, string> {
+    const { issues, budget } = this.formulas;
+    const given = new Map<string, string>();
+    for (const name of Object.keys(vars))
+      if (!expansion.vars.has(name))
+        issues.error(where, `"${expansion.name}" has no variable "${name}"`, [...expansion.vars.keys()].sort());
+    for (const [name, def] of expansion.vars) {
+      const text = Object.hasOwn(vars, name) ? vars[name]! : def.default;
+      if (def.required && (text === undefined || text === '')) issues.error(where, `"${expansion.name}" requires a value for "${name}"`);
+      const value = this.values.resolve(text ?? '');
+      // What only the run will know cannot be compared; what it may be is said by whoever provides it.
+      const open = namesIn(value).length > 0 || /\{(?:item|index|iteration)/.test(value);
+      const fault = open ? undefined : valueFault(def, value, budget);
+      if (fault !== undefined) issues.error(where, `the value for "${name}" of "${expansion.name}" ${fault}`);
+      if (open && (def.enum !== undefined || def.pattern !== undefined || def.type !== 'string'))
+        issues.error(where, `the value for "${name}" of "${expansion.name}" is known only at run time and cannot be checked`);
+      given.set(name, text ?? '');
+    }
+    return given;
+  }
+
+  /** Values for a condition: what has none is empty. */
+  #known(text: string): string {
+    return this.values.resolve(text).replace(/\{\{[A-Za-z_]\w*\}\}/g, '');
+  }
+}
