@@ -240,6 +240,14 @@ create table config_states (
   constraint config_states_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
 );
 
+create table config_texts (
+  stream_id integer not null,
+  sha256 text not null,
+  text text not null,
+  constraint config_texts_pkey PRIMARY KEY (stream_id, sha256),
+  constraint config_texts_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
+);
+
 create table deployment (
   only_one boolean default true not null,
   id uuid default gen_random_uuid() not null,

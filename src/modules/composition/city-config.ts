@@ -22,7 +22,9 @@ export interface CityConfig {
     Record<'agent' | 'named_session' | 'rigs' | 'providers' | 'github_pr_monitor', readonly Record<string, unknown>[]>
   >;
   /** Formulas that win, one a scope and name. */
-  readonly formulas: readonly FileConfig[];
+  readonly formulas: readonly FormulaConfig[];
+  /** Where formulas of each place find what they name beside the city itself, the strongest last. Absent in what was composed before there were any. */
+  readonly formula_folders?: readonly { readonly rig: string; readonly folders: readonly string[] }[];
   readonly order_files: readonly FileConfig[];
   readonly commands: readonly FileConfig[];
   readonly doctor_checks: readonly FileConfig[];
@@ -135,6 +137,11 @@ export interface ImportConfig {
   readonly pack: string;
   readonly pack_version?: string;
   readonly description?: string;
+}
+
+/** A formula that wins, with the files of its name that it wins over, the strongest first. */
+export interface FormulaConfig extends FileConfig {
+  readonly shadows?: readonly { readonly file: string; readonly pack: string }[];
 }
 
 export interface FileConfig {

@@ -20,6 +20,8 @@ export interface Stored {
   /** The answer of `GET config`. */
   readonly answer: string;
   readonly facts: CityFacts;
+  /** Texts that are stored beside it, by SHA-256. */
+  readonly texts: ReadonlyMap<string, string>;
   readonly roster: Roster;
 }
 
@@ -50,7 +52,7 @@ export interface ComposedFiles {
   readonly stored: Stored | undefined;
 }
 
-export function filesOf({ config, issues }: Composition): ComposedFiles {
+export function filesOf({ config, issues, texts }: Composition): ComposedFiles {
   if (config === undefined || errorsOf(issues).length > 0) return { issues, rigs: [], stored: undefined };
   const value = plain(config) as CityConfig;
   const configText = JSON.stringify(value);
@@ -60,7 +62,7 @@ export function filesOf({ config, issues }: Composition): ComposedFiles {
     const [path, node] = [rig.text('path'), rig.get('path')];
     return path === undefined || node === undefined ? [] : [{ path, file: node.origin.file, at: node.at }];
   });
-  const stored = { configText, originsText, hash, answer: answerOf(value), facts: factsOf(value), roster: rosterOf(value) };
+  const stored = { configText, originsText, hash, answer: answerOf(value), facts: factsOf(value), texts, roster: rosterOf(value) };
   return { issues, rigs, stored };
 }
 

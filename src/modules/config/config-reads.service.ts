@@ -91,6 +91,11 @@ export class ConfigReadsService {
     return { revision, hash, config, index };
   }
 
+  /** Texts that are stored with what the city runs. For other families. */
+  texts(city: Pick<CityScope, 'streamId'>, digests: readonly string[]): Promise<Map<string, string>> {
+    return this.repository.texts(city.streamId, digests);
+  }
+
   async head(city: CityScope, tx: Tx): Promise<number> {
     return (await this.repository.current(city.streamId, 'none', tx))?.head ?? 0;
   }

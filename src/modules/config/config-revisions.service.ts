@@ -113,6 +113,7 @@ export class ConfigRevisionsService {
     const changed = keys.slice(0, KEYS_SHOWN);
     const row = { revision, hash, cause, actor, config, origins, answer, warnings, changed, changedTotal: total };
     await this.repository.insert(tx, city.streamId, row);
+    await this.repository.keepTexts(tx, city.streamId, composed.texts);
     await this.repository.saveState(tx, city.streamId, { revision, ...saved });
     await this.#follow(tx, city, composed);
     const events = await eventsOf(changes, { stream: city.name, actor, revision });

@@ -147,6 +147,26 @@ export class ConfigRepository {
     await sql`delete from config_revisions where stream_id = ${streamId} and revision <= ${row.revision - KEPT}`.execute(tx);
   }
 
+  /** Makes these the texts of the city: what it has already is not written again, what it names no more goes. */
+  async keepTexts(tx: Tx, streamId: number, texts: ReadonlyMap<string, string>): Promise<void> {
+    const digests = [...texts.keys()];
+    await sql`delete from config_texts where stream_id = ${streamId} and sha256 <> all (${digests}::text[])`.execute(tx);
+    const { rows } = await sql<{ sha256: string }>`select sha256 from config_texts where stream_id = ${streamId}`.execute(tx);
+    const known = new Set(rows.map(({ sha256 }) => sha256));
+    const added = digests.filter((sha256) => !known.has(sha256));
+    if (added.length === 0) return;
+    await sql`
+      insert into config_texts (stream_id, sha256, text)
+      select ${streamId}, * from unnest(${added}::text[], ${added.map((sha256) => texts.get(sha256)!)}::text[])`.execute(tx);
+  }
+
+  /** Texts of the revision that a city runs, by SHA-256; those that are not there are left out. */
+  async texts(streamId: number, digests: readonly string[]): Promise<Map<string, string>> {
+    const { rows } = await sql<{ sha256: string; text: string }>`
+      select sha256, text from config_texts where stream_id = ${streamId} and sha256 = any (${digests}::text[])`.execute(this.db);
+    return new Map(rows.map(({ sha256, text }) => [sha256, text]));
+  }
+
   /** Writes the state back; `attempt` rises with it. */
   async saveState(tx: Tx, streamId: number, change: { revision: number; rejected: Rejection | null; edit?: string }): Promise<void> {
     await sql`

@@ -211,6 +211,12 @@ export interface ConfigStates {
   stream_id: number;
 }
 
+export interface ConfigTexts {
+  sha256: string;
+  stream_id: number;
+  text: string;
+}
+
 export interface Deployment {
   id: Generated<string>;
   only_one: Generated<boolean>;
@@ -594,6 +600,7 @@ export interface DB {
   config_edits: ConfigEdits;
   config_revisions: ConfigRevisions;
   config_states: ConfigStates;
+  config_texts: ConfigTexts;
   deployment: Deployment;
   directories: Directories;
   event_cursors: EventCursors;

@@ -9,8 +9,9 @@ import { contentsOf } from './contents.js';
 import { placesOfPacks, withContributions } from './contributions.js';
 import { readConventions } from './conventions.js';
 import type { Home } from './home.js';
+import { foldersTree, readFormulaTexts } from './formula-texts.js';
 import { addImplicit, FORMULA } from './implicit-agents.js';
-import { layered, type Kind } from './layers.js';
+import { foldersOf, layered, type Kind } from './layers.js';
 import { withLines } from './lines.js';
 import { NO_KEYS } from './nodes.js';
 import { ownAgents, placeOwn } from './own-agents.js';
@@ -34,17 +35,20 @@ import { checkPrefixes, checkStart, workspaceOf } from './workspace.js';
  */
 export async function compose(input: ComposeInput): Promise<Composition> {
   const run = new Run(input);
-  const config = await composeBounded(run);
+  const composed = await composeBounded(run);
   const issues = await withLines(run);
-  return { config: issues.some(({ severity }) => severity === 'error') ? undefined : config, issues };
+  const failed = composed === undefined || issues.some(({ severity }) => severity === 'error');
+  return failed ? { config: undefined, texts: new Map(), issues } : { ...composed, issues };
 }
 
-async function composeBounded(run: Run): Promise<Table | undefined> {
+type Composed = { readonly config: Table } & Pick<Composition, 'texts'>;
+
+async function composeBounded(run: Run): Promise<Composed | undefined> {
   try {
     const files = await readCityFiles(run);
-    const config = files === undefined ? undefined : await composeFiles(run, files);
-    if (config !== undefined) countResult(run, config);
-    return config;
+    const composed = files === undefined ? undefined : await composeFiles(run, files);
+    if (composed !== undefined) countResult(run, composed.config);
+    return composed;
   } catch (error) {
     if (!(error instanceof TooMuch)) throw error;
     run.error({ origin: { file: CITY_FILE }, at: '' }, error.message);
@@ -52,7 +56,7 @@ async function composeBounded(run: Run): Promise<Table | undefined> {
   }
 }
 
-async function composeFiles(run: Run, { city: documents, pack, schema, site }: CityFiles): Promise<Table> {
+async function composeFiles(run: Run, { city: documents, pack, schema, site }: CityFiles): Promise<Composed> {
   const home: Home = { tree: run.input.tree, path: '', pack: '' };
   const own = await readConventions(run, home);
   const patches = documents.table('patches') ?? NO_KEYS;
@@ -139,11 +143,15 @@ async function composeFiles(run: Run, { city: documents, pack, schema, site }: C
     ...prompts.map(({ located: { tree, path }, sha256 }) => ({ tree, digests: new Map([[path, sha256]]) })),
   ]);
   const resolved = resolveProviders(catalogue, run.issues);
+  const folders = foldersOf(collector, layers);
+  const texts = await readFormulaTexts(run, formulas, folders, (file) => contents.text(file));
   const lists = {
+    formula_folders: foldersTree(folders),
     ...{ formulas, order_files: filesOf('orders'), commands: filesOf('commands'), doctor_checks: filesOf('doctor') },
     ...{ mcp_servers: filesOf('mcp'), overlays: filesOf('overlays') },
   };
-  return resultOf({ city, workspace, resolved, agents, sessions, rigs, imports, offered, forNewRigs, patches, contents, lists });
+  const config = resultOf({ city, workspace, resolved, agents, sessions, rigs, imports, offered, forNewRigs, patches, contents, lists });
+  return { config, texts };
 }
 
 function silentBindings(imports: readonly Import[]): Set<string> {

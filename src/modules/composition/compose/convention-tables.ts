@@ -6,13 +6,16 @@ import { filesBelow, foundFile, type Found } from './found.js';
 import type { Home } from './home.js';
 import { below, type Run } from './run.js';
 
-/** The formulas of a folder. Each says its name, and its file is called after it. */
+/**
+ * The formulas of a folder. Each says its name, and its file is called after it. What is wrong with one is a warning: it cannot
+ * be used, and the city can.
+ */
 export async function findFormulas(run: Run, home: Home, folder: string, digests: ReadonlyMap<string, string>): Promise<Found[]> {
   const files = flatFiles(home, folder, digests, '.formula.toml').filter(({ deep }) => !deep);
   await run.each(files, async (each, { name, path }) => {
-    const table = await each.table({ tree: home.tree, path }, FORMULA_FORMAT);
+    const table = await each.table({ tree: home.tree, path }, FORMULA_FORMAT, 'warning');
     const written = table?.get('formula');
-    if (written instanceof Leaf && written.value !== name) each.error(written, `must be "${name}", the name of the file`);
+    if (written instanceof Leaf && written.value !== name) each.warn(written, `must be "${name}", the name of the file`);
   });
   return winners(home, files, digests);
 }

@@ -17,6 +17,10 @@ export const LIMITS = {
   fragments: 100,
   /** Characters of all files that are read as tables. */
   characters: 32 * 1024 * 1024,
+  /** Characters of formulas and of the files that describe their steps: they are stored with the city. */
+  texts: 8 * 1024 * 1024,
+  /** Files of one formula that describe steps. */
+  described: 500,
   /** Members of tables and lists that are copied to put patches and defaults on agents. */
   copies: 500_000,
   /** Values of the result: a large table that many rigs share counts in each. Measured: 9,000 agents with a dozen keys each have 250,000. */
@@ -39,6 +43,7 @@ export const SMALL = {
   /** Characters of one file that is read as a table. */
   table: 16 * 1024,
   copies: 10_000,
+  texts: 512 * 1024,
   values: 20_000,
   result: 1280 * 1024,
   /** Agents, sessions, rigs and imports, each wherever it comes to stand. */

@@ -42,6 +42,7 @@ export class Outgrown extends Error {}
 interface Budget extends Allowance {
   characters: number;
   copies: number;
+  texts: number;
   values: number;
   result: number;
   steps: number;
@@ -55,6 +56,7 @@ const WORDS: Readonly<Record<keyof Budget, string>> = {
   bytes: 'the files of the city and its packs have more bytes than',
   characters: 'the files of the city and its packs are larger than',
   copies: 'patches and defaults of agents copy more than',
+  texts: 'the formulas of the city and the files that describe their steps have more characters than',
   values: 'the composed result has more values than',
   result: 'the composed result has more characters than',
   steps: 'composing takes more steps than',
@@ -103,8 +105,11 @@ export class Run {
     this.issues.push(issue);
   }
 
-  /** The table in a file; undefined when there is no file or nothing usable in it. */
-  async table({ tree, path }: Located, format: Format): Promise<Table | undefined> {
+  /**
+   * The table in a file; undefined when there is no file or nothing usable in it.
+   * @param severity `warning` for a file that may be unusable by itself: the city is composed without it
+   */
+  async table({ tree, path }: Located, format: Format, severity?: 'warning'): Promise<Table | undefined> {
     const file = fileName(tree, path);
     this.sources.set(file, { tree, path });
     const text = await this.text({ tree, path });
@@ -112,7 +117,7 @@ export class Run {
     if (this.input.small === true && text.length > SMALL.table) throw new Outgrown();
     this.spend('characters', text.length);
     const { table, issues } = checkedFiles.check(text, file, format);
-    for (const issue of issues) this.push(issue);
+    for (const issue of issues) this.push(severity === undefined ? issue : { ...issue, severity });
     return table;
   }
 

@@ -26,6 +26,8 @@ const NOT_WRITTEN = [
   /^named_sessions\[]\.(qualified_name|name|dir|binding|mode|template|pack)$/,
   /^rigs\[]\.(prefix|suspended_on_start)$/,
   /^(imports|default_rig_imports|rigs\[]\.imports)\.[^.]+\.(commit|resolved_version|pack)$/,
+  /^formula_folders\[]\.(rig|folders\[])$/,
+  /^formulas\[]\.shadows\[]\.(file|pack)$/,
   /^(formulas|order_files|commands|doctor_checks|mcp_servers|overlays)\[]\.(name|rig|file|sha256|pack)$/,
   /^service\[]\.(kind|publish_mode|state_root|pack|source_dir)$/,
   /^webhook\[]\.rig$/,
@@ -38,7 +40,7 @@ const IMPLICIT = /^agents\[]\.(provider|default_sling_formula)$/;
 /** Tables and lists that hold nothing because nothing was written. */
 const EMPTY = [
   /^(providers|resolved_providers|upstreams|imports|default_rig_imports|rigs\[]\.imports|runtimes|contents)$/,
-  /^(agents|named_sessions|rigs|formulas|order_files|commands|doctor_checks|mcp_servers|overlays|service|webhook|pricing|global|patches\.[a-z_]+)$/,
+  /^(agents|named_sessions|rigs|formulas|formula_folders|order_files|commands|doctor_checks|mcp_servers|overlays|service|webhook|pricing|global|patches\.[a-z_]+)$/,
 ];
 
 /** Answers whether a leaf's source holds its value. */
