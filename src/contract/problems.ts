@@ -44,6 +44,8 @@ export const PROBLEMS = {
   provider_not_found: kind('not_found', 'provider-not-found', 404, 'Provider Not Found'),
   patch_not_found: kind('not_found', 'patch-not-found', 404, 'Patch Not Found'),
   pack_not_found: kind('not_found', 'pack-not-found', 404, 'Pack Not Found'),
+  formula_not_found: kind('not_found', 'formula-not-found', 404, 'Formula Not Found'),
+  scope_not_found: kind('not_found', 'scope-not-found', 404, 'Scope Not Found'),
   session_not_found: kind('not_found', 'session-not-found', 404, 'Session Not Found'),
   message_not_found: kind('not_found', 'message-not-found', 404, 'Queued Message Not Found'),
   method_not_allowed: kind('method_not_allowed', 'method-not-allowed', 405, 'Method Not Allowed'),

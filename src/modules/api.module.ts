@@ -12,6 +12,7 @@ import { WaitsModule } from './waits/waits.module.js';
 import { CitiesModule } from './cities/cities.module.js';
 import { ConfigHttpModule } from './config/config.module.js';
 import { EventsModule } from './events/events.module.js';
+import { FormulasModule } from './formulas/formulas.module.js';
 import { InteractionsModule } from './interactions/interactions.module.js';
 import { KeysModule } from './keys/keys.module.js';
 import { MessagesModule } from './messages/messages.module.js';
@@ -52,6 +53,7 @@ import { UsageModule } from './usage/usage.module.js';
     RigsModule,
     PatchesModule,
     PacksModule,
+    FormulasModule,
     TranscriptsModule,
     MessagesModule,
     SessionsModule,

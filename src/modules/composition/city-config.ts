@@ -141,6 +141,8 @@ export interface ImportConfig {
 
 /** A formula that wins, with the files of its name that it wins over, the strongest first. */
 export interface FormulaConfig extends FileConfig {
+  /** Absent for a workflow, and for what cannot be read. */
+  readonly type?: 'expansion' | 'aspect';
   readonly shadows?: readonly { readonly file: string; readonly pack: string }[];
 }
 

@@ -5,7 +5,7 @@ import type { DiskTree } from '../composition/trees/disk-tree.js';
 import { TreeFailure } from '../composition/trees/file-tree.js';
 import type { Overlay } from '../composition/trees/overlay-tree.js';
 import type { Document } from './documents.js';
-import type { EditPlan } from './edit-plan.js';
+import { hashOf, type EditPlan } from './edit-plan.js';
 import type { TomlWork } from './toml-work.js';
 
 /** The files of a city as one edit sees and changes them. Nothing is written before the whole edit has been composed. */
@@ -13,6 +13,7 @@ export class Draft {
   readonly #before = new Map<string, string | undefined>();
   readonly #after = new Map<string, string>();
   readonly #removed = new Set<string>();
+  readonly #gone: Record<string, string> = {};
 
   constructor(
     /** What the city runs before the edit. */
@@ -67,6 +68,14 @@ export class Draft {
     this.#removed.add(folder);
   }
 
+  /** Takes a file away, while it holds what was read. @throws ProblemError wrong_state for one that cannot be read */
+  async removeFile(file: string): Promise<void> {
+    const text = await this.text(file);
+    if (text === undefined) return;
+    this.#removed.add(file);
+    this.#gone[file] = hashOf(text);
+  }
+
   /** True when there is a file or a folder of this name. */
   async has(path: string): Promise<boolean> {
     if ((await this.text(path).catch(() => undefined)) !== undefined) return true;
@@ -86,7 +95,7 @@ export class Draft {
       const before = this.#before.get(path);
       return before === after ? [] : [{ path, before: before ?? null, after }];
     });
-    return { id, writes, removals: [...this.#removed] };
+    return { id, writes, removals: [...this.#removed], removed: { ...this.#gone } };
   }
 
   #read(file: string): Promise<string | undefined> {

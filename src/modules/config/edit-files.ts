@@ -38,7 +38,7 @@ export async function applyPlan(dir: string, plan: EditPlan, between: () => Prom
       await writeFile(dir, plan.id, write);
       await between();
     }
-    for (const removal of plan.removals) await putAside(dir, plan.id, removal);
+    for (const removal of plan.removals) await putAside(dir, plan, removal);
   } catch (error) {
     await undoPlan(dir, plan);
     throw error;
@@ -129,16 +129,20 @@ async function createNew(target: string, after: string, id: string, relative: st
   }
 }
 
-async function putAside(dir: string, id: string, relative: string): Promise<void> {
+async function putAside(dir: string, { id, removed }: EditPlan, relative: string): Promise<void> {
   const target = await targetOf(dir, relative);
   const aside = path.join(dir, ASIDE, id, relative);
   await mkdir(path.dirname(aside), { recursive: true, mode: 0o755 });
   try {
     await rename(target, aside);
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') throw new EditConflict(relative, 'a directory', 'nothing');
+    if (errnoOf(error) === 'ENOENT') throw new EditConflict(relative, removed?.[relative] ?? 'a directory', 'nothing');
     throw error;
   }
+  const expected = removed?.[relative];
+  // Whoever takes the plan back puts it where it was.
+  const found = expected === undefined ? undefined : hashAt(aside);
+  if (found !== expected) throw new EditConflict(relative, expected!, found!);
 }
 
 async function putBack(dir: string, id: string, relative: string): Promise<void> {

@@ -10,8 +10,10 @@ export const EditPlan = z.object({
   id: z.string(),
   /** Paths relative to the city; `before` is null for a new file. */
   writes: z.array(z.object({ path: z.string(), before: z.string().nullable(), after: z.string() })),
-  /** Folders that go; they are put aside until the edit is over. */
+  /** Folders and files that go; they are put aside until the edit is over. */
   removals: z.array(z.string()),
+  /** SHA-256 of the files among them: one that holds anything else stays. */
+  removed: z.record(z.string(), z.string()).optional(),
   /** Folders that the writes make, outer ones first: an empty folder means something too, in `agents/` for one. */
   folders: z.array(z.string()).optional(),
 });

@@ -17,10 +17,15 @@ const OPEN_ARRAY = 0x5b;
 
 /** @throws ProblemError `unsupported_media_type` for a body that is encoded, otherwise as `parseJson` */
 export function parseBody(body: Buffer, encoding: string | undefined): unknown {
+  return parseJson(textOf(body, encoding));
+}
+
+/** A body that is a text as it stands. @throws ProblemError `unsupported_media_type` for one that is encoded, `validation_failed` for no UTF-8 */
+export function textOf(body: Buffer, encoding: string | undefined): string {
   if (encoding !== undefined && !/^\s*identity\s*$/i.test(encoding))
     throw problem('unsupported_media_type', 'the request body must be sent without a content encoding');
   if (!isUtf8(body)) throw problem('malformed_json', 'the request body is not valid UTF-8', { at: 'body' });
-  return parseJson(body.toString('utf8'));
+  return body.toString('utf8');
 }
 
 /** @throws ProblemError `validation_failed`: 400 when it is not JSON, 422 when it may not be stored. */

@@ -22,7 +22,8 @@ import { AccessLog } from './access-log.js';
 import { HttpAdapter } from './adapter.js';
 import { Auditing } from './auditing.js';
 import { Authenticator, SessionPolicy } from './authenticator.js';
-import { parseBody } from './body.parser.js';
+import { problem } from '../../contract/problems.js';
+import { parseBody, textOf } from './body.parser.js';
 import { answerClientError, refuseOnSocket } from './client-error.js';
 import { Gate, type RouteConfiguration } from './gate.js';
 import { ProblemFilter } from './problem.filter.js';
@@ -176,16 +177,22 @@ function createInstance({ gate, inWork, renderer, access, auditing, pair }: Part
     done();
   });
   instance.removeAllContentTypeParsers();
-  instance.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) =>
-    inWork.arrived(request, (refused) => {
-      if (refused !== undefined) return done(refused);
-      try {
-        done(null, parseBody(body as Buffer, request.headers['content-encoding']));
-      } catch (error) {
-        done(error as Error);
-      }
-    }),
-  );
+  for (const [type, parse] of [
+    ['application/json', parseBody],
+    ['application/octet-stream', textOf],
+  ] as const)
+    instance.addContentTypeParser(type, { parseAs: 'buffer' }, (request, body, done) =>
+      inWork.arrived(request, (refused) => {
+        if (refused !== undefined) return done(refused);
+        try {
+          const { consumes = 'application/json' } = (request.routeOptions.config as RouteConfiguration).operation ?? {};
+          if (type !== consumes) throw problem('unsupported_media_type', `the body of this request must be ${consumes}`);
+          done(null, parse(body as Buffer, request.headers['content-encoding']));
+        } catch (error) {
+          done(error as Error);
+        }
+      }),
+    );
   instance.setErrorHandler((error, request, reply) => renderer.send(error, request, reply));
   instance.setNotFoundHandler((request, reply) => gate.unmatched(request, reply));
   // An expectation that we do not know is ignored, as RFC 9110 allows; Node's own answer would be a bare 417.

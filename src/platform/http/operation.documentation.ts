@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { applyDecorators } from '@nestjs/common';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import {
+  ApiConsumes,
   ApiExtension,
   ApiHeader,
   ApiOperation,
@@ -82,6 +83,7 @@ export function documentation(spec: OperationSpec, route: DocumentedRoute): Meth
   return applyDecorators(
     ApiOperation({ operationId, summary, description, security: spec.public === true ? [] : [{ apiKey: [spec.needs ?? 'read'] }, {}] }),
     ApiTags(spec.tag ?? route.tag),
+    ...(spec.consumes === undefined ? [] : [ApiConsumes(spec.consumes)]),
     ...(spec.example === undefined ? [] : [ApiExtension(BODY_EXAMPLE, spec.example)]),
     ...queryParameters(route),
     ...headerParameters(spec, route),

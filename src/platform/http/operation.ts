@@ -35,7 +35,9 @@ export interface OperationSpec {
   /** The registered schema of the success body; absent means no body. */
   readonly response?: z.ZodType;
   /** The smallest body that its rules take, where they ask for more than its schema does. */
-  readonly example?: Readonly<Record<string, unknown>>;
+  readonly example?: Readonly<Record<string, unknown>> | string;
+  /** The media type of the request's body when it is not JSON: then the handler gets it as text. */
+  readonly consumes?: 'application/octet-stream';
   /** The media type of the success body when it is not JSON. */
   readonly contentType?: string;
   /** A stream of server-sent events instead of a body. */

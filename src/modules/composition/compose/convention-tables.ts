@@ -12,12 +12,15 @@ import { below, type Run } from './run.js';
  */
 export async function findFormulas(run: Run, home: Home, folder: string, digests: ReadonlyMap<string, string>): Promise<Found[]> {
   const files = flatFiles(home, folder, digests, '.formula.toml').filter(({ deep }) => !deep);
+  const types = new Map<string, string>();
   await run.each(files, async (each, { name, path }) => {
     const table = await each.table({ tree: home.tree, path }, FORMULA_FORMAT, 'warning');
     const written = table?.get('formula');
     if (written instanceof Leaf && written.value !== name) each.warn(written, `must be "${name}", the name of the file`);
+    const type = table?.text('type');
+    if (type === 'expansion' || type === 'aspect') types.set(fileName(home.tree, path), type);
   });
-  return winners(home, files, digests);
+  return winners(home, files, digests).map((found) => (types.has(found.file) ? { ...found, type: types.get(found.file)! } : found));
 }
 
 /** The orders of a city or pack. */

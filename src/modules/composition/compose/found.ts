@@ -9,6 +9,8 @@ export interface Found {
   readonly file: string;
   readonly sha256: string;
   readonly pack: string;
+  /** Of a formula that is no workflow: what it is. */
+  readonly type?: string;
 }
 
 export function foundFile(home: Home, name: string, path: string, sha256: string): Found {

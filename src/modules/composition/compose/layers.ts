@@ -47,10 +47,10 @@ export function layered(run: Run, collector: Collector, kind: Kind, input: Layer
   if (winners.length > LIMITS.files)
     run.error({ origin: { file: 'city.toml' }, at: '' }, `the city and its rigs have more than ${LIMITS.files} ${kind}`);
   return listFrom(
-    winners.slice(0, LIMITS.files).map(({ rig, found: { name, file, sha256, pack }, shadows }) => {
+    winners.slice(0, LIMITS.files).map(({ rig, found: { name, file, sha256, pack, type }, shadows }) => {
       const under =
         kind === 'formulas' && shadows.length > 0 ? { shadows: shadows.map((each) => ({ file: each.file, pack: each.pack })) } : {};
-      return derivedTree({ name, rig, file, sha256, pack, ...under });
+      return derivedTree({ name, rig, file, sha256, pack, ...(type === undefined ? {} : { type }), ...under });
     }),
   );
 }

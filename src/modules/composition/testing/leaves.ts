@@ -27,6 +27,7 @@ const NOT_WRITTEN = [
   /^rigs\[]\.(prefix|suspended_on_start)$/,
   /^(imports|default_rig_imports|rigs\[]\.imports)\.[^.]+\.(commit|resolved_version|pack)$/,
   /^formula_folders\[]\.(rig|folders\[])$/,
+  /^formulas\[]\.type$/,
   /^formulas\[]\.shadows\[]\.(file|pack)$/,
   /^(formulas|order_files|commands|doctor_checks|mcp_servers|overlays)\[]\.(name|rig|file|sha256|pack)$/,
   /^service\[]\.(kind|publish_mode|state_root|pack|source_dir)$/,

@@ -65,6 +65,8 @@ export function valuesOf(
     else if (!defs.has(name) && !(INJECTED as readonly string[]).includes(name))
       issues.error(of(name), 'is not a variable of this formula', [...defs.keys()].sort().slice(0, 50));
   }
+  const convoy = v2 ? own(injected, 'convoy_id') : undefined;
+  if (convoy !== undefined) put({ name: 'convoy_id', where, required: false, type: 'string' }, convoy);
   for (const name of INJECTED) {
     const value = own(vars, name) ?? own(injected, name);
     if (value !== undefined && !defs.has(name)) put({ name, where, required: false, type: 'string' }, value);

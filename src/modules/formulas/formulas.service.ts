@@ -1,0 +1,143 @@
+import { Injectable } from '@nestjs/common';
+import { problem } from '../../contract/problems.js';
+import { heldItems } from '../../platform/database/page-bytes.js';
+import type { CityScope } from '../cities/city-scope.js';
+import type { CityConfig, FormulaConfig } from '../composition/city-config.js';
+import { ConfigReadsService, type CurrentConfig, type Read } from '../config/config-reads.service.js';
+import { pageAfter } from '../config/page.js';
+import { fieldsOf, summaryOf } from '../config/refusals.js';
+import { compile } from './compile/compile.js';
+import { describe } from './compile/describe.js';
+import { rigOf, type AskedScope } from './formula-scope.js';
+import { FormulaTargetsRepository } from './formula-targets.repository.js';
+import { layersOf, toDetail, toSummary, type Layers } from './formulas.mapper.js';
+import type {
+  FormulaDetailResponse,
+  FormulaListBody,
+  FormulaPreviewBody,
+  FormulaQuery,
+  FormulasQuery,
+  FormulaSourceOutputBody,
+} from './formulas.schemas.js';
+import { StoredLibrary } from './stored-library.js';
+
+/** What a city's formulas are and what they become. Everything comes from the revision that the city runs. */
+@Injectable()
+export class FormulasService {
+  constructor(
+    private readonly reads: ConfigReadsService,
+    private readonly targets: FormulaTargetsRepository,
+  ) {}
+
+  async list(city: CityScope, query: FormulasQuery): Promise<Read<FormulaListBody>> {
+    const current = await this.reads.current(city);
+    const rig = rigOf(query, city.name, current.config, 'query');
+    const library = this.#library(city, current.config, rig);
+    const all = library.all.filter(({ type }) => type === undefined);
+    const { items: entries } = pageAfter(all, query.cursor, query.limit, current.revision);
+    const summaries = await library.with(() =>
+      entries.map((entry) => {
+        const { formula, issues } = describe(entry.name, library);
+        return toSummary(entry, this.#layers(entry, current.config), formula, issues);
+      }),
+    );
+    const { items, next } = pageOf(summaries, all.length, query.cursor, current.revision);
+    const body = { items, total: all.length, partial: items.some(({ errors }) => errors !== undefined), ...next };
+    return { body, revision: current.revision, index: current.index };
+  }
+
+  detail(city: CityScope, name: string, { target, ...scope }: FormulaQuery): Promise<Read<FormulaDetailResponse>> {
+    return this.#made(city, name, scope, target, 'query');
+  }
+
+  preview(city: CityScope, name: string, { target, vars = {}, ...scope }: FormulaPreviewBody): Promise<Read<FormulaDetailResponse>> {
+    return this.#made(city, name, scope, target, 'body', vars);
+  }
+
+  /** The city's own file of a formula. @throws ProblemError formula_not_found for one that only packs have */
+  async source(city: CityScope, name: string): Promise<Read<FormulaSourceOutputBody>> {
+    const { config, revision, index } = await this.reads.current(city);
+    const own = ownFormula(config, name);
+    const text = own && (await this.reads.texts(city, [own.sha256])).get(own.sha256);
+    if (own === undefined) throw noneOfItsOwn(name);
+    if (text === undefined) throw stale();
+    return { body: { name, source: text }, revision, index };
+  }
+
+  async #made(
+    city: CityScope,
+    name: string,
+    scope: AskedScope,
+    target: string,
+    part: 'query' | 'body',
+    vars?: Readonly<Record<string, string>>,
+  ): Promise<Read<FormulaDetailResponse>> {
+    const current = await this.reads.current(city);
+    const { config, revision, index } = current;
+    const rig = rigOf(scope, city.name, config, part);
+    const library = this.#library(city, config, rig);
+    const entry = library.entry(name);
+    if (entry === undefined) throw problem('formula_not_found', `formula ${name} not found`);
+    if (entry.type !== undefined) throw problem('formula_not_found', `formula ${name} is not a workflow: it is an ${entry.type}`);
+    const injected = { ...(rig === '' ? {} : { rig_name: rig }), convoy_id: await this.#convoyOf(city, current, target, part) };
+    const options = { vars: vars ?? {}, injected, strict: vars !== undefined, compiler: hostOf(config) } as const;
+    const { recipe, formula, issues } = await library.with(() => compile(name, library, options));
+    if (library.formula(name) === undefined) throw stale();
+    if (recipe === undefined || formula === undefined)
+      throw problem('invalid_request', `formula ${name} cannot be used: ${summaryOf(issues)}`, { errors: fieldsOf(issues) });
+    return { body: toDetail(recipe, formula, this.#layers(entry, config)), revision, index };
+  }
+
+  /** The input convoy that a target stands for. @throws ProblemError invalid_request for what is neither agent nor bead */
+  async #convoyOf(city: CityScope, { config }: CurrentConfig, target: string, part: string): Promise<string> {
+    const agent =
+      config.agents.some(({ qualified_name: name }) => name === target) ||
+      config.named_sessions.some(({ qualified_name: name }) => name === target);
+    const bead = agent ? undefined : await this.targets.beadType(city.streamId, target);
+    if (!agent && bead === undefined)
+      throw problem('invalid_request', 'target matches neither a bead or convoy nor a configured agent', {
+        at: `${part}.target`,
+        value: target,
+      });
+    return bead === 'convoy' ? target : `preview-input-convoy:${target}`;
+  }
+
+  #library(city: CityScope, config: CityConfig, rig: string): StoredLibrary {
+    return new StoredLibrary(config, rig, (digests) => this.reads.texts(city, digests));
+  }
+
+  #layers(entry: FormulaConfig, config: CityConfig): Layers {
+    return layersOf(entry, entry.rig === '' ? undefined : config.formulas.find(({ rig, name }) => rig === '' && name === entry.name));
+  }
+}
+
+/** The formula whose file is the city's own; undefined where only packs have one. */
+export function ownFormula(config: CityConfig, name: string): FormulaConfig | undefined {
+  return config.formulas.find((formula) => formula.rig === '' && formula.name === name && /^formulas\/[^/]+$/.test(formula.file));
+}
+
+export function noneOfItsOwn(name: string): Error {
+  return problem('formula_not_found', `no editable city-local formula ${name}`);
+}
+
+/** The compiler that a city has. */
+export function hostOf(config: CityConfig): '1.0.0' | '2.0.0' {
+  return (config.daemon as { formula_v2?: boolean } | undefined)?.formula_v2 === false ? '1.0.0' : '2.0.0';
+}
+
+function stale(): Error {
+  return problem('unavailable', 'the configuration changed while it was read; try again');
+}
+
+/** The page again, once it is known how long its items are. */
+function pageOf<T>(
+  items: readonly T[],
+  total: number,
+  cursor: string | undefined,
+  revision: number,
+): { items: T[]; next: { next_cursor?: string } } {
+  const start = cursor === undefined ? 0 : Number(cursor.split('.')[1]);
+  const held = items.slice(0, heldItems(items));
+  const end = start + held.length;
+  return { items: held, next: end < total ? { next_cursor: `${revision}.${end}` } : {} };
+}

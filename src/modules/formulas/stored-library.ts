@@ -1,0 +1,87 @@
+import { posix } from 'node:path';
+import type { CityConfig, FormulaConfig } from '../composition/city-config.js';
+import type { FormulaSource } from './compile/formula.js';
+import type { BesideFile, Library } from './compile/library.js';
+
+/** Reads texts of a revision by SHA-256. */
+export type ReadTexts = (digests: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+
+/** A compiling asks for texts at most this often: parents and expansions name each other. */
+const ROUNDS = 100;
+
+/**
+ * The formulas that a place sees, of a composed city. Compiling reads it synchronously, so it is done again with the texts
+ * that it lacked until it lacks none; most formulas take two rounds.
+ */
+export class StoredLibrary implements Library {
+  readonly #formulas = new Map<string, FormulaConfig>();
+  readonly #folders: readonly string[];
+  readonly #texts = new Map<string, string>();
+  readonly #asked = new Set<string>();
+  #wanted = new Set<string>();
+
+  constructor(
+    private readonly config: CityConfig,
+    rig: string,
+    private readonly read: ReadTexts,
+    /** A formula as it might be. */
+    private readonly candidate?: FormulaSource,
+  ) {
+    for (const place of rig === '' ? [''] : ['', rig])
+      for (const formula of config.formulas) if (formula.rig === place) this.#formulas.set(formula.name, formula);
+    const folders = config.formula_folders ?? [];
+    const of = (place: string): readonly string[] => folders.find((each) => each.rig === place)?.folders ?? [];
+    this.#folders = [...of(''), '', ...(rig === '' ? [] : of(rig))];
+  }
+
+  /** Everything that the place sees, by name. */
+  get all(): FormulaConfig[] {
+    return [...this.#formulas.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  entry(name: string): FormulaConfig | undefined {
+    return this.#formulas.get(name);
+  }
+
+  /** Does what needs texts. */
+  async with<T>(work: () => T): Promise<T> {
+    for (let round = 0; ; round++) {
+      const result = work();
+      if (this.#wanted.size === 0 || round === ROUNDS) return result;
+      const wanted = [...this.#wanted];
+      this.#wanted = new Set();
+      for (const digest of wanted) this.#asked.add(digest);
+      for (const [digest, text] of await this.read(wanted)) this.#texts.set(digest, text);
+    }
+  }
+
+  formula(name: string): FormulaSource | undefined {
+    if (name === this.candidate?.name) return this.candidate;
+    const entry = this.#formulas.get(name);
+    const text = entry && this.#text(entry.sha256);
+    return entry === undefined || text === undefined ? undefined : { name, file: entry.file, sha256: entry.sha256, text };
+  }
+
+  /** A path counts from the file; what lies in `assets/` of a stronger layer stands in its place. */
+  beside(from: string, path: string): BesideFile | undefined {
+    const colon = from.indexOf(':');
+    const label = from.slice(0, colon + 1);
+    const joined = posix.join(posix.dirname(from.slice(colon + 1)), path);
+    if (path === '' || path.startsWith('/') || path.includes('\\') || joined.startsWith('..')) return undefined;
+    const asset = /(?:^|\/)(assets\/.*)$/.exec(joined)?.[1];
+    const layers = asset === undefined ? [] : this.#folders.map((folder) => `${folder}${asset}`).reverse();
+    for (const file of [...layers, `${label}${joined}`]) {
+      const sha256 = Object.hasOwn(this.config.contents, file) ? this.config.contents[file] : undefined;
+      if (sha256 === undefined) continue;
+      const text = this.#text(sha256);
+      return { file, sha256, ...(text === undefined ? {} : { text }) };
+    }
+    return undefined;
+  }
+
+  #text(digest: string): string | undefined {
+    const text = this.#texts.get(digest);
+    if (text === undefined && !this.#asked.has(digest)) this.#wanted.add(digest);
+    return text;
+  }
+}
