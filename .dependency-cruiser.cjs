@@ -90,9 +90,16 @@ module.exports = {
     only(
       'cli',
       '^src/cli/',
-      '^src/(contract|cli)/|^src/entry/serve\\.ts$|^src/platform/embedded/server-file\\.ts$',
-      'The client knows the contract and speaks HTTP; `svc serve` runs the entry; where the server of a directory is says its file.',
+      '^src/(contract|cli)/|^src/entry/serve\\.ts$|^src/platform/embedded/server-file\\.ts$|^src/modules/(formulas/compile/describe|composition/issue)\\.ts$',
+      'The client knows the contract and speaks HTTP; `svc serve` runs the entry; where the server of a directory is says its file; formulas are checked here as there.',
     ),
+    {
+      name: 'formulas-compile-alone',
+      comment: 'Compiling is a function of plain data: it knows no table, no Nest and no family but composition.',
+      severity: 'error',
+      from: { path: '^src/modules/formulas/compile/', pathNot: SPEC },
+      to: { path: '^src/(platform|modules)/|node_modules/@nestjs', pathNot: '^src/modules/(formulas/compile|composition)/' },
+    },
     {
       name: 'e2e-from-outside',
       comment: 'End-to-end tests see what a client sees; test/support alone builds applications.',

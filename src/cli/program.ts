@@ -13,6 +13,7 @@ import { CliError, oneLine } from './errors.js';
 import { addDoctor } from './doctor/doctor.command.js';
 import { addEvent } from './events/emit.command.js';
 import { addEvents } from './events/events.command.js';
+import { addFormula } from './formulas/formula.command.js';
 import { addHealth } from './health.command.js';
 import { addHook } from './hooks/hook.command.js';
 import type { Io } from './io.js';
@@ -66,6 +67,7 @@ export function buildProgram(io: Io): Command {
   addRig(program, io);
   addPack(program, io);
   addPatch(program, io);
+  addFormula(program, io);
   addUsage(program, io);
   addRunner(program, io);
   addKey(program, io);

@@ -11,6 +11,7 @@ export const FAMILIES: Readonly<Record<string, string>> = {
   keys: 'Who may do what: keys and their scopes.',
   mail: 'Messages between people and agents.',
   packs: 'Shared configuration that cities import.',
+  formulas: 'Templates of work: what a city has, what they become with values for their variables, and the files of its own.',
   patches: 'Changes that a city makes to what its packs bring.',
   providers: 'The tools that agents are run with, and whether hosts are ready for them.',
   rigs: 'Directories and repositories that a city works on.',
