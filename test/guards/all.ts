@@ -1,5 +1,6 @@
 import { AUDIT } from './audit.js';
 import { CONFIGURATION } from './configuration.js';
+import { FORMULAS } from './formulas.js';
 import { DIRECTORIES } from './directories.js';
 import type { Guard } from './guard.js';
 import { HTTP } from './http.js';
@@ -16,6 +17,7 @@ export const GUARDS: readonly Guard[] = [
   ...WORK,
   ...SESSIONS,
   ...CONFIGURATION,
+  ...FORMULAS,
   ...DIRECTORIES,
   ...HTTP,
   ...ISOLATION,

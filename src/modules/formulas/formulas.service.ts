@@ -6,6 +6,7 @@ import type { CityConfig, FormulaConfig } from '../composition/city-config.js';
 import { ConfigReadsService, type CurrentConfig, type Read } from '../config/config-reads.service.js';
 import { pageAfter } from '../config/page.js';
 import { fieldsOf, summaryOf } from '../config/refusals.js';
+import { RosterService } from '../roster/roster.service.js';
 import { compile } from './compile/compile.js';
 import { describe } from './compile/describe.js';
 import { rigOf, type AskedScope } from './formula-scope.js';
@@ -27,6 +28,7 @@ export class FormulasService {
   constructor(
     private readonly reads: ConfigReadsService,
     private readonly targets: FormulaTargetsRepository,
+    private readonly roster: RosterService,
   ) {}
 
   async list(city: CityScope, query: FormulasQuery): Promise<Read<FormulaListBody>> {
@@ -91,7 +93,7 @@ export class FormulasService {
   /** The input convoy that a target stands for. @throws ProblemError invalid_request for what is neither agent nor bead */
   async #convoyOf(city: CityScope, { config }: CurrentConfig, target: string, part: string): Promise<string> {
     const agent =
-      config.agents.some(({ qualified_name: name }) => name === target) ||
+      (await this.roster.address(city.streamId, target)) !== undefined ||
       config.named_sessions.some(({ qualified_name: name }) => name === target);
     const bead = agent ? undefined : await this.targets.beadType(city.streamId, target);
     if (!agent && bead === undefined)

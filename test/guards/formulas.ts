@@ -1,0 +1,51 @@
+import type { Guard } from './guard.js';
+
+const COMPILE = 'src/modules/formulas/compile';
+const CORPUS = `${COMPILE}/corpus.spec.ts`;
+const HOSTILE = `${COMPILE}/hostile.spec.ts`;
+
+/** Formulas and what they become. */
+export const FORMULAS: readonly Guard[] = [
+  {
+    guard: 'What compiling a formula takes is bounded.',
+    file: `${COMPILE}/limits.ts`,
+    find: 'if (this.#left[what] < 0) throw',
+    replace: "if (what === 'formulas' && this.#left[what] < 0) throw",
+    test: CORPUS,
+  },
+  {
+    guard: 'No text grows out of memory.',
+    file: `${COMPILE}/placeholders.ts`,
+    find: 'if (grown > LIMITS.text) throw',
+    replace: 'if (grown < 0) throw',
+    test: HOSTILE,
+  },
+  {
+    guard: 'A value is never read as a placeholder.',
+    file: `${COMPILE}/vars.ts`,
+    find: "if (looksLikePlaceholder(value)) return 'holds a placeholder, which nothing would replace';",
+    replace: '',
+    test: CORPUS,
+  },
+  {
+    guard: 'No placeholder that nobody replaces reaches a bead.',
+    file: `${COMPILE}/words.ts`,
+    find: 'else if (stays === undefined) unknown.add(name);',
+    replace: '',
+    test: CORPUS,
+  },
+  {
+    guard: 'Whoever waited for a step that is left out waits for what that waited for.',
+    file: `${COMPILE}/weaving.ts`,
+    find: 'for (const { id } of walk([step])) this.became.set(id, step.needs);',
+    replace: 'for (const { id } of walk([step])) this.became.set(id, []);',
+    test: CORPUS,
+  },
+  {
+    guard: 'A file that is taken away is the one that was read.',
+    file: 'src/modules/config/edit-files.ts',
+    find: 'if (found !== expected) throw',
+    replace: "if (found === 'never') throw",
+    test: 'src/modules/config/edit-files.spec.ts',
+  },
+];
