@@ -22173,6 +22173,8 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "scope_kind": "city",
+                 *       "scope_ref": "al",
                  *       "target": "mayor"
                  *     }
                  */

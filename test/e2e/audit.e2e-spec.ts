@@ -13,7 +13,7 @@ import { makeWork, workBodies, workEverything, workPath, type WorkExamples } fro
 
 const MUTATIONS = contract().operations.filter((o) => o.method !== 'GET');
 /** What succeeds and changes nothing (there, no session runs): it has its record from outside of a transaction. */
-const WITHOUT_EFFECT = ['/config/validate', '/rig/made/restart'];
+const WITHOUT_EFFECT = ['/config/validate', '/rig/made/restart', '/formulas/greet/validate', '/formulas/greet/preview'];
 const REFUSE_OTHERS = `
   create function refuse_others() returns trigger language plpgsql as $$
   begin

@@ -139,6 +139,8 @@ describe('the document', () => {
   it('has an example for every body, which fits it', () => {
     const given = contract().operations.filter(({ definition }) => definition.requestBody !== undefined);
     for (const { id, definition } of given) {
+      // A file is a text of its own, which other tests look at.
+      if (definition.requestBody!.content['application/octet-stream'] !== undefined) continue;
       const [{ schema, example }] = Object.values(definition.requestBody!.content) as unknown as [
         { schema: { $ref: string }; example: object },
       ];

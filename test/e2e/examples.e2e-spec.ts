@@ -39,14 +39,14 @@ afterAll(() => stack?.stop());
 it.each(WITH_BODY.map((operation): [string, DocumentedOperation] => [`${operation.method} ${operation.path}`, operation]))(
   '%s takes its example',
   async (_name, { method, path, definition }) => {
-    const [{ example }] = Object.values(definition.requestBody!.content) as unknown as [{ example: object }];
+    const [[type, { example }]] = Object.entries(definition.requestBody!.content) as unknown as [[string, { example: object | string }]];
     const target = path
       .replace('{cityName}', 'al')
       .replace('{id}', ids.get(path.split('/{id}')[0]!.split('/').pop()!) ?? 'nobody')
       .replace('{dir}', 'old')
       .replace('{base}', 'mayor')
-      .replace('{name}', path.includes('/rig/') ? 'old' : 'loopback');
-    const reply = await a.send(method, target, example);
+      .replace('{name}', path.includes('/rig/') ? 'old' : path.includes('/formulas/') ? 'greet' : 'loopback');
+    const reply = await a.send(method, target, example, { 'Content-Type': type });
     const taken = !REFUSED_FOR_THE_BODY.includes(reply.status) && (reply.status < 500 || reply.status === NOT_REACHED);
     expect({ target, example, taken, ...(taken ? {} : { status: reply.status, body: reply.body }) }).toEqual({
       target,

@@ -132,7 +132,7 @@ describe('formulas', () => {
     expect((await raw('POST', 'greet/validate', GREET)).body).toEqual({ valid: true });
     expect((await raw('POST', 'feed/validate', GREET)).body.valid).toBe(false);
     expect((await raw('PUT', 'a.b', GREET)).status).toBe(400);
-    expect(await a.send('PUT', `${CITY}/formulas/greet`, '"text"')).toMatchObject({ status: 415 });
+    expect(await a.send('PUT', `${CITY}/formulas/greet`, '"text"', { 'Content-Type': 'application/json' })).toMatchObject({ status: 415 });
     expect((await raw('PUT', 'greet', 'x'.repeat(1024 * 1024 + 1))).status).toBe(413);
   });
 

@@ -32,13 +32,13 @@ const PLAIN = new Set(
   words(`
   query.patch query.type query.text query.label query.metadata query.status query.state query.since query.until query.created_after
   query.created_before query.updated_after query.updated_before query.wait query.format query.direction query.kind query.priority query.tail query.operation
-  path.action path.label header.X-SVC-Request
+  path.action path.label query.scope_kind header.X-SVC-Request
   body.start_command body.description body.idle_timeout body.scope body.prompt body.defer_until body.labels[] body.metadata{}
   body.remove_labels[] body.title body.type body.lease body.work_branch body.reason body.files{} body.message body.body
   body.unread_retention body.version body.env{} body.tmux_alias body.acp_args[] body.acp_command body.args[] body.args_append[]
   body.command body.prompt_flag body.prompt_mode body.default_branch body.prefix body.display_name body.option_defaults{} body.git_url
   body.permission_mode body.action body.text body.kind body.options{} body.merge body.scope_kind body.error body.expires_at body.note
-  body.timeout body.payload{} body.network body.network[]`),
+  body.timeout body.payload{} body.network body.network[] body.vars{}`),
 );
 
 const KINDS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
@@ -63,7 +63,7 @@ const KINDS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
   name: words(`
     path.base path.dir path.name path.agent
     query.agent query.rig query.assignee query.routed_to query.pool query.providers query.items query.template query.provider query.path
-    query.actor query.subject query.request_id
+    query.actor query.subject query.request_id query.scope_ref query.target
     body.dir body.name body.provider body.assignee body.session_name body.rig body.notify body.owner body.target body.actor body.subject
     body.agent body.aliases[] body.cc[] body.from body.to body.to[] body.alias body.base body.project_id body.request_id body.scope_ref
     body.nudge_id`),

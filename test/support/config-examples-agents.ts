@@ -1,15 +1,17 @@
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { FORMULA } from './config-examples-formulas.js';
 import { PATCHES } from './config-examples-patches.js';
 import type { Api } from './http.js';
 
 const RIG = 'yard';
 const FILES: Readonly<Record<string, string>> = {
   'city.toml': `\n[[rigs]]\nname = "${RIG}"\n${PATCHES}`,
+  'formulas/greet.toml': FORMULA,
   'pack.toml': `\n[[agent]]\nname = "hand"\ndir = "${RIG}"\nprompt_template = "agents/mayor/prompt.template.md"\n`,
 };
 
-/** Gives a running city a rig, an agent in it and patches, from files. */
+/** Gives a running city a rig, an agent in it, patches and a formula, from files. */
 export async function makeAgents(client: Api, city: string, citiesRoot: string): Promise<void> {
   for (const [file, text] of Object.entries(FILES)) await appendFile(join(citiesRoot, city, file), text);
   const reply = await client.post(`/v0/city/${city}/config/reload`);

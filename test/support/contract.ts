@@ -316,3 +316,9 @@ function violation(what: string, faults: readonly string[], body: string | undef
   const short = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max)}…` : text);
   return new ContractViolation(`${short(what, 300)} breaks the contract:\n  ${faults.join('\n  ')}\n${short(body ?? '', 2_000)}`);
 }
+
+/** The media type of the body that an operation takes; JSON for what is none. */
+export function consumed(method: string, target: string): string {
+  const operation = target.includes('/formulas/') ? contract().find(method, target) : undefined;
+  return Object.keys(operation?.definition.requestBody?.content ?? {})[0] ?? 'application/json';
+}

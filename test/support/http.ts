@@ -1,6 +1,6 @@
 import { type Agent, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { checkAnswer } from './contract.js';
+import { checkAnswer, consumed } from './contract.js';
 
 export interface Reply {
   readonly status: number;
@@ -46,7 +46,7 @@ function exchange(base: string, method: string, path: string, body: unknown, giv
   const headers: Record<string, string> = {};
   const wanted: RequestHeaders = {
     ...(method === 'GET' ? {} : { 'X-SVC-Request': 'test' }),
-    ...(payload === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(payload)) }),
+    ...(payload === undefined ? {} : { 'Content-Type': consumed(method, path), 'Content-Length': String(Buffer.byteLength(payload)) }),
     ...given,
   };
   for (const [name, value] of Object.entries(wanted)) if (value !== undefined) headers[name] = value;

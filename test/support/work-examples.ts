@@ -1,5 +1,6 @@
 import { CONFIG_BODIES, configPath, useConfig } from './config-examples.js';
 import { AGENT_BODIES, agentPath, useAgents } from './config-examples-agents.js';
+import { formulaPath, useFormulas } from './config-examples-formulas.js';
 import { PATCH_BODIES, patchPath, usePatches } from './config-examples-patches.js';
 import { RIG_BODIES, rigPath, useRigs } from './config-examples-rigs.js';
 import type { Api } from './http.js';
@@ -34,7 +35,7 @@ export async function makeWork(client: Api, city: string, databaseUrl: string, t
 export function workPath(path: string, city: string, examples: WorkExamples): string {
   const kind = /\/(bead|convoy|mail|wait)\//.exec(path)?.[1];
   const id = { bead: examples.bead, convoy: examples.convoy, mail: examples.message, wait: examples.wait }[kind ?? ''] ?? '0123456789ab';
-  const filled = configPath(patchPath(rigPath(agentPath(sessionPath(path, examples)))))
+  const filled = formulaPath(configPath(patchPath(rigPath(agentPath(sessionPath(path, examples))))), city)
     .replace('{cityName}', city)
     .replace('{id}', id)
     .replace('{rootID}', examples.bead)
@@ -75,7 +76,7 @@ export function workBodies({ bead, wait }: WorkExamples): Readonly<Record<string
 /** Uses every mutation of the families of work and configuration once, to good effect; answers what did not succeed. */
 export async function workEverything(client: Api, city: string): Promise<string[]> {
   const failed: string[] = [];
-  const ask = async (method: string, path: string, body?: object): Promise<{ id: string } & Record<string, unknown>> => {
+  const ask = async (method: string, path: string, body?: object | string): Promise<{ id: string } & Record<string, unknown>> => {
     const reply = await client.send(method, `/v0/city/${city}/${path}`, body);
     if (reply.status >= 300) failed.push(`${method} ${path}: ${reply.status} ${reply.text}`);
     return reply.body as { id: string };
@@ -126,6 +127,7 @@ export async function workEverything(client: Api, city: string): Promise<string[
   await ask('DELETE', `mail/${message}`);
   await useConfig(ask);
   await usePatches(ask);
+  await useFormulas(ask, city);
   await useAgents(ask);
   await useRigs(ask);
   await useSessions(ask);

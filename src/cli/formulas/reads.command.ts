@@ -89,7 +89,9 @@ async function targetOf({ api, city, flags }: CityContext<ShowFlags>): Promise<s
   if (flags.target !== undefined) return flags.target;
   const params = { path: { cityName: city } };
   const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/agents', { params, signal }));
-  const first = data.items?.[0]?.name;
+  const [agent] = data.items ?? [];
+  // A member of a pool is there only as long as its session.
+  const first = agent?.pool ?? agent?.name;
   if (first === undefined) throw new CliError('the city has no agents: say what the formula would be for with --target');
   return first;
 }

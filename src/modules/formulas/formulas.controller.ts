@@ -110,6 +110,7 @@ export class FormulasController {
     ...READ,
     id: 'post-v0-city-by-city-name-formulas-by-name-preview',
     needs: 'operate',
+    example: { scope_kind: 'city', scope_ref: 'al', target: 'mayor' },
     summary: 'Preview a formula with values',
     description: 'As the formula would run with these `vars`, which are checked; nothing is stored.',
     response: FormulaDetailResponse,
