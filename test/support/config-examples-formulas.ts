@@ -3,12 +3,16 @@ export const FORMULA = 'formula = "greet"\n[[steps]]\nid = "say"\ntitle = "Say h
 
 /** A path of the family with its parameters filled, and the query that it demands; others stay as they are. */
 export function formulaPath(path: string, city: string): string {
-  const [, one, more] = /\{cityName\}\/formulas?(\/\{name\}(\/\w+)?)?$/.exec(path) ?? [path];
-  if (!/\{cityName\}\/formulas?(\/|$)/.test(path)) return path;
-  const scope = `scope_kind=city&scope_ref=${city}`;
-  const query = more !== undefined ? '' : one === undefined ? `?${scope}` : `?${scope}&target=mayor`;
-  return `${path.replace('{name}', 'greet')}${query}`;
+  const found = /^\/v0\/city\/[^/]+\/(formulas?)(\/[^/]+)?$/.exec(path);
+  const named = path.replace(/(\/formulas?\/)\{name\}/, '$1greet');
+  if (found === null) return named;
+  return `${named}?scope_kind=city&scope_ref=${city}${found[2] === undefined ? '' : '&target=mayor'}`;
 }
+
+/** Bodies that fit, by operation, where an empty one does not. */
+export const FORMULA_BODIES: Readonly<Record<string, object>> = {
+  'post-v0-city-by-city-name-formulas-by-name-preview': { scope_kind: 'rig', scope_ref: 'yard', target: 'mayor' },
+};
 
 /** Uses every mutation of the family once, to good effect. */
 export async function useFormulas(

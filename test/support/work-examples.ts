@@ -1,6 +1,6 @@
 import { CONFIG_BODIES, configPath, useConfig } from './config-examples.js';
 import { AGENT_BODIES, agentPath, useAgents } from './config-examples-agents.js';
-import { formulaPath, useFormulas } from './config-examples-formulas.js';
+import { FORMULA_BODIES, formulaPath, useFormulas } from './config-examples-formulas.js';
 import { PATCH_BODIES, patchPath, usePatches } from './config-examples-patches.js';
 import { RIG_BODIES, rigPath, useRigs } from './config-examples-rigs.js';
 import type { Api } from './http.js';
@@ -50,6 +50,7 @@ export function workBodies({ bead, wait }: WorkExamples): Readonly<Record<string
   return {
     ...CONFIG_BODIES,
     ...AGENT_BODIES,
+    ...FORMULA_BODIES,
     ...RIG_BODIES,
     ...PATCH_BODIES,
     ...SESSION_BODIES,
