@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
-import { heldItems } from '../../platform/database/page-bytes.js';
 import type { CityScope } from '../cities/city-scope.js';
 import type { CityConfig, FormulaConfig } from '../composition/city-config.js';
 import { ConfigReadsService, type CurrentConfig, type Read } from '../config/config-reads.service.js';
-import { pageAfter } from '../config/page.js';
+import { pageFrom, startAfter } from '../config/page.js';
 import { fieldsOf, summaryOf } from '../config/refusals.js';
 import { RosterService } from '../roster/roster.service.js';
 import { compile } from './compile/compile.js';
@@ -36,14 +35,15 @@ export class FormulasService {
     const rig = rigOf(query, city.name, current.config, 'query');
     const library = this.#library(city, current.config, rig);
     const all = library.all.filter(({ type }) => type === undefined);
-    const { items: entries } = pageAfter(all, query.cursor, query.limit, current.revision);
+    const start = startAfter(query.cursor, current.revision);
+    const entries = all.slice(start, start + query.limit);
     const summaries = await library.with(() =>
       entries.map((entry) => {
         const { formula, issues } = describe(entry.name, library);
         return toSummary(entry, this.#layers(entry, current.config), formula, issues);
       }),
     );
-    const { items, next } = pageOf(summaries, all.length, query.cursor, current.revision);
+    const { items, next } = pageFrom(start, summaries, all.length, current.revision);
     const body = { items, total: all.length, partial: items.some(({ errors }) => errors !== undefined), ...next };
     return { body, revision: current.revision, index: current.index };
   }
@@ -129,17 +129,4 @@ export function hostOf(config: CityConfig): '1.0.0' | '2.0.0' {
 
 function stale(): Error {
   return problem('unavailable', 'the configuration changed while it was read; try again');
-}
-
-/** The page again, once it is known how long its items are. */
-function pageOf<T>(
-  items: readonly T[],
-  total: number,
-  cursor: string | undefined,
-  revision: number,
-): { items: T[]; next: { next_cursor?: string } } {
-  const start = cursor === undefined ? 0 : Number(cursor.split('.')[1]);
-  const held = items.slice(0, heldItems(items));
-  const end = start + held.length;
-  return { items: held, next: end < total ? { next_cursor: `${revision}.${end}` } : {} };
 }
