@@ -166,7 +166,7 @@ function requestOf(operation: DocumentedOperation, place: Place, value: string, 
   const examples = there ? theirs : mine[isForeign ? 0 : 1];
   const city = !there ? MINE : isForeign ? FOREIGN : NOTHING;
   const template = place.in === 'path' && !away ? operation.path.replace(`{${place.name}}`, encodeURIComponent(value)) : operation.path;
-  const url = new URL(workPath(template, city, examples), 'http://of.nobody');
+  const url = new URL(workPath(template, city, examples, operation.method), 'http://of.nobody');
   if (place.in === 'query') url.searchParams.set(place.name, value);
   if (url.searchParams.has('index')) url.searchParams.set('wait', '1ms');
   const fitting = ({ ...OUTSIDE, ...workBodies(examples) } as Record<string, object>)[operation.id];

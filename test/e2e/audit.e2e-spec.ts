@@ -93,7 +93,7 @@ describe('every operation of the document that may change something', () => {
     const ordered = [...MUTATIONS].sort((a, b) => Number(last.test(a.id)) - Number(last.test(b.id)));
     const sent: { operation: DocumentedOperation; replica: number; reply: Reply; stranger: Reply }[] = [];
     for (const [n, operation] of ordered.entries()) {
-      const path = workPath(operation.path, 'other', examples);
+      const path = workPath(operation.path, 'other', examples, operation.method);
       const stranger = await api(stack.urls[n % 2]!).send(operation.method, path, bodyOf(operation));
       const reply = await as('root', n % 2).send(operation.method, path, bodyOf(operation));
       sent.push({ operation, replica: n % 2, reply, stranger });

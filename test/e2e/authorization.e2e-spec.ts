@@ -19,7 +19,7 @@ const { operations } = contract();
 const isPublic = (o: DocumentedOperation): boolean => o.definition.security?.length === 0;
 const GUARDED = operations.filter((o) => !isPublic(o));
 const MUTATIONS = GUARDED.filter((o) => o.method !== 'GET');
-const target = (o: DocumentedOperation, city: string): string => workPath(o.path, city, examples);
+const target = (o: DocumentedOperation, city: string): string => workPath(o.path, city, examples, o.method);
 const bodyOf = (o: DocumentedOperation): object | undefined =>
   ({ ...BODIES, ...workBodies(examples) })[o.id] ?? ('requestBody' in o.definition ? {} : undefined);
 const BODIES: Readonly<Record<string, object>> = {

@@ -42,7 +42,7 @@ describe.each(['off', 'keys'] as const)('the token of a session, with SVC_AUTH=%
   let other: StoredSession;
   let root: Api;
   const as = (who: StoredSession, replica = 0): Api => api(stack.urls[replica]!, { Authorization: `Bearer ${who.token}` });
-  const target = (o: DocumentedOperation, city: string): string => workPath(o.path, city, examples);
+  const target = (o: DocumentedOperation, city: string): string => workPath(o.path, city, examples, o.method);
   const bodyOf = (o: DocumentedOperation): object | undefined =>
     workBodies(examples)[o.id] ?? ('requestBody' in o.definition ? {} : undefined);
 

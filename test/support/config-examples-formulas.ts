@@ -2,10 +2,10 @@
 export const FORMULA = 'formula = "greet"\n[[steps]]\nid = "say"\ntitle = "Say hello"\n';
 
 /** A path of the family with its parameters filled, and the query that it demands; others stay as they are. */
-export function formulaPath(path: string, city: string): string {
+export function formulaPath(path: string, city: string, method: string): string {
   const found = /^\/v0\/city\/[^/]+\/(formulas?)(\/[^/]+)?$/.exec(path);
   const named = path.replace(/(\/formulas?\/)\{name\}/, '$1greet');
-  if (found === null) return named;
+  if (found === null || method !== 'GET') return named;
   return `${named}?scope_kind=city&scope_ref=${city}${found[2] === undefined ? '' : '&target=mayor'}`;
 }
 
