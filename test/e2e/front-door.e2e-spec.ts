@@ -16,6 +16,7 @@ import { makeWork, workBodies, workPath, type WorkExamples } from '../support/wo
 /** What the front door refuses, on every operation that the document has. */
 const { operations } = contract();
 const MUTATIONS = operations.filter((o) => o.method !== 'GET');
+const takesFile = (o: DocumentedOperation): boolean => o.definition.requestBody?.content['application/octet-stream'] !== undefined;
 const WITH_BODY = operations.filter((o) => o.definition.requestBody !== undefined);
 const NOTHING = '0123456789ab';
 const NOWHERE: WorkExamples = { bead: NOTHING, convoy: NOTHING, message: NOTHING, wait: NOTHING, ...NO_SESSION };
@@ -239,12 +240,27 @@ describe('bodies', () => {
     ['with __proto__', '{"__proto__":{"a":1}}', 'application/json', 422, 'validation_failed: validation failed'],
     ['too deep', `{"a":${'['.repeat(500)}${']'.repeat(500)}}`, 'application/json', 422, 'validation_failed: validation failed'],
   ];
-  it.each(named(WITH_BODY))('%s refuses every broken one', async (_name, operation) => {
+  it.each(named(WITH_BODY.filter((o) => !takesFile(o))))('%s refuses every broken one', async (_name, operation) => {
     await refusedAll(forms, async ([what, body, type, status, detail]) => {
       const path = target(operation);
       const reply = await client.send(operation.method, path, body, { 'Content-Type': type });
       if (reply.status !== status) throw new Error(`${what} was answered with ${reply.status}`);
       expectRefusal(reply, path, { status, detail });
+    });
+  });
+
+  it.each(named(WITH_BODY.filter(takesFile)))('%s takes a file and nothing else', async (_name, operation) => {
+    const type = 'application/octet-stream';
+    const broken: [Buffer | string, string | undefined, number, string][] = [
+      ['{}', 'application/json', 415, 'validation_failed: the body of this request must be application/octet-stream'],
+      ['{}', 'text/plain', 415, 'validation_failed: the content type must be application/json'],
+      ['{}', undefined, 415, 'validation_failed: the content type must be application/json'],
+      [Buffer.from([0x61, 0xff]), type, 400, 'validation_failed: the request body is not valid UTF-8'],
+      ['x'.repeat(1024 * 1024 + 1), type, 413, 'payload_too_large: the request body exceeds 1 MiB'],
+    ];
+    await refusedAll(broken, async ([body, given, status, detail]) => {
+      const path = target(operation);
+      expectRefusal(await client.send(operation.method, path, body, { 'Content-Type': given }), path, { status, detail });
     });
   });
 
