@@ -145,6 +145,7 @@ export class Flattening {
     const key = `${from}\0${to}`;
     if (frame.edges.has(key)) return;
     this.weaving.formulas.budget.spend('edges');
+    this.weaving.formulas.budget.spend('characters', from.length + to.length);
     frame.edges.set(key, { from, to, kind });
   }
 

@@ -53,7 +53,10 @@ export class Formulas {
     if (this.#read.has(name)) return this.#read.get(name);
     const source = this.library.formula(name);
     if (source === undefined) this.issues.error(asked, `there is no formula "${name.slice(0, LIMITS.id)}"`);
-    else this.budget.spend('formulas');
+    else {
+      this.budget.spend('formulas');
+      this.budget.spend('sources', source.text.length);
+    }
     const written = source && readFormula(source, this.issues);
     const formula = written && described(written, this);
     this.#read.set(name, formula);

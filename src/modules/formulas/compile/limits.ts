@@ -2,6 +2,8 @@
 export const LIMITS = {
   /** Files that one formula is made of: itself, parents, expansions, aspects. */
   formulas: 64,
+  /** Characters of these files. */
+  sources: 1024 * 1024,
   /** Parents of parents. */
   extends: 16,
   /** Expansions inside expansions. */
@@ -13,8 +15,8 @@ export const LIMITS = {
   copied: 16 * 1024 * 1024,
   /** Edges of a recipe. */
   edges: 20_000,
-  /** Characters of all texts of a recipe. */
-  characters: 2 * 1024 * 1024,
+  /** Characters of all texts of a recipe, the ids of its edges among them: an answer has each twice at the most. */
+  characters: 1024 * 1024,
   /** Characters that values add to one text. */
   text: 256 * 1024,
   /** Rounds of one loop. */
@@ -41,6 +43,7 @@ export class TooMuch extends Error {}
 
 const WORDS = {
   formulas: 'files',
+  sources: 'characters in its files',
   steps: 'steps',
   copies: 'copies of steps',
   copied: 'characters in copies of steps',
@@ -57,6 +60,6 @@ export class Budget {
   /** @throws TooMuch */
   spend(what: keyof typeof WORDS, amount = 1): void {
     this.#left[what] -= amount;
-    if (this.#left[what] < 0) throw new TooMuch(`the formula makes more than ${LIMITS[what]} ${WORDS[what]}`);
+    if (this.#left[what] < 0) throw new TooMuch(`the formula takes more than ${LIMITS[what]} ${WORDS[what]}`);
   }
 }
