@@ -44,7 +44,7 @@ const HOSTILE: Readonly<Record<string, { files: Record<string, string>; vars?: R
         ]),
       ),
     },
-    says: /characters/,
+    says: /a text of more than/,
   },
   'a tower of powers': {
     files: { f: 'formula = "f"\n[[steps]]\nid = "a"\nloop = { range = "1..2^2^2^2^2^2", body = [{ id = "b", title = "B" }] }\n' },
