@@ -36113,7 +36113,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListBodyApiKeyResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description Bad Request: `invalid-cursor` */
             400: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];

@@ -85,6 +85,7 @@ describe('the README', () => {
 
   it('says why where a block cannot be run here', () => {
     expect(blocks.flatMap(({ notRun }) => notRun ?? [])).toEqual([
+      'it tells what is wrong on another machine',
       'it builds an image and starts containers; `npm run test:cluster` does so',
       'it has the keys of the block above',
       'the certificate is yours',

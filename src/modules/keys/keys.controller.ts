@@ -38,7 +38,7 @@ export class KeysController {
     needs: 'administer',
     summary: 'List the API keys that are not revoked',
     response: ListBodyApiKeyResponse,
-    problems: ['forbidden'],
+    problems: ['forbidden', 'invalid_cursor'],
   })
   @Get()
   list(@Caller() caller: Principal, @Query({ schema: KeysQuery }) query: KeysQuery): Promise<ListBodyApiKeyResponse> {

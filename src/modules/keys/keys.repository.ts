@@ -33,6 +33,11 @@ export class KeysRepository {
     return { ...fitted(rows), total: counted[0]!.n };
   }
 
+  /** Also of keys that are revoked by now: a list goes on behind them. */
+  async isKnown(db: Kysely<Database>, id: string): Promise<boolean> {
+    return (await db.selectFrom('api_keys').select('id').where('id', '=', id).executeTakeFirst()) !== undefined;
+  }
+
   find(db: Kysely<Database>, id: string): Promise<KeyRow | undefined> {
     return db
       .selectFrom('api_keys')

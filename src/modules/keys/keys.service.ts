@@ -52,6 +52,8 @@ export class KeysService {
 
   async list(caller: Principal, { limit, cursor }: KeysQuery): Promise<ListBodyApiKeyResponse> {
     demandAdministrator(caller);
+    if (cursor !== undefined && !(await this.repository.isKnown(this.db, cursor)))
+      throw problem('invalid_cursor', 'cursor is none that this list gave', { at: 'query.cursor' });
     const { rows, more, total } = await this.repository.list(this.db, limit, cursor);
     return { items: rows.map(toResponse), total, ...(more ? { next_cursor: rows.at(-1)!.id } : {}) };
   }
