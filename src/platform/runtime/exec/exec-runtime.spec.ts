@@ -352,6 +352,10 @@ describe('a start', () => {
     expect(await birthOf(first)).toBeUndefined();
     const other = await failing({ env: { ...spec().env, SVC_SESSION_ID: 'c-2' } });
     expect(other).toMatchObject({ failure: 'unsupported' });
+    // Nor is it taken for gone while the script cannot tell.
+    await flag('fail-is-running');
+    expect(await failing({ env: { ...spec().env, SVC_SESSION_ID: 'c-2' } })).toMatchObject({ failure: 'unsupported' });
+    await rm(path.join(state, 'fail-is-running'));
     expect(await second.prompt('still here', () => undefined)).toEqual({ stopReason: 'end_turn' });
   });
 });

@@ -63,8 +63,11 @@ export class ExecRuntime implements AgentRuntime {
 
   /** What an earlier process left under the name is ended; a session of somebody else is not touched. */
   async #clear(script: Script, spec: StartSpec, signal: AbortSignal): Promise<void> {
-    if ((await script.isRunning(signal)) !== true) return;
+    const running = await script.isRunning(signal);
+    if (running === false) return;
     const owner = await script.getMeta(OWNER);
+    // A script that cannot tell may still know whose it is: that one is not taken for gone.
+    if (running === undefined && owner === '') return;
     if (owner !== '' && owner !== ownerOf(spec)) throw new StartError('unsupported', `the script runs ${spec.name} for another session`);
     await new ExecAgent(script, [], [], false, this.#timing, this.clock).stop({ hard: true }).catch((cause: unknown) => {
       throw new StartError('unconfirmed_dead', 'an earlier process of the session cannot be ended', messageOf(cause), { cause });
