@@ -229,7 +229,7 @@ describe('records', () => {
 describe('the stream', () => {
   it('tells each once, also to who resumes at another replica', async () => {
     const headers = { Authorization: `Bearer ${keys.get('local')!.token}` };
-    const first = await openStream(`${stack.urls[0]}/v0/audit/stream?operation=create-bead`, { headers });
+    const first = await openStream(`${stack.urls[0]}/v0/audit/stream?operation=create-bead&outcome=accepted`, { headers });
     await first.until((f) => f.event === 'heartbeat');
     const makes = async (titles: string[]): Promise<string[]> =>
       Promise.all(
@@ -247,7 +247,7 @@ describe('the stream', () => {
     const before = seen(first.frames).slice(0, 2);
     await first.close();
     const more = await makes(['e', 'f']);
-    const second = await openStream(`${stack.urls[1]}/v0/audit/stream?operation=create-bead`, {
+    const second = await openStream(`${stack.urls[1]}/v0/audit/stream?operation=create-bead&outcome=accepted`, {
       headers: { ...headers, 'Last-Event-ID': at },
     });
     await second.until(() => seen(second.frames).length >= 4);

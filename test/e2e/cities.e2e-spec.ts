@@ -336,8 +336,6 @@ describe('a city that cannot come up', () => {
 
   it.each([
     ['pack_cache_failed', 'pack.toml', '[pack]\nname = 3'],
-    ['city_init_failed', 'formulas/bad.toml', 'formula = '],
-    ['city_init_failed', 'formulas/wrong.toml', 'formula = "other"'],
     ['city_init_failed', 'agents/mayor/prompt.template.md', '  \n'],
     ['city_config_failed', 'city.toml', '[workspace]\nprovider = "nobody"'],
   ])('ends with %s for a bad %s', async (code, file, content) => {

@@ -315,7 +315,7 @@ describe('reading and patching a running city', () => {
     ['PATCH', '/v0/city/alpha', {}, 400, 'invalid: no fields to update'],
     ['PATCH', '/v0/city/alpha', { suspended: null }, 422, INVALID, ['body.suspended']],
     ['PATCH', '/v0/city/alpha', { suspended: true, name: 'x' }, 422, INVALID, ['body.name']],
-    ['GET', '/v0/cities?limit=1', undefined, 422, INVALID, ['query.limit']],
+    ['GET', '/v0/cities?limits=1', undefined, 422, INVALID, ['query.limits']],
     ['GET', '/v0/city/alpha?full=1', undefined, 422, INVALID, ['query.full']],
     ['GET', '/v0/city/alpha/status?index=-1', undefined, 422, INVALID, ['query.index']],
     ['GET', '/v0/city/alpha/status?index=x&wait=soon', undefined, 422, INVALID, ['query.index', 'query.wait']],

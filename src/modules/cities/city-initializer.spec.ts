@@ -73,7 +73,6 @@ describe('CityInitializer', () => {
     ['city_config_failed', 'city.toml', 'x'.repeat(1024 * 1024 + 1), /larger than 1 MiB/],
     ['pack_cache_failed', 'pack.toml', '[pack]\nname = "x"\nschema = 9', /^pack\.toml:3: pack\.schema: /],
     ['pack_cache_failed', 'pack.toml', '[pack]\nname = "x"\nschema = 2\n[imports.y]\nsource = "packs/y"', /imports\.y/],
-    ['city_init_failed', 'formulas/x.toml', 'formula = "y"', /^formulas\/x\.toml/],
     ['city_init_failed', 'agents/quiet/agent.toml', 'scope = "city"', /^agents\/quiet/],
     ['city_init_failed', 'agents/mayor/prompt.template.md', '\n', /^agents\/mayor/],
   ])('fails with %s: %s', async (code, file, content, message) => {
