@@ -336,7 +336,7 @@ export const HTTP: readonly Guard[] = [
     guard: 'A host without walls is told loud.',
     file: 'src/cli/doctor/server-checks.ts',
     find: "if (isolation === 'users') return",
-    replace: "if (isolation !== 'bubblewrap') return",
+    replace: "if (isolation === 'users' || isolation === 'none') return",
     test: 'src/cli/doctor/doctor.spec.ts',
     name: 'without walls',
   },
