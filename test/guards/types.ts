@@ -28,8 +28,9 @@ export class Types {
     });
   }
 
-  /** The first thing that is wrong with a file when it holds this text. */
+  /** The first thing that is wrong with a file when it holds this text; of what is no TypeScript nothing is known. */
   wrong(file: string, text: string): string | undefined {
+    if (!file.endsWith('.ts')) return undefined;
     const path = join(this.root, file);
     this.#changed.clear();
     this.#changed.set(path, text);
