@@ -194,6 +194,8 @@ export class Model {
     for (const replica of this.#world.replicas) {
       if (this.#world.bug !== 'lost NOTIFY without a poll' || this.#world.random.chance(0.5)) this.#delivery.read(replica);
     }
+    // A replica that reads only now that a city has left closes its streams; the city may have come back since.
+    this.#openClosed();
     this.#world.log.dump(this.history.final, this.#world.running, this.#writer.operations);
   }
 }

@@ -43,6 +43,9 @@ describe('turns', () => {
     expect(line.order).toEqual(['a', 'b']);
     await line.done();
     expect(line.order).toEqual(['a', 'b', 'a']);
+    // Who still waits when a test ends is refused during another one.
+    for (let n = 0; n < 3; n++) await line.done();
+    expect(line.order).toHaveLength(4);
   });
 
   it('are not waited for by too many, nor without end', async () => {
