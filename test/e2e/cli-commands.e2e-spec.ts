@@ -164,7 +164,7 @@ describe('a start that fails and is tried again', () => {
     await ok('provider', 'create', 'failing', '--command', 'sh', '--arg=-c', '--arg=echo no such config; exit 3');
     const made = start('session', 'create', '--provider', 'failing', '--message', 'hi', '--wait');
     await made.untilErr(
-      /^attempt 1 of 5 failed: sh ended before it was ready no such config; the next one at \d\d:\d\d:\d\dZ \(\S+\)\nattempt 2 of 5 failed: /m,
+      /^attempt 1 of 5 failed: sh ended before it was ready: no such config; the next one at \d\d:\d\d:\d\dZ \(\S+\)\nattempt 2 of 5 failed: /m,
     );
     const events = (await ok('events', '--type', 'session.start_failed')).split('\n').filter((line) => line.includes('no such config'));
     const [first] = events.map((line) => JSON.parse(line) as { payload: Record<string, unknown>; subject: string });

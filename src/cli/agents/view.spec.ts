@@ -58,7 +58,7 @@ describe('agents', () => {
     );
     const pool = { ...rest, reason: 'pool-failing', ended_by: ['time' as const, 'configuration' as const], session_id: undefined };
     expect(agentDetails({ ...agent, rest: pool })).toMatch(
-      /^rest: +rests until \S+ \(\S+\), pool-failing; ended by a changed configuration: no such/m,
+      /^rests: +until \S+ \(\S+\), pool-failing; ended by a changed configuration: no such/m,
     );
   });
 

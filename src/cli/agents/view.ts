@@ -1,7 +1,7 @@
 import type { Schemas } from '../api.js';
 import { moment } from '../duration.js';
 import type { Io } from '../io.js';
-import { restLine } from '../sessions/rest.js';
+import { restFact, restLine, type Rest } from '../sessions/rest.js';
 import { startLine } from '../sessions/starts.js';
 import { facts, table } from '../table.js';
 
@@ -10,14 +10,14 @@ export type Agent = Schemas['AgentResponse'];
 /** What an agent does, or why it cannot. */
 function note(agent: Agent): string {
   if (!agent.available && !agent.suspended) return agent.unavailable_reason ?? 'not available';
-  if (agent.rest !== undefined) return restOf(agent.rest);
+  if (agent.rest !== undefined) return restOf(agent.rest, restLine);
   if (agent.starting !== undefined) return agent.starting.detail === undefined ? 'starting' : `starting, ${startLine(agent.starting)}`;
   return agent.activity ?? agent.description ?? '';
 }
 
 /** What rests, until when, what ends it, and why. */
-function restOf(rest: NonNullable<Agent['rest']>): string {
-  const line = restLine(rest, rest.session_id);
+function restOf(rest: NonNullable<Agent['rest']>, tell: (rest: Rest, session?: string) => string): string {
+  const line = tell(rest, rest.session_id);
   return rest.detail === undefined ? line : `${line}: ${rest.detail}`;
 }
 
@@ -47,7 +47,7 @@ export function agentDetails(agent: Agent): string {
     ['name', agent.name],
     ['about', agent.description],
     ['state', agent.state],
-    ['rest', agent.rest === undefined ? undefined : restOf(agent.rest)],
+    ['rests', agent.rest === undefined ? undefined : restOf(agent.rest, restFact)],
     ['starting', agent.starting === undefined ? undefined : startLine(agent.starting)],
     ['suspended', suspension(agent)],
     ['available', agent.available ? undefined : `no: ${agent.unavailable_reason ?? 'for an unknown reason'}`],

@@ -5,7 +5,7 @@ import { block, cut, facts, table } from '../table.js';
 import type { Question } from './frames.js';
 import { harmlessLine } from '../harmless.js';
 import { questionLine } from './questions.js';
-import { restLine } from './rest.js';
+import { restFact } from './rest.js';
 import { startLine } from './starts.js';
 
 export type Session = Schemas['SessionResponse'];
@@ -52,7 +52,7 @@ export function sessionDetails(session: Session, failure?: Failure, questions: r
     ...questions.map((question): [string, string] => ['asks', questionLine(session.id, question)]),
     ['of', `${session.kind ?? 'agent'} ${session.template}`],
     ['circuit', circuitOf(session)],
-    ['rest', session.rest === undefined ? undefined : restLine(session.rest, session.id)],
+    ['rests', session.rest === undefined ? undefined : restFact(session.rest, session.id)],
     ['starting', session.starting === undefined ? undefined : startLine(session.starting)],
     ['alias', session.alias],
     ['name', session.session_name],

@@ -402,5 +402,5 @@ export class SessionActor {
 
 function tail(message: string, stderr: string): string {
   const last = printable(stderr).trim().slice(-800);
-  return last === '' ? message : `${message}\n${last}`;
+  return last === '' ? message : `${message}:\n${last}`;
 }
