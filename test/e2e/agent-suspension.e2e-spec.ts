@@ -90,8 +90,9 @@ describe('suspending agents', () => {
 
 describe('two replicas at once', () => {
   it('give a name to one of those who want it', async () => {
-    const replies = await Promise.all([a, b, a, b].map((at) => at.post(crew.path('agents'), { name: 'wanted', provider: 'loopback' })));
-    expect(replies.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
+    const wanted = { name: 'wanted', provider: 'loopback' };
+    const made = await Promise.all([a, b, a, b].map((at) => postUntilTaken(at, crew.path('agents'), wanted)));
+    expect(made.sort()).toEqual([201, 409, 409, 409]);
     expect(await crew.events('agent.created', 'wanted')).toHaveLength(1);
   });
 
