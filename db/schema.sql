@@ -116,6 +116,7 @@ create table beads (
   routed_to text generated always as (NULLIF((metadata ->> 'gc.routed_to'::text), ''::text)) stored,
   workable boolean generated always as (((issue_type <> ALL (ARRAY['merge-request'::text, 'gate'::text, 'molecule'::text, 'step'::text, 'convoy'::text, 'message'::text, 'session'::text, 'agent'::text, 'role'::text, 'rig'::text])) AND (NOT (labels && ARRAY['gc:session'::text, 'gc:order-tracking'::text, 'order-tracking'::text])))) stored not null,
   attempts integer default 0 not null,
+  run_id text collate "C",
   constraint beads_pkey PRIMARY KEY (stream_id, id),
   constraint beads_check CHECK ((closed_at IS NOT NULL) = (status = 'closed'::text)),
   constraint beads_check1 CHECK (lease_until IS NULL OR status = 'in_progress'::text AND assignee IS NOT NULL),
@@ -131,10 +132,13 @@ CREATE INDEX beads_offered_idx ON public.beads USING btree (stream_id, routed_to
 CREATE INDEX beads_owned_idx ON public.beads USING btree (stream_id, assignee, status, COALESCE((priority)::integer, 2), created_at, id) WHERE ((assignee IS NOT NULL) AND (status <> 'closed'::text));
 CREATE INDEX beads_parent_idx ON public.beads USING btree (stream_id, parent) WHERE (parent IS NOT NULL);
 CREATE INDEX beads_ready_idx ON public.beads USING btree (stream_id, COALESCE((priority)::integer, 2), created_at, id) INCLUDE (priority, defer_until, rig, assignee) WHERE ((status = 'open'::text) AND workable AND (open_blockers = 0));
+CREATE INDEX beads_run_idx ON public.beads USING btree (stream_id, run_id, created_at) WHERE (run_id IS NOT NULL);
 CREATE UNIQUE INDEX beads_sling_source_key ON public.beads USING btree (stream_id, sling_source) WHERE ((sling_source IS NOT NULL) AND (status <> 'closed'::text));
 CREATE INDEX beads_terms_idx ON public.beads USING gin (bead_terms(stream_id, labels, metadata)) WHERE ((labels <> '{}'::text[]) OR (metadata <> '{}'::jsonb));
 CREATE INDEX beads_unclosed_idx ON public.beads USING btree (stream_id, created_at DESC, id DESC) INCLUDE (status, rig, priority, open_blockers) WHERE (status <> 'closed'::text);
 CREATE INDEX beads_wait_expiry_idx ON public.beads USING btree (((metadata ->> 'expires_at'::text)) COLLATE "C", stream_id) WHERE ((issue_type = 'gate'::text) AND (labels @> '{gc:wait}'::text[]) AND ((metadata ->> 'state'::text) = ANY (ARRAY['pending'::text, 'ready'::text])) AND (length((metadata ->> 'expires_at'::text)) = 24));
+CREATE TRIGGER beads_run_left AFTER DELETE ON beads FOR EACH ROW WHEN (old.run_id IS NOT NULL) EXECUTE FUNCTION count_run_step();
+CREATE TRIGGER beads_run_stepped AFTER UPDATE OF status, open_blockers, issue_type ON beads FOR EACH ROW WHEN (old.run_id IS NOT NULL AND (old.status <> new.status OR bead_is_gate(old.*) <> bead_is_gate(new.*))) EXECUTE FUNCTION count_run_step();
 
 create table cities (
   id bigint generated always as identity not null,
@@ -481,6 +485,29 @@ create table rigs (
 );
 CREATE UNIQUE INDEX rigs_stream_id_prefix_key ON public.rigs USING btree (stream_id, prefix) WHERE present;
 
+create table run_controls (
+  stream_id integer not null,
+  bead_id text collate "C" not null,
+  run_id text collate "C" not null,
+  control jsonb not null,
+  due_at timestamp with time zone,
+  constraint run_controls_pkey PRIMARY KEY (stream_id, bead_id),
+  constraint run_controls_bead_fkey FOREIGN KEY (stream_id, bead_id) REFERENCES beads(stream_id, id) ON DELETE CASCADE
+);
+CREATE INDEX run_controls_due_idx ON public.run_controls USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX run_controls_run_idx ON public.run_controls USING btree (stream_id, run_id);
+
+create table run_counts (
+  stream_id integer not null,
+  rig text collate "C" not null,
+  formula text collate "C" not null,
+  status text not null,
+  runs bigint not null,
+  constraint run_counts_pkey PRIMARY KEY (stream_id, rig, formula, status),
+  constraint run_counts_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint run_counts_runs_check CHECK (runs >= 0)
+);
+
 create table runners (
   id text collate "C" not null,
   process_id text not null,
@@ -496,6 +523,66 @@ create table runners (
   constraint runners_state_check CHECK (state = ANY (ARRAY['active'::text, 'draining'::text, 'stopped'::text, 'lost'::text]))
 );
 CREATE INDEX runners_live_idx ON public.runners USING btree (lease_until) WHERE (state = ANY (ARRAY['active'::text, 'draining'::text]));
+
+create table runs (
+  stream_id integer not null,
+  id text collate "C" not null,
+  formula text collate "C" not null,
+  formula_sha256 text not null,
+  compiler smallint not null,
+  root_only boolean not null,
+  launched_by text not null,
+  title text not null,
+  rig text collate "C" default ''::text not null,
+  target text,
+  source_id text collate "C",
+  convoy_id text collate "C",
+  vars jsonb default '{}'::jsonb not null,
+  steps integer not null,
+  active integer default 0 not null,
+  closed integer default 0 not null,
+  gates integer default 0 not null,
+  cancel_requested_at timestamp with time zone,
+  outcome text,
+  error_code text,
+  error_message text,
+  started_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  finished_at timestamp with time zone,
+  status text generated always as (
+CASE
+    WHEN (outcome = 'fail'::text) THEN 'failed'::text
+    WHEN (outcome = 'skipped'::text) THEN 'skipped'::text
+    WHEN (outcome = 'canceled'::text) THEN 'canceled'::text
+    WHEN (outcome IS NOT NULL) THEN 'completed'::text
+    WHEN (cancel_requested_at IS NOT NULL) THEN 'canceling'::text
+    WHEN (gates > 0) THEN 'waiting'::text
+    WHEN ((active + closed) = 0) THEN 'pending'::text
+    ELSE 'active'::text
+END) stored not null,
+  lane smallint generated always as (
+CASE
+    WHEN (outcome IS NOT NULL) THEN 2
+    WHEN ((cancel_requested_at IS NULL) AND (gates > 0)) THEN 1
+    ELSE 0
+END) stored not null,
+  constraint runs_pkey PRIMARY KEY (stream_id, id),
+  constraint runs_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint runs_active_check CHECK (active >= 0),
+  constraint runs_check CHECK ((finished_at IS NOT NULL) = (outcome IS NOT NULL)),
+  constraint runs_closed_check CHECK (closed >= 0),
+  constraint runs_compiler_check CHECK (compiler = ANY (ARRAY[1, 2])),
+  constraint runs_gates_check CHECK (gates >= 0),
+  constraint runs_launched_by_check CHECK (launched_by = ANY (ARRAY['sling'::text, 'order'::text, 'molecule'::text])),
+  constraint runs_outcome_check CHECK (outcome = ANY (ARRAY['pass'::text, 'fail'::text, 'skipped'::text, 'canceled'::text])),
+  constraint runs_steps_check CHECK (steps >= 0)
+);
+CREATE INDEX runs_feed_idx ON public.runs USING btree (stream_id, rig, status, updated_at DESC, id DESC) WHERE (compiler = 2);
+CREATE INDEX runs_formula_idx ON public.runs USING btree (stream_id, rig, formula, updated_at DESC, id DESC);
+CREATE INDEX runs_listed_idx ON public.runs USING btree (stream_id, lane, updated_at DESC, id DESC);
+CREATE UNIQUE INDEX runs_live_key ON public.runs USING btree (stream_id, source_id, formula) WHERE ((source_id IS NOT NULL) AND (outcome IS NULL));
+CREATE TRIGGER runs_counted AFTER INSERT OR DELETE ON runs FOR EACH ROW EXECUTE FUNCTION count_run();
+CREATE TRIGGER runs_recounted AFTER UPDATE ON runs FOR EACH ROW WHEN (old.status IS DISTINCT FROM new.status) EXECUTE FUNCTION count_run();
 
 create table session_commands (
   pk bigint generated always as identity not null,
@@ -907,6 +994,14 @@ AS $function$
         and (b.defer_until is null or b.defer_until <= now())
     $function$;
 
+CREATE OR REPLACE FUNCTION public.bead_is_gate(b beads)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+      select b.issue_type = 'gate' and b.status <> 'closed' and b.open_blockers = 0
+    $function$;
+
 CREATE OR REPLACE FUNCTION public.bead_is_mine(b beads, p_me text[], p_names text[])
  RETURNS boolean
  LANGUAGE sql
@@ -1216,6 +1311,37 @@ AS $function$
       v_base := substring(route from '[^/]*$');
       if v_base <> route and v_base || v_slot <> p_text and agent_address(p_stream, v_base) = route then me := me || (v_base || v_slot); end if;
       return next;
+    end $function$;
+
+CREATE OR REPLACE FUNCTION public.count_run()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    begin
+      if tg_op <> 'INSERT' then
+        update run_counts c set runs = c.runs - 1
+        where (c.stream_id, c.rig, c.formula, c.status) = (old.stream_id, old.rig, old.formula, old.status);
+      end if;
+      if tg_op <> 'DELETE' then
+        insert into run_counts as c values (new.stream_id, new.rig, new.formula, new.status, 1)
+        on conflict (stream_id, rig, formula, status) do update set runs = c.runs + 1;
+      end if;
+      return null;
+    end $function$;
+
+CREATE OR REPLACE FUNCTION public.count_run_step()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    begin
+      update runs r set
+        steps = r.steps - (tg_op = 'DELETE')::integer,
+        active = r.active - (old.status = 'in_progress')::integer + (tg_op = 'UPDATE' and new.status = 'in_progress')::integer,
+        closed = r.closed - (old.status = 'closed')::integer + (tg_op = 'UPDATE' and new.status = 'closed')::integer,
+        gates = r.gates - bead_is_gate(old)::integer + (tg_op = 'UPDATE' and bead_is_gate(new))::integer,
+        updated_at = clock_timestamp()
+      where r.stream_id = old.stream_id and r.id = old.run_id and (r.root_only or r.id <> old.id);
+      return null;
     end $function$;
 
 CREATE OR REPLACE FUNCTION public.create_bead(p_city text, p_item jsonb)

@@ -129,6 +129,13 @@ export class ConvoysService {
     return this.#create(work, { rig, title: `sling-${bead.id}`, labels: owned ? ['owned'] : [], slingSource: bead.id }, [bead]);
   }
 
+  /** A convoy that hands a bead to a graph of steps; it closes with the bead. */
+  async createInputConvoy(work: Work, bead: BeadRecord): Promise<BeadRecord> {
+    const rig = bead.rig !== '' && (await work.hasRig(bead.rig)) ? bead.rig : '';
+    const metadata = { 'gc.synthetic': 'true' };
+    return this.#create(work, { rig, title: `input convoy for ${bead.id}`, metadata }, [bead]);
+  }
+
   async #create(work: Work, convoy: NewBead, items: readonly BeadRecord[]): Promise<BeadRecord> {
     const { id } = await work.create({ ...convoy, type: 'convoy' });
     await this.#track(work, id, items);

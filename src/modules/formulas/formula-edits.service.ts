@@ -12,7 +12,8 @@ import { ConfigReadsService } from '../config/config-reads.service.js';
 import { fieldsOf, summaryOf } from '../config/refusals.js';
 import type { Compiled } from './compile/compile.js';
 import { runsCommands, validate } from './compile/describe.js';
-import { hostOf, noneOfItsOwn, ownFormula } from './formulas.service.js';
+import { noneOfItsOwn, ownFormula } from './formulas.service.js';
+import { hostOf } from './host.js';
 import type { FormulaValidateOutputBody } from './formulas.schemas.js';
 import { StoredLibrary } from './stored-library.js';
 

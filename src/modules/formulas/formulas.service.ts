@@ -9,6 +9,7 @@ import { RosterService } from '../roster/roster.service.js';
 import { compile } from './compile/compile.js';
 import { describe } from './compile/describe.js';
 import { rigOf, type AskedScope } from './formula-scope.js';
+import { hostOf } from './host.js';
 import { FormulaTargetsRepository } from './formula-targets.repository.js';
 import { layersOf, toDetail, toSummary, type Layers } from './formulas.mapper.js';
 import type {
@@ -120,11 +121,6 @@ export function ownFormula(config: CityConfig, name: string): FormulaConfig | un
 
 export function noneOfItsOwn(name: string): Error {
   return problem('formula_not_found', `no editable city-local formula ${name}`);
-}
-
-/** The compiler that a city has. */
-export function hostOf(config: CityConfig): '1.0.0' | '2.0.0' {
-  return (config.daemon as { formula_v2?: boolean } | undefined)?.formula_v2 === false ? '1.0.0' : '2.0.0';
 }
 
 function stale(): Error {

@@ -1,6 +1,6 @@
 import { problem } from '../../contract/problems.js';
 import type { SlingOptions } from './sling.schemas.js';
-import type { Target } from './sling-target.js';
+import type { Target } from '../roster/target.js';
 
 /** What is asked for, checked: everything about a sling but its bead. */
 export interface SlingOrder {

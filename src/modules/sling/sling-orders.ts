@@ -4,7 +4,7 @@ import { RosterService } from '../roster/roster.service.js';
 import type { Work } from '../work/work.js';
 import { invalid, rigContext, toOrder, type SlingOrder } from './sling-order.js';
 import type { SlingOptions } from './sling.schemas.js';
-import { resolveTarget } from './sling-target.js';
+import { resolveTarget } from '../roster/target.js';
 
 /** Turns the options of a request into an order, by the roster as the transaction sees it. */
 @Injectable()

@@ -25,6 +25,10 @@ export interface BeadRecord {
   readonly lease_ms: number | null;
   readonly lease_until: Date | null;
   readonly sling_source: string | null;
+  /** The run that it is part of: the id of its root. */
+  readonly run_id: string | null;
+  /** The step of the recipe that it stands for. */
+  readonly ref: string | null;
   readonly created_at: Date;
   readonly ready: boolean;
   /** As clients see it. */
@@ -47,6 +51,17 @@ export interface NewBead {
   readonly ephemeral?: boolean | undefined;
   readonly noHistory?: boolean | undefined;
   readonly slingSource?: string | undefined;
+}
+
+/** A bead of a run; its id comes from `Work.reserve`. */
+export interface NewRunBead extends Pick<
+  NewBead,
+  'rig' | 'title' | 'type' | 'priority' | 'assignee' | 'description' | 'labels' | 'parent' | 'metadata'
+> {
+  readonly id: string;
+  /** The id of the run's root. */
+  readonly runId: string;
+  readonly ref: string;
 }
 
 /** What to change; absent members stay as they are. */

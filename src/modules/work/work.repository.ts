@@ -1,11 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Tx } from '../../platform/database/transactions.js';
-import type { BeadRecord, Edge, NewBead } from './bead-record.js';
+import type { BeadRecord, Edge, NewBead, NewRunBead } from './bead-record.js';
 
 const RECORD = sql`b.id, b.rig, b.title, b.status, b.issue_type, b.priority, b.assignee, b.parent, b.description, b.labels, b.metadata,
-  b.defer_until, b.open_blockers, b.revision, b.claim_fence, b.lease_ms, b.lease_until, b.sling_source, b.created_at,
-  bead_is_ready(b) as ready, bead_json(b) as snapshot`;
+  b.defer_until, b.open_blockers, b.revision, b.claim_fence, b.lease_ms, b.lease_until, b.sling_source, b.run_id, b.ref,
+  b.created_at, bead_is_ready(b) as ready, bead_json(b) as snapshot`;
+
+/** Types of the edges that hold a bead up. */
+const BLOCKING: readonly string[] = ['blocks', 'waits-for', 'conditional-blocks'];
 
 /** The new values of a row's columns; absent ones stay. */
 export interface RowChange {
@@ -71,6 +74,85 @@ export class WorkRepository {
         ${bead.slingSource || null})
       returning ${RECORD}`.execute(tx);
     return rows[0]!;
+  }
+
+  /** As `nextId`, for many; empty when the rig is not there. */
+  async nextIds(tx: Tx, streamId: number, rig: string, count: number): Promise<string[]> {
+    const { rows } = await sql<{ prefix: string; last: number }>`
+      insert into bead_counters as c (stream_id, prefix, last)
+      select r.stream_id, r.prefix, ${count}::integer from rigs r where r.stream_id = ${streamId} and r.name = ${rig} and r.present
+      on conflict (stream_id, prefix) do update set last = c.last + ${count}::integer
+      returning c.prefix, c.last`.execute(tx);
+    const [row] = rows;
+    return row === undefined ? [] : Array.from({ length: count }, (_, n) => `${row.prefix}-${row.last - count + 1 + n}`);
+  }
+
+  /** Makes beads of runs with their edges; what they wait for is open. */
+  async insertAll(tx: Tx, streamId: number, beads: readonly NewRunBead[], edges: readonly Edge[]): Promise<BeadRecord[]> {
+    const blockers = new Map<string, number>();
+    for (const { issue_id: id, type } of edges) if (BLOCKING.includes(type)) blockers.set(id, (blockers.get(id) ?? 0) + 1);
+    const rows = beads.map(({ id, rig, title, type, priority, assignee, description, parent, labels, metadata, runId, ref }) => ({
+      ...{ id, rig, title, priority, ref, type: type || 'task', assignee: assignee || null, description: description || null },
+      ...{ parent: parent || null, labels: labels ?? [], metadata: metadata ?? {}, run_id: runId, blockers: blockers.get(id) ?? 0 },
+    }));
+    await sql`
+      with made as (
+        insert into beads (stream_id, id, rig, title, issue_type, priority, assignee, parent, description, labels, metadata, run_id, ref, open_blockers)
+        select ${streamId}, e.id, e.rig, e.title, e.type, e.priority, e.assignee, e.parent, e.description, e.labels, e.metadata, e.run_id, e.ref, e.blockers
+        from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as e(id text, rig text, title text, type text, priority smallint, assignee text,
+          parent text, description text, labels text[], metadata jsonb, run_id text, ref text, blockers integer)
+      )
+      insert into bead_dependencies (stream_id, issue_id, depends_on_id, type)
+      select ${streamId}, d.* from jsonb_to_recordset(${JSON.stringify(edges)}::jsonb) as d(issue_id text, depends_on_id text, type text)`.execute(
+      tx,
+    );
+    const ids = rows.map(({ id }) => id);
+    return this.find(tx, streamId, ids);
+  }
+
+  /** Closes those that are not closed; a lease ends with it. `metadata` is merged in. */
+  async closeAll(tx: Tx, streamId: number, ids: readonly string[], metadata: Readonly<Record<string, string>>): Promise<BeadRecord[]> {
+    const { rows } = await sql<BeadRecord>`
+      update beads b set status = 'closed', closed_at = clock_timestamp(), updated_at = clock_timestamp(), revision = b.revision + 1,
+        lease_ms = null, lease_until = null, metadata = b.metadata || ${JSON.stringify(metadata)}::jsonb
+      where b.stream_id = ${streamId} and b.id = any(${[...ids]}::text[]) and b.status <> 'closed' returning ${RECORD}`.execute(tx);
+    return rows;
+  }
+
+  /** Dependents of beads that have been closed, as they are before `releaseAll`. */
+  async releasable(tx: Tx, streamId: number, ids: readonly string[]): Promise<BeadRecord[]> {
+    const { rows } = await sql<BeadRecord>`
+      select ${RECORD} from beads b where b.stream_id = ${streamId} and b.id in (
+        select d.issue_id from bead_dependencies d
+        where d.stream_id = ${streamId} and d.depends_on_id = any(${[...ids]}::text[]) and d.blocking)`.execute(tx);
+    return rows;
+  }
+
+  /** Takes beads that have been closed off the blockers of their dependents. */
+  async releaseAll(tx: Tx, streamId: number, ids: readonly string[]): Promise<BeadRecord[]> {
+    const { rows } = await sql<BeadRecord>`
+      update beads b set open_blockers = b.open_blockers - f.n, revision = b.revision + (b.open_blockers = f.n)::int,
+        updated_at = case when b.open_blockers = f.n then clock_timestamp() else b.updated_at end
+      from (
+        select d.issue_id, count(*)::integer as n from bead_dependencies d
+        where d.stream_id = ${streamId} and d.depends_on_id = any(${[...ids]}::text[]) and d.blocking group by d.issue_id) f
+      where b.stream_id = ${streamId} and b.id = f.issue_id returning ${RECORD}`.execute(tx);
+    return rows.sort((x, y) => (x.id < y.id ? -1 : 1));
+  }
+
+  /** Of beads, those that another one looks at: it depends on it in whichever way, or is its parent. */
+  async watched(tx: Tx, streamId: number, ids: readonly string[]): Promise<string[]> {
+    const all = [...ids];
+    const { rows } = await sql<{ id: string }>`
+      select d.depends_on_id as id from bead_dependencies d
+      where d.stream_id = ${streamId} and d.depends_on_id = any(${all}::text[]) and d.issue_id <> all(${all}::text[])
+      union
+      select b.id from beads b join beads p on p.stream_id = b.stream_id and p.id = b.parent and p.issue_type = 'convoy'
+      where b.stream_id = ${streamId} and b.id = any(${all}::text[])
+      union
+      select b.id from beads b where b.stream_id = ${streamId} and b.id = any(${all}::text[]) and b.issue_type = 'convoy'
+      order by id`.execute(tx);
+    return rows.map((row) => row.id);
   }
 
   /**

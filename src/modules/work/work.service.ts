@@ -5,7 +5,7 @@ import { EventLog } from '../../platform/event-log/event-log.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { closeBereftConvoys, closeConvoys, closeLeftConvoys } from './convoy-closing.js';
 import { failWaits, satisfyWaits } from './wait-satisfaction.js';
-import { Work, type ClosedReaction, type Reactions } from './work.js';
+import { Work, type ChangedReaction, type ClosedReaction, type Reactions, type RemovedReaction } from './work.js';
 import { WorkRepository } from './work.repository.js';
 
 export interface Done<T> {
@@ -32,6 +32,16 @@ export class WorkService {
   /** Adds a reaction of another family to every bead that closes. */
   onClosed(reaction: ClosedReaction): void {
     this.#reactions.closed.push(reaction);
+  }
+
+  /** As `onClosed`, for every bead that changes. */
+  onChanged(reaction: ChangedReaction): void {
+    this.#reactions.changed.push(reaction);
+  }
+
+  /** As `onClosed`, for every bead that is removed for good. */
+  onRemoved(reaction: RemovedReaction): void {
+    this.#reactions.removed.push(reaction);
   }
 
   /**

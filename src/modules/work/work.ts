@@ -4,7 +4,7 @@ import { violatedConstraint } from '../../platform/database/pg-errors.js';
 import type { Tx } from '../../platform/database/transactions.js';
 import { event, type NewEvent } from '../../platform/event-log/event.js';
 import type { CityScope } from '../cities/city-scope.js';
-import type { BeadChange, BeadRecord, Edge, NewBead } from './bead-record.js';
+import type { BeadChange, BeadRecord, Edge, NewBead, NewRunBead } from './bead-record.js';
 import { diffOf, mergeOf } from './diff.js';
 import type { WorkRepository } from './work.repository.js';
 
@@ -83,6 +83,45 @@ export class Work {
     const row = await this.repository.insert(this.tx, this.city.streamId, id, { ...bead, labels: [...new Set(bead.labels)], metadata });
     this.#changed(undefined, row);
     return row;
+  }
+
+  /** Ids for so many new beads, one after the other. @throws ProblemError rig_not_found */
+  async reserve(rig: string, count: number): Promise<string[]> {
+    const ids = await this.repository.nextIds(this.tx, this.city.streamId, rig, count);
+    if (ids.length === 0) throw problem('rig_not_found', `rig ${rig} not found`);
+    return ids;
+  }
+
+  /**
+   * Makes the beads of a run, and the edges from them: in as many statements for two hundred as for one. Ids are reserved ones.
+   * What an edge leads to is one of them, or an open bead. Answers them in the given order.
+   */
+  async createAll(beads: readonly NewRunBead[], edges: readonly Edge[]): Promise<BeadRecord[]> {
+    const rows = new Map((await this.repository.insertAll(this.tx, this.city.streamId, beads, edges)).map((row) => [row.id, row]));
+    return beads.map(({ id }) => {
+      const row = rows.get(id)!;
+      this.#changed(undefined, row);
+      return row;
+    });
+  }
+
+  /**
+   * Closes those of many beads that are not closed, in few statements. Answers how many. What follows from it happens for those
+   * that somebody outside looks at; `metadata` comes to all of them.
+   */
+  async closeAll(ids: readonly string[], metadata: Readonly<Record<string, string>>): Promise<number> {
+    const before = new Map((await this.findAll(ids)).filter((bead) => bead.status !== 'closed').map((bead) => [bead.id, bead]));
+    const open = [...before.keys()];
+    if (open.length === 0) return 0;
+    const { tx, repository } = this;
+    const { streamId } = this.city;
+    const closed = new Map((await repository.closeAll(tx, streamId, open, metadata)).map((row) => [row.id, row]));
+    for (const id of open) this.#changed(before.get(id), closed.get(id));
+    const held = new Map((await repository.releasable(tx, streamId, open)).map((row) => [row.id, row]));
+    for (const row of await repository.releaseAll(tx, streamId, open)) this.#changed(held.get(row.id), row);
+    for (const id of await repository.watched(tx, streamId, open))
+      for (const react of this.reactions.closed) await react(this, this.#now.get(id)!);
+    return open.length;
   }
 
   /**

@@ -122,6 +122,7 @@ export interface Beads {
   revision: Generated<number>;
   rig: Generated<string>;
   routed_to: Generated<string | null>;
+  run_id: string | null;
   sling_source: string | null;
   status: Generated<string>;
   stream_id: number;
@@ -389,6 +390,22 @@ export interface Rigs {
   suspended: boolean | null;
 }
 
+export interface RunControls {
+  bead_id: string;
+  control: Json;
+  due_at: Timestamp | null;
+  run_id: string;
+  stream_id: number;
+}
+
+export interface RunCounts {
+  formula: string;
+  rig: string;
+  runs: number;
+  status: string;
+  stream_id: number;
+}
+
 export interface Runners {
   capacity: number;
   ended_at: Timestamp | null;
@@ -399,6 +416,35 @@ export interface Runners {
   process_id: string;
   registered_at: Generated<Timestamp>;
   state: string;
+}
+
+export interface Runs {
+  active: Generated<number>;
+  cancel_requested_at: Timestamp | null;
+  closed: Generated<number>;
+  compiler: number;
+  convoy_id: string | null;
+  error_code: string | null;
+  error_message: string | null;
+  finished_at: Timestamp | null;
+  formula: string;
+  formula_sha256: string;
+  gates: Generated<number>;
+  id: string;
+  lane: Generated<number>;
+  launched_by: string;
+  outcome: string | null;
+  rig: Generated<string>;
+  root_only: boolean;
+  source_id: string | null;
+  started_at: Generated<Timestamp>;
+  status: Generated<string>;
+  steps: number;
+  stream_id: number;
+  target: string | null;
+  title: string;
+  updated_at: Generated<Timestamp>;
+  vars: Generated<Json>;
 }
 
 export interface SessionCommands {
@@ -616,7 +662,10 @@ export interface DB {
   provider_readiness: ProviderReadiness;
   rig_provisions: RigProvisions;
   rigs: Rigs;
+  run_controls: RunControls;
+  run_counts: RunCounts;
   runners: Runners;
+  runs: Runs;
   session_commands: SessionCommands;
   session_entries: SessionEntries;
   session_interactions: SessionInteractions;

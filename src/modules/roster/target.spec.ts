@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { RosterAgent } from '../roster/roster.js';
-import { resolveTarget } from './sling-target.js';
+import type { RosterAgent } from './roster.js';
+import { resolveTarget } from './target.js';
 
 const agent = (name: string): RosterAgent => {
   const [base, rig = ''] = name.split('/').reverse() as [string, string?];

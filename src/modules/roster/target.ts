@@ -1,5 +1,5 @@
 import { problem } from '../../contract/problems.js';
-import type { RosterAgent } from '../roster/roster.js';
+import type { RosterAgent } from './roster.js';
 
 /** Whom work is slung to, under the name that queues and hooks know. */
 export interface Target {

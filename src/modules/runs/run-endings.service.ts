@@ -1,0 +1,39 @@
+import { Injectable } from '@nestjs/common';
+import type { Work } from '../work/work.js';
+import type { RunOutcome, RunRow } from './run-row.js';
+import { RunsRepository } from './runs.repository.js';
+
+export interface Ending {
+  readonly outcome: RunOutcome;
+  /** Why, as the root's `close_reason` says it. */
+  readonly reason: string;
+  readonly code?: string | undefined;
+  readonly message?: string | undefined;
+  /** What is said of the steps that are still open; without it they are `skipped`. */
+  readonly stepOutcome?: 'skipped' | 'canceled' | undefined;
+}
+
+/** Ends runs: what is still open is closed, then the root, in the transaction of whatever ends it. */
+@Injectable()
+export class RunEndings {
+  constructor(private readonly repository: RunsRepository) {}
+
+  /** Answers how many beads were closed; 0 for a run that has ended already. */
+  async end(
+    work: Work,
+    run: RunRow,
+    { outcome, reason, code, message, stepOutcome = outcome === 'canceled' ? 'canceled' : 'skipped' }: Ending,
+  ): Promise<number> {
+    const { streamId } = work.city;
+    // First: what closes from here on is no step forward of the run.
+    if ((await this.repository.end(work.tx, streamId, run.id, { outcome, code, message })) === undefined) return 0;
+    const open = run.root_only ? [] : await this.repository.members(work.tx, streamId, run.id, { open: true });
+    const closed = open.length === 0 ? 0 : await work.closeAll(open, { 'gc.outcome': stepOutcome, close_reason: reason });
+    const root = await work.find(run.id);
+    if (root === undefined || root.status === 'closed') return closed;
+    const said: Record<string, string> = run.compiler === 1 && outcome === 'pass' ? {} : { 'gc.outcome': outcome };
+    const cancel: Record<string, string> = outcome === 'canceled' ? { 'gc.cancel_requested': 'true' } : {};
+    await work.update(run.id, { status: 'closed', metadata: { ...said, ...cancel, close_reason: reason } });
+    return closed + 1;
+  }
+}

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import type { WorkRealm } from '../../../../test/support/work.js';
+import { Idempotency } from '../../../platform/idempotency/idempotency.js';
+import { IdempotencyRepository } from '../../../platform/idempotency/idempotency.repository.js';
+import { ConvoysRepository } from '../../convoys/convoys.repository.js';
+import { ConvoysService } from '../../convoys/convoys.service.js';
+import { compile } from '../../formulas/compile/compile.js';
+import type { Library } from '../../formulas/compile/library.js';
+import type { Recipe } from '../../formulas/compile/recipe.js';
+import { RosterRepository } from '../../roster/roster.repository.js';
+import { RosterService } from '../../roster/roster.service.js';
+import type { WorkService } from '../../work/work.service.js';
+import { LaunchService, type LaunchOrder } from '../launch/launch.service.js';
+import { RunEndings } from '../run-endings.service.js';
+import { RunKeeper } from '../run-keeper.js';
+import type { RunRow } from '../run-row.js';
+import { RunsRepository } from '../runs.repository.js';
+
+/** The recipe of a formula that stands alone. */
+export function recipeOf(text: string, vars: Readonly<Record<string, string>> = {}): Recipe {
+  const name = /^formula = "([^"]+)"/m.exec(text)![1]!;
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  const library: Library = {
+    formula: (each) => (each === name ? { name, file: `formulas/${name}.toml`, sha256, text } : undefined),
+    beside: () => undefined,
+  };
+  const { recipe, issues } = compile(name, library, { vars, injected: {}, strict: true, compiler: '2.0.0' });
+  if (recipe === undefined) throw new Error(issues.map(({ key, message }) => `${key} ${message}`).join('; '));
+  return recipe;
+}
+
+export interface Launches {
+  readonly service: LaunchService;
+  readonly endings: RunEndings;
+  readonly repository: RunsRepository;
+  readonly work: WorkService;
+  launch(order: Omit<LaunchOrder, 'by' | 'rig'> & Partial<LaunchOrder>): Promise<RunRow & { created: boolean }>;
+  run(id: string): Promise<RunRow | undefined>;
+}
+
+/** One process's launches on a realm, with what follows for runs from changes of beads. */
+export function launches(realm: WorkRealm, work: WorkService = realm.work): Launches {
+  const repository = new RunsRepository(realm.db);
+  const endings = new RunEndings(repository);
+  const convoys = new ConvoysService(new ConvoysRepository(realm.db), work, new Idempotency(new IdempotencyRepository()));
+  const service = new LaunchService(repository, endings, convoys, new RosterService(new RosterRepository(realm.db)));
+  new RunKeeper(work, repository, endings).onModuleInit();
+  return {
+    service,
+    endings,
+    repository,
+    work,
+    launch: async (order) => {
+      const { value } = await work.run(realm.city, 'api', (w) => service.launch(w, { by: 'sling', rig: '', ...order }));
+      return { ...value.run, created: value.created };
+    },
+    run: (id) => realm.db.transaction().execute((tx) => repository.find(tx, realm.city.streamId, id)),
+  };
+}
