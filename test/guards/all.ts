@@ -7,6 +7,7 @@ import { HTTP } from './http.js';
 import { ISOLATION } from './isolation.js';
 import { NETWORK } from './network.js';
 import { PLATFORM } from './platform.js';
+import { RUN_CONTROL } from './run-control.js';
 import { SESSIONS } from './sessions.js';
 import { THREADS } from './threads.js';
 import { TLS } from './tls.js';
@@ -18,6 +19,7 @@ export const GUARDS: readonly Guard[] = [
   ...SESSIONS,
   ...CONFIGURATION,
   ...FORMULAS,
+  ...RUN_CONTROL,
   ...DIRECTORIES,
   ...HTTP,
   ...ISOLATION,

@@ -242,6 +242,12 @@ export class Flattening {
 
   /** Steps that a run repeats; the step at `full` waits for what they wait for outside. */
   #fragment(steps: readonly Step[], path: string, rounds: Rounds, outer: Frame, full: string, depth = outer.depth): Frame {
+    for (let at: Frame | undefined = outer; at !== undefined; at = at.outer)
+      if (at.rounds === rounds && steps.length > 0)
+        this.weaving.formulas.issues.error(
+          inside(steps[0]!.where, 'id'),
+          `is repeated inside of what is repeated the same way: ${rounds === 'item' ? 'items have no items' : 'rounds have no rounds'} of their own`,
+        );
     const frame = this.#frame(rounds, depth, outer);
     this.#name(steps, path, frame);
     for (const step of steps) this.#add(step, undefined, [], frame);
@@ -286,7 +292,9 @@ export class Flattening {
         inside(step.where, 'metadata."gc.scope_ref"'),
         `there is no scope "${ref.slice(0, LIMITS.id)}" here`,
       );
-    else if (step.metadata['gc.scope_role'] !== 'teardown') this.#edge(full, body, 'blocks', frame);
+    // What takes a scope down waits for its end, whether or not it says so.
+    else if (step.metadata['gc.scope_role'] === 'teardown') this.#edge(body, full, 'blocks', frame);
+    else this.#edge(full, body, 'blocks', frame);
   }
 
   #step(step: Step, id: string, parent: string | undefined, control: Control | undefined, frame: Frame): RecipeStep {

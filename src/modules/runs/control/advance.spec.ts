@@ -1,0 +1,233 @@
+import { describe, expect, it } from '@jest/globals';
+import { compile } from '../../formulas/compile/compile.js';
+import { libraryOf } from '../../formulas/compile/testing/case.js';
+import { advance } from './advance.js';
+import type { Act, Ended, StepFact } from './facts.js';
+import { attemptOf, outcomeOf } from './outcome.js';
+import { MAX_ITEMS } from './rounds.js';
+import { holds, type Asked } from './until.js';
+
+const HEAD = 'formula = "f"\n[requires]\nformula_compiler = ">=2.0.0"\n';
+const EXPANSION = `formula = "e"
+type = "expansion"
+[requires]
+formula_compiler = ">=2.0.0"
+[vars]
+path = { required = true }
+[[template]]
+id = "{target}.look"
+title = "Look at {path}"
+`;
+
+/** The run of a formula, as it is launched and as it goes on. */
+class Case {
+  facts: StepFact[];
+  edges;
+
+  constructor(steps: string) {
+    const files = { 'formulas/f.toml': HEAD + steps, 'formulas/e.toml': EXPANSION, 'assets/green.sh': 'true' };
+    const { recipe, issues } = compile('f', libraryOf(files), { vars: {}, injected: {}, strict: true, compiler: '2.0.0' });
+    expect(issues).toEqual([]);
+    this.facts = recipe!.steps.slice(1).map((step) => ({ step, started: false }));
+    this.edges = [...recipe!.edges];
+  }
+
+  end(id: string, ended: Ended): void {
+    this.#change(id, { ended });
+  }
+
+  /** Does what follows, and tells it a line each. */
+  next(): string[] {
+    const acts = advance({ steps: this.facts, edges: this.edges });
+    for (const act of acts) {
+      if (act.do === 'close') this.end(act.step, { word: act.outcome, ...(act.output === undefined ? {} : { output: act.output }) });
+      if (act.do !== 'add') continue;
+      this.facts.push(...act.fragment.steps.map(({ step, round }) => ({ step, round, of: act.control, started: false })));
+      this.edges.push(...act.fragment.edges);
+    }
+    return acts.map(line);
+  }
+
+  verdict(id: string, round: number, passed: boolean): void {
+    this.#change(id, { verdict: { round, passed, reason: 'not green' } });
+  }
+
+  #change(id: string, change: Partial<StepFact>): void {
+    const index = this.facts.findIndex(({ step }) => step.id === id);
+    this.facts[index] = { ...this.facts[index]!, ...change };
+  }
+}
+
+function line(act: Act): string {
+  switch (act.do) {
+    case 'close':
+      return `close ${act.step}: ${act.outcome}, ${act.reason}${act.disposition === undefined ? '' : ` (${act.disposition})`}`;
+    case 'add':
+      return `add ${act.fragment.steps.map(({ step }) => `${step.id} "${step.title}"`).join(', ')}`;
+    case 'finish':
+      return `finish ${act.outcome}: ${act.reason}`;
+    default:
+      return `${act.do} ${act.control}`;
+  }
+}
+
+describe('what follows in a run', () => {
+  it('a retry makes an attempt at a time, and hands on what the last one did', () => {
+    const run = new Case('[[steps]]\nid = "a"\ntitle = "A"\nretry = { max_attempts = 2 }\n');
+    expect(run.next()).toEqual(['add f.a.attempt.1 "A"']);
+    expect(run.facts[1]!.step.metadata).toEqual({});
+    expect(run.next()).toEqual([]);
+    run.end('f.a.attempt.1', { word: 'fail', failure: 'transient', reason: 'busy' });
+    expect(run.next()).toEqual(['add f.a.attempt.2 "A"']);
+    run.end('f.a.attempt.2', { word: 'pass', output: '{"n":1}' });
+    expect(run.next()).toEqual(['close f.a: pass, attempt 2 passed', 'finish pass: all steps are done']);
+    expect(run.facts[0]!.ended!.output).toBe('{"n":1}');
+  });
+
+  it('a retry that is used up fails, or passes when that is harmless', () => {
+    for (const [kind, told] of [
+      ['hard_fail', ['close f.a: fail, missing_outcome (hard_fail)', 'finish fail: f.a failed']],
+      ['soft_fail', ['close f.a: pass, missing_outcome (soft_fail)', 'finish pass: all steps are done']],
+    ] as const) {
+      const run = new Case(`[[steps]]\nid = "a"\ntitle = "A"\nretry = { max_attempts = 1, on_exhausted = "${kind}" }\n`);
+      run.next();
+      run.end('f.a.attempt.1', {});
+      expect(run.next()).toEqual(told);
+    }
+  });
+
+  it('a check asks its script, and only about a round that has passed', () => {
+    const run = new Case(
+      '[[steps]]\nid = "a"\ntitle = "A"\ncheck = { max_attempts = 3, check = { mode = "exec", path = "../assets/green.sh" } }\n',
+    );
+    expect(run.next()).toEqual(['add f.a.iteration.1 "A"']);
+    run.end('f.a.iteration.1', { word: 'fail' });
+    expect(run.next()).toEqual(['add f.a.iteration.2 "A"']);
+    run.end('f.a.iteration.2', {});
+    expect(run.next()).toEqual(['script f.a']);
+    run.verdict('f.a', 2, false);
+    expect(run.next()).toEqual(['add f.a.iteration.3 "A"']);
+    run.end('f.a.iteration.3', {});
+    expect(run.next()).toEqual(['script f.a']);
+    run.verdict('f.a', 3, true);
+    expect(run.next()).toEqual(['close f.a: pass, iteration 3 passed its check', 'finish pass: all steps are done']);
+  });
+
+  it('a loop goes on until it holds', () => {
+    const run = new Case(
+      '[[steps]]\nid = "a"\ntitle = "A"\nloop = { until = "step.output.score >= 8", max = 2, var = "n", body = [{ id = "b", title = "Round {n}" }] }\n',
+    );
+    expect(run.next()).toEqual(['add f.a.iter1.b "Round 1"']);
+    run.end('f.a.iter1.b', { output: '{"score":7}' });
+    expect(run.next()).toEqual(['add f.a.iter2.b "Round 2"']);
+    run.end('f.a.iter2.b', { output: '{"score":"7"}' });
+    expect(run.next()).toEqual(['close f.a: fail, it did not hold after 2 rounds (hard_fail)', 'finish fail: f.a failed']);
+  });
+
+  const LIST =
+    '[[steps]]\nid = "a"\ntitle = "A"\non_complete = { for_each = "output.files", bond = "e", vars = { path = "{item.path}" } }\n';
+
+  it.each([
+    ['{"files":[{"path":"x"},{"path":"y"}]}', ['add f.a.item.1.look "Look at x", f.a.item.2.look "Look at y"']],
+    ['{"files":[]}', ['close f.a-fanout: pass, there was nothing to do', 'finish pass: all steps are done']],
+    [
+      '{"files":{"x":1}}',
+      ['close f.a-fanout: fail, f.a handed on no list as output.files (control_quarantined)', 'finish fail: f.a-fanout failed'],
+    ],
+    ['{"files":[{}]}', ['close f.a-fanout: fail, item 1 has no path (control_quarantined)', 'finish fail: f.a-fanout failed']],
+    [
+      JSON.stringify({ files: Array.from({ length: MAX_ITEMS + 1 }, () => ({ path: 'x' })) }),
+      [`close f.a-fanout: fail, more than ${MAX_ITEMS} items (control_quarantined)`, 'finish fail: f.a-fanout failed'],
+    ],
+  ])('items of %.40s', (output, told) => {
+    const run = new Case(LIST);
+    expect(run.next()).toEqual([]);
+    run.end('f.a', { output });
+    expect(run.next()).toEqual(told);
+  });
+
+  it('cleaning up is done whatever fails, and fails nothing', () => {
+    const run = new Case(`
+[[steps]]
+id = "s"
+title = "S"
+metadata = { "gc.kind" = "scope" }
+[[steps]]
+id = "m"
+title = "M"
+metadata = { "gc.scope_ref" = "s", "gc.on_fail" = "abort_scope" }
+[[steps]]
+id = "n"
+title = "N"
+metadata = { "gc.scope_ref" = "s" }
+[[steps]]
+id = "t"
+title = "T"
+metadata = { "gc.kind" = "cleanup", "gc.scope_ref" = "s", "gc.scope_role" = "teardown" }
+[[steps]]
+id = "z"
+title = "Z"
+needs = ["s"]
+`);
+    expect(run.next()).toEqual([]);
+    run.end('f.m', { word: 'fail' });
+    expect(run.next()).toEqual([
+      'close f.n: skipped, f.m failed',
+      'close f.s: fail, f.m failed',
+      'close f.z: skipped, it needs f.s, which failed',
+    ]);
+    run.end('f.t', { word: 'fail' });
+    expect(run.next()).toEqual(['finish fail: f.s failed']);
+  });
+});
+
+describe('an outcome', () => {
+  it.each([
+    [{}, 'transient: missing_outcome'],
+    [{ word: 'great' }, 'transient: invalid_outcome_value'],
+    [{ word: 'pass' }, 'transient: missing_required_output_json'],
+    [{ word: 'pass', output: '{' }, 'transient: invalid_required_output_json'],
+    [{ word: 'pass', output: '[]' }, 'pass: passed'],
+    [{ word: 'pass', failure: 'transient', output: '[]' }, 'transient: pass_with_failure_metadata'],
+    [{ word: 'fail' }, 'hard: failed'],
+    [{ word: 'fail', failure: 'hard', reason: 'no' }, 'hard: no'],
+    [{ word: 'fail', failure: 'odd' }, 'transient: failed'],
+    [{ word: 'canceled' }, 'canceled: canceled'],
+  ])('of an attempt that said %j is %s', (ended, told) => {
+    const { result, reason } = attemptOf(ended, true);
+    expect(`${result}: ${reason}`).toBe(told);
+  });
+
+  it('of whoever closes a step without a word is that it is done', () => {
+    expect([{}, { word: 'odd' }, { word: 'fail' }].map(outcomeOf)).toEqual(['pass', 'pass', 'fail']);
+  });
+});
+
+describe('a condition', () => {
+  const asked: Asked = {
+    status: 'completed',
+    output: '{"score":8.5,"a":{"b":["x"]},"word":"9"}',
+    children: () => ['completed', 'failed'],
+    steps: ['completed', 'completed', 'pending'],
+  };
+  const children = { subject: 'children', of: 'x', status: 'completed', operator: '>=', value: 2 } as const;
+
+  it.each([
+    [{ subject: 'status', operator: '==', value: 'completed' }, true],
+    [{ subject: 'status', operator: '!=', value: 'completed' }, false],
+    [{ subject: 'output', path: ['score'], operator: '>', value: '8' }, true],
+    [{ subject: 'output', path: ['score'], operator: '>', value: '10' }, false],
+    [{ subject: 'output', path: ['score'], operator: '<', value: 'x' }, false],
+    [{ subject: 'output', path: ['a', 'b', '0'], operator: '==', value: 'x' }, true],
+    [{ subject: 'output', path: ['none'], operator: '!=', value: 'x' }, false],
+    [{ subject: 'output', path: ['constructor'], operator: '!=', value: 'x' }, false],
+    [{ subject: 'complete', operator: '>=', value: 2 }, true],
+    [{ subject: 'complete', operator: '>', value: 2 }, false],
+    [{ ...children, quantifier: 'all' }, false],
+    [{ ...children, quantifier: 'any' }, true],
+    [{ ...children, quantifier: 'count' }, false],
+  ] as const)('%j: %s', (until, expected) => {
+    expect(holds(until, asked)).toBe(expected);
+    if (until.subject === 'output') expect(holds(until, { ...asked, output: undefined })).toBe(false);
+  });
+});

@@ -1,0 +1,273 @@
+import { TooMuch } from '../../formulas/compile/limits.js';
+import type { Control } from '../../formulas/compile/recipe.js';
+import type { Act, Outcome, Rounds, RunFacts, StepFact } from './facts.js';
+import { attemptOf, at, outcomeOf, parsed } from './outcome.js';
+import { attempt, items, iteration, NoSuchField } from './rounds.js';
+import { holds, type Asked, type Status } from './until.js';
+
+/** Steps of one run, those of all rounds included. */
+export const MAX_STEPS = 5_000;
+
+/** A step while it is looked at: what is decided about it is known to what is decided next. */
+interface Node {
+  readonly fact: StepFact;
+  readonly needs: readonly string[];
+  outcome: Outcome | undefined;
+  /** What it hands on. */
+  output: string | undefined;
+}
+
+/**
+ * Decides what follows from how a run stands: attempts and rounds that are due, scopes and controls that are over, steps that
+ * cannot be done any more, and the end. Pure: whoever writes what it answers, and asks again, is told nothing more.
+ *
+ * Each step has one outcome. A step that waits for one that did not pass is skipped; only what cleans up is done all the
+ * same. Rounds speak for nobody but their control, members of a scope for their scope, and what cleans up for nobody.
+ */
+export function advance(facts: RunFacts): Act[] {
+  return new Run(facts).acts();
+}
+
+class Run {
+  readonly #nodes = new Map<string, Node>();
+  /** The steps that a control has made, by control. */
+  readonly #made = new Map<string, Node[]>();
+  readonly #members = new Map<string, Node[]>();
+  readonly #acts: Act[] = [];
+  /** Controls that have got a round just now: what it brings is not there yet. */
+  readonly #waiting = new Set<string>();
+
+  constructor(facts: RunFacts) {
+    const needs = new Map<string, string[]>();
+    for (const { from, to } of facts.edges) append(needs, to, from);
+    for (const fact of facts.steps) {
+      const { step, of, ended } = fact;
+      const outcome = ended === undefined ? undefined : outcomeOf(ended);
+      const node: Node = { fact, needs: needs.get(step.id) ?? [], outcome, output: ended?.output };
+      this.#nodes.set(step.id, node);
+      if (of !== undefined) append(this.#made, of, node);
+      if (step.scope !== undefined && !cleansUp(node)) append(this.#members, step.scope.ref, node);
+    }
+  }
+
+  acts(): Act[] {
+    // Steps come after what they wait for, so nearly everything is told by the first look.
+    for (let known = -1; known !== this.#acts.length;) {
+      known = this.#acts.length;
+      for (const node of this.#nodes.values()) if (node.outcome === undefined) this.#look(node);
+    }
+    if ([...this.#nodes.values()].every(({ outcome }) => outcome !== undefined)) this.#finish();
+    return this.#acts;
+  }
+
+  #look(node: Node): void {
+    const { step } = node.fact;
+    if (step.kind === 'scope' && this.#aborts(node)) return;
+    if (cleansUp(node)) return;
+    const blockers = node.needs.flatMap((id) => this.#nodes.get(id) ?? []);
+    const failed = blockers.find(({ outcome }) => outcome !== undefined && outcome !== 'pass');
+    if (failed !== undefined) {
+      const own = step.kind === 'scope' && failed.fact.step.scope?.ref === step.id;
+      // A scope is over when all of its members are.
+      if (own && blockers.some(({ outcome }) => outcome === undefined)) return;
+      const members = this.#members.get(step.id) ?? [];
+      const outcome = own && members.some((member) => member.outcome === 'fail') ? 'fail' : 'skipped';
+      return this.#close(node, outcome, `it needs ${failed.fact.step.id}, which ${WORDS[failed.outcome!]}`);
+    }
+    if (blockers.some(({ outcome }) => outcome === undefined)) return;
+    if (step.kind === 'scope') return this.#close(node, 'pass', 'all of its members have passed');
+    if (step.control !== undefined) this.#control(node, step.control);
+  }
+
+  /** Whether a member has failed that takes the others with it. */
+  #aborts(body: Node): boolean {
+    const members = this.#members.get(body.fact.step.id) ?? [];
+    const failed = members.find(({ outcome, fact }) => outcome === 'fail' && fact.step.scope!.abort);
+    if (failed === undefined) return false;
+    const reason = `${failed.fact.step.id} failed`;
+    for (const member of members) this.#skip(member, reason);
+    this.#close(body, 'fail', reason);
+    return true;
+  }
+
+  /** Ends a step with everything that it has made. */
+  #skip(node: Node, reason: string): void {
+    for (const made of this.#made.get(node.fact.step.id) ?? []) this.#skip(made, reason);
+    if (node.outcome === undefined) this.#close(node, 'skipped', reason);
+  }
+
+  #control(node: Node, control: Control): void {
+    const { id } = node.fact.step;
+    if (this.#waiting.has(id)) return;
+    switch (control.kind) {
+      case 'gate':
+        if (control.until !== undefined && holds(control.until, this.#asked(undefined, [...this.#nodes.values()])))
+          this.#close(node, 'pass', 'its condition holds');
+        return;
+      case 'retry':
+        return this.#retry(node, control);
+      case 'check':
+        return this.#check(node, control);
+      case 'loop':
+        return this.#loop(node, control);
+      case 'fanout':
+        return this.#fanOut(node, control);
+      case 'drain':
+        this.#waiting.add(id);
+        this.#acts.push({ do: 'drain', control: id });
+    }
+  }
+
+  #retry(node: Node, { max_attempts: max, on_exhausted }: Control & { kind: 'retry' }): void {
+    const { step } = node.fact;
+    const { round, made } = this.#lastRound(node);
+    const [last] = made;
+    if (last === undefined) return this.#add(node, 1, attempt(step, 'attempt', 1));
+    if (last.fact.ended === undefined) return;
+    const { result, reason } = attemptOf(last.fact.ended, step.metadata['gc.output_json_required'] === 'true');
+    if (result === 'pass') return this.#close(node, 'pass', `attempt ${round} passed`, { output: last.output });
+    if (result === 'canceled') return this.#close(node, 'canceled', reason);
+    if (result === 'transient' && round < max) return this.#add(node, round + 1, attempt(step, 'attempt', round + 1));
+    if (result === 'transient' && on_exhausted === 'soft_fail')
+      return this.#close(node, 'pass', reason, { disposition: 'soft_fail', output: last.output });
+    this.#close(node, 'fail', reason, { disposition: 'hard_fail' });
+  }
+
+  #check(node: Node, { max_attempts: max, body }: Control & { kind: 'check' }): void {
+    const { step, verdict } = node.fact;
+    const { round, made } = this.#lastRound(node);
+    const begin = (next: number): void =>
+      this.#add(node, next, body === undefined ? attempt(step, 'iteration', next) : iteration(body, next));
+    if (made.length === 0) return begin(1);
+    if (made.some(({ outcome }) => outcome === undefined)) return;
+    const bad = worst(made);
+    if (bad === undefined && verdict?.round !== round) {
+      this.#waiting.add(step.id);
+      return void this.#acts.push({ do: 'script', control: step.id, round });
+    }
+    if (bad === undefined && verdict!.passed)
+      return this.#close(node, 'pass', `iteration ${round} passed its check`, { output: made.at(-1)!.output });
+    const reason = bad === undefined ? verdict!.reason : told(bad);
+    if (bad?.outcome === 'canceled') return this.#close(node, 'canceled', reason);
+    // What failed for good is not tried again.
+    if (bad?.fact.ended?.failure === 'hard' || round >= max) return this.#close(node, 'fail', reason, { disposition: 'hard_fail' });
+    begin(round + 1);
+  }
+
+  #loop(node: Node, { until, max, body }: Control & { kind: 'loop' }): void {
+    const { round, made } = this.#lastRound(node);
+    if (made.length === 0) return this.#add(node, 1, iteration(body, 1));
+    if (made.some(({ outcome }) => outcome === undefined)) return;
+    const last = made.at(-1)!;
+    const bad = worst(made);
+    const about = 'of' in until ? { ...until, of: until.of.replaceAll('{iteration}', String(round)) } : until;
+    if (holds(about, this.#asked(last, made))) return this.#close(node, 'pass', `it held after round ${round}`, { output: last.output });
+    if (bad?.outcome === 'canceled' || bad?.fact.ended?.failure === 'hard') return this.#close(node, bad.outcome!, told(bad));
+    if (round >= max) return this.#close(node, 'fail', `it did not hold after ${max} rounds`, { disposition: 'hard_fail' });
+    this.#add(node, round + 1, iteration(body, round + 1));
+  }
+
+  #fanOut(node: Node, { of, for_each, sequential, body }: Control & { kind: 'fanout' }): void {
+    const made = this.#made.get(node.fact.step.id) ?? [];
+    if (made.length > 0) {
+      if (made.some(({ outcome }) => outcome === undefined)) return;
+      const bad = worst(made);
+      if (bad === undefined) return this.#close(node, 'pass', 'all of its items have passed');
+      return this.#close(node, bad.outcome!, told(bad));
+    }
+    const found = parsed(this.#nodes.get(of)?.output);
+    const values = found === undefined ? undefined : at(found.value, for_each.split('.').slice(1));
+    const quarantined = (reason: string): void => this.#close(node, 'fail', reason, { disposition: 'control_quarantined' });
+    if (!Array.isArray(values)) return quarantined(`${of} handed on no list as ${for_each}`);
+    if (values.length === 0 || body.steps.length === 0) return this.#close(node, 'pass', 'there was nothing to do');
+    try {
+      this.#add(node, 1, items(body, values, sequential));
+    } catch (error) {
+      if (!(error instanceof TooMuch) && !(error instanceof NoSuchField)) throw error;
+      quarantined(error.message);
+    }
+  }
+
+  /** The newest round of a control: its steps in their order. */
+  #lastRound(node: Node): { round: number; made: readonly Node[] } {
+    const all = this.#made.get(node.fact.step.id) ?? [];
+    const round = all.reduce((most, { fact }) => Math.max(most, fact.round ?? 0), 0);
+    return { round, made: all.filter(({ fact }) => fact.round === round) };
+  }
+
+  #add(node: Node, round: number, rounds: Rounds): void {
+    const { id } = node.fact.step;
+    if (this.#nodes.size + rounds.steps.length > MAX_STEPS)
+      return this.#close(node, 'fail', `the run has more than ${MAX_STEPS} steps`, { disposition: 'control_quarantined' });
+    this.#waiting.add(id);
+    this.#acts.push({ do: 'add', control: id, round, fragment: rounds });
+  }
+
+  #close(node: Node, outcome: Outcome, reason: string, rest: { disposition?: string; output?: string | undefined } = {}): void {
+    const { disposition, output } = rest;
+    node.outcome = outcome;
+    node.output = output;
+    this.#acts.push({
+      do: 'close',
+      step: node.fact.step.id,
+      outcome,
+      reason,
+      ...(disposition === undefined ? {} : { disposition }),
+      ...(output === undefined ? {} : { output }),
+    });
+  }
+
+  #asked(step: Node | undefined, steps: readonly Node[]): Asked {
+    return {
+      status: step === undefined ? 'pending' : this.#status(step),
+      output: step?.output,
+      steps: steps.map((each) => this.#status(each)),
+      children: (of) => this.#children(of).map((each) => this.#status(each)),
+    };
+  }
+
+  /** What stands below a step, and what it fans out into; its attempts are not its children. */
+  #children(of: string): Node[] {
+    return [...this.#nodes.values()].filter(({ fact }) => fact.step.id.startsWith(`${of}.`) && fact.of !== of);
+  }
+
+  #status({ outcome, fact, needs }: Node): Status {
+    if (outcome !== undefined) return STATUS[outcome];
+    if (fact.started) return 'active';
+    return needs.some((id) => this.#nodes.get(id)?.outcome === undefined) ? 'blocked' : 'pending';
+  }
+
+  #finish(): void {
+    const bad = worst([...this.#nodes.values()].filter(({ fact }) => fact.of === undefined && fact.step.scope === undefined));
+    if (bad?.outcome === 'fail' || bad?.outcome === 'canceled') this.#acts.push({ do: 'finish', outcome: bad.outcome, reason: told(bad) });
+    else this.#acts.push({ do: 'finish', outcome: 'pass', reason: 'all steps are done' });
+  }
+}
+
+const WORDS: Readonly<Record<Outcome, string>> = { pass: 'passed', fail: 'failed', skipped: 'was skipped', canceled: 'was canceled' };
+const STATUS: Readonly<Record<Outcome, Status>> = { pass: 'completed', fail: 'failed', skipped: 'skipped', canceled: 'canceled' };
+
+/** The step that speaks for all of them when not all have passed: a failure before everything else. */
+function worst(nodes: readonly Node[]): Node | undefined {
+  const counting = nodes.filter((node) => !cleansUp(node));
+  for (const outcome of ['fail', 'canceled', 'skipped']) {
+    const found = counting.find((node) => node.outcome === outcome);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function told({ fact, outcome }: Node): string {
+  return `${fact.step.id} ${WORDS[outcome!]}`;
+}
+
+/** Done whatever became of the rest, and outside the verdict. */
+function cleansUp({ fact: { step } }: { readonly fact: StepFact }): boolean {
+  return step.kind === 'cleanup' || step.scope?.role === 'teardown';
+}
+
+function append<T>(lists: Map<string, T[]>, key: string, value: T): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}

@@ -1,0 +1,68 @@
+import type { RecipeEdge, RecipeStep } from '../../formulas/compile/recipe.js';
+
+export type Outcome = 'pass' | 'fail' | 'skipped' | 'canceled';
+
+/** What a step has left behind: the words of whoever closed it, as its bead has them. */
+export interface Ended {
+  /** `gc.outcome`; absent when nobody said one. */
+  readonly word?: string;
+  /** `gc.failure_class`. */
+  readonly failure?: string;
+  /** `gc.failure_reason`. */
+  readonly reason?: string;
+  /** `gc.output_json`. */
+  readonly output?: string;
+}
+
+/** What a script has said about a round of a check. */
+export interface Verdict {
+  readonly round: number;
+  readonly passed: boolean;
+  readonly reason: string;
+}
+
+/** A step of a run, as it is now. */
+export interface StepFact {
+  readonly step: RecipeStep;
+  /** The step that made it in one of its rounds, and which. */
+  readonly of?: string;
+  readonly round?: number;
+  readonly started: boolean;
+  /** Present once it is closed. */
+  readonly ended?: Ended;
+  /** Of a check: what its script said last. */
+  readonly verdict?: Verdict;
+}
+
+/** A run without its root: steps after those that they wait for, what rounds have added after all others. */
+export interface RunFacts {
+  readonly steps: readonly StepFact[];
+  /** Who waits for whom; that a step waits for its own rounds is not among them. */
+  readonly edges: readonly RecipeEdge[];
+}
+
+/** What a transaction has to do for a run, in this order. */
+export type Act =
+  | {
+      readonly do: 'close';
+      readonly step: string;
+      readonly outcome: Outcome;
+      readonly reason: string;
+      /** `hard_fail`, `soft_fail`, `control_quarantined`: how a control has come to its outcome. */
+      readonly disposition?: string;
+      /** What it hands on, from the round that passed. */
+      readonly output?: string;
+    }
+  /** Adds a round; `control` waits for all of its steps. */
+  | { readonly do: 'add'; readonly control: string; readonly round: number; readonly fragment: Rounds }
+  /** Has the script of a check run; what it says comes back as its verdict. */
+  | { readonly do: 'script'; readonly control: string; readonly round: number }
+  /** Launches the formula of a drain for each member of the input convoy. */
+  | { readonly do: 'drain'; readonly control: string }
+  | { readonly do: 'finish'; readonly outcome: 'pass' | 'fail' | 'canceled'; readonly reason: string };
+
+/** The steps of one round, or of all items, with those that wait for each other. */
+export interface Rounds {
+  readonly steps: readonly { readonly step: RecipeStep; readonly round: number }[];
+  readonly edges: readonly RecipeEdge[];
+}

@@ -1,0 +1,105 @@
+import { LIMITS, TooMuch } from '../../formulas/compile/limits.js';
+import { withLocals } from '../../formulas/compile/placeholders.js';
+import type { Control, Fragment, RecipeEdge, RecipeStep } from '../../formulas/compile/recipe.js';
+import type { Rounds } from './facts.js';
+import { at } from './outcome.js';
+
+type Locals = (name: string) => string | undefined;
+
+/** Items of one fan-out. */
+export const MAX_ITEMS = 200;
+
+/** A field that the author asks for and an item has not. */
+export class NoSuchField extends Error {}
+
+/** What a step of its own becomes in one attempt: the step itself, for whoever does it. */
+export function attempt(step: RecipeStep, word: 'attempt' | 'iteration', round: number): Rounds {
+  const { control: _, scope: __, parent: ___, metadata, ...rest } = step;
+  const kept = Object.entries(metadata).filter(([key]) => !CONTROL_KEYS.has(key));
+  const one: RecipeStep = { ...rest, id: `${step.id}.${word}.${round}`, kind: 'task', metadata: Object.fromEntries(kept) };
+  return { steps: [{ step: one, round }], edges: [] };
+}
+
+const CONTROL_KEYS: ReadonlySet<string> = new Set([
+  ...['gc.kind', 'gc.max_attempts', 'gc.on_exhausted', 'gc.check_mode', 'gc.check_path', 'gc.check_timeout', 'gc.step_timeout'],
+  ...['gc.scope_ref', 'gc.scope_role', 'gc.on_fail'],
+]);
+
+/** One round of a part that is repeated. */
+export function iteration(body: Fragment, round: number): Rounds {
+  const { steps, edges } = filled(body, (name) => (name === 'iteration' ? String(round) : undefined));
+  return { steps: steps.map((step) => ({ step, round })), edges };
+}
+
+/**
+ * The parts of all items, from 1; those of one item after those of the one before it when they are `sequential`.
+ *
+ * @throws NoSuchField; TooMuch when they are more, or longer, than a run may have
+ */
+export function items(body: Fragment, values: readonly unknown[], sequential: boolean): Rounds {
+  if (values.length > MAX_ITEMS) throw new TooMuch(`more than ${MAX_ITEMS} items`);
+  const steps: { step: RecipeStep; round: number }[] = [];
+  const edges: RecipeEdge[] = [];
+  let last: readonly string[] = [];
+  for (const [index, value] of values.entries()) {
+    const one = filled(body, ofItem(value, index + 1));
+    if (sequential) {
+      const waiting = new Set(one.edges.map(({ to }) => to));
+      const first = one.steps.filter(({ id }) => !waiting.has(id));
+      for (const from of last) for (const { id: to } of first) edges.push({ from, to, kind: 'blocks' });
+      const waited = new Set(one.edges.map(({ from }) => from));
+      last = one.steps.flatMap(({ id }) => (waited.has(id) ? [] : [id]));
+    }
+    steps.push(...one.steps.map((step) => ({ step, round: index + 1 })));
+    edges.push(...one.edges);
+  }
+  const length = steps.reduce((sum, { step }) => sum + step.id.length + step.title.length + step.description.length, 0);
+  if (length > LIMITS.characters) throw new TooMuch(`items of more than ${LIMITS.characters} characters`);
+  return { steps, edges };
+}
+
+function ofItem(value: unknown, index: number): Locals {
+  return (name) => {
+    if (name === 'index') return String(index);
+    if (name !== 'item' && !name.startsWith('item.')) return undefined;
+    const found = at(value, name.split('.').slice(1));
+    if (found === undefined || found === null) throw new NoSuchField(`item ${index} has no ${name.slice('item.'.length)}`);
+    return typeof found === 'string' ? found : JSON.stringify(found);
+  };
+}
+
+function filled(body: Fragment, locals: Locals): Fragment {
+  const text = (value: string): string => withLocals(value, locals);
+  return {
+    steps: body.steps.map((step) => ({
+      ...step,
+      ...{ id: text(step.id), title: text(step.title), description: text(step.description), notes: text(step.notes) },
+      ...{ assignee: text(step.assignee), labels: step.labels.map(text) },
+      metadata: Object.fromEntries(Object.entries(step.metadata).map(([key, value]) => [key, text(value)])),
+      ...(step.parent === undefined ? {} : { parent: text(step.parent) }),
+      ...(step.scope === undefined ? {} : { scope: { ...step.scope, ref: text(step.scope.ref) } }),
+      ...(step.control === undefined ? {} : { control: control(step.control, locals) }),
+    })),
+    edges: body.edges.map(({ from, to, kind }) => ({ from: text(from), to: text(to), kind })),
+  };
+}
+
+function control(given: Control, locals: Locals): Control {
+  const text = (value: string): string => withLocals(value, locals);
+  switch (given.kind) {
+    case 'gate':
+      return { ...given, id: text(given.id), ...(given.until === undefined ? {} : { until: about(given.until, text) }) };
+    case 'check':
+      return given.body === undefined ? given : { ...given, body: filled(given.body, locals) };
+    case 'loop':
+      return { ...given, until: about(given.until, text), body: filled(given.body, locals) };
+    case 'fanout':
+      return { ...given, of: text(given.of), body: filled(given.body, locals) };
+    default:
+      return given;
+  }
+}
+
+function about<T extends { readonly subject: string }>(until: T, text: (value: string) => string): T {
+  return 'of' in until ? { ...until, of: text(String(until.of)) } : until;
+}

@@ -1,0 +1,65 @@
+import type { Guard } from './guard.js';
+
+const CONTROL = 'src/modules/runs/control';
+const MODEL = `${CONTROL}/advance.model.spec.ts`;
+const RULES = `${CONTROL}/advance.spec.ts`;
+
+/** What follows in a run. */
+export const RUN_CONTROL: readonly Guard[] = [
+  {
+    guard: 'A step is never done when what it needs has failed.',
+    file: `${CONTROL}/advance.ts`,
+    find: "({ outcome }) => outcome !== undefined && outcome !== 'pass')",
+    replace: '() => false)',
+    test: MODEL,
+  },
+  {
+    guard: 'A failure fails its run, whatever is closed after it.',
+    file: `${CONTROL}/advance.ts`,
+    find: "['fail', 'canceled', 'skipped']",
+    replace: "['canceled', 'skipped']",
+    test: MODEL,
+  },
+  {
+    guard: 'An attempt that has been superseded speaks for nobody.',
+    file: `${CONTROL}/advance.ts`,
+    find: 'fact.of === undefined && fact.step.scope === undefined',
+    replace: 'fact.step.scope === undefined',
+    test: MODEL,
+  },
+  {
+    guard: 'A retry ends.',
+    file: `${CONTROL}/advance.ts`,
+    find: "result === 'transient' && round < max",
+    replace: "result === 'transient' && round <= max",
+    test: MODEL,
+  },
+  {
+    guard: 'What fails while it cleans up fails nothing.',
+    file: `${CONTROL}/advance.ts`,
+    find: 'const counting = nodes.filter((node) => !cleansUp(node));',
+    replace: 'const counting = nodes;',
+    test: MODEL,
+  },
+  {
+    guard: 'A member that fails takes the open ones of its scope with it.',
+    file: `${CONTROL}/advance.ts`,
+    find: 'for (const member of members) this.#skip(member, reason);',
+    replace: '',
+    test: MODEL,
+  },
+  {
+    guard: 'A field that an item has not is never left to an agent as a placeholder.',
+    file: `${CONTROL}/rounds.ts`,
+    find: 'if (found === undefined || found === null) throw',
+    replace: 'if (value === undefined) throw',
+    test: RULES,
+  },
+  {
+    guard: 'Into how many items a step fans out is bounded.',
+    file: `${CONTROL}/rounds.ts`,
+    find: 'if (values.length > MAX_ITEMS) throw',
+    replace: 'if (values.length < 0) throw',
+    test: RULES,
+  },
+];
