@@ -508,6 +508,20 @@ create table run_counts (
   constraint run_counts_runs_check CHECK (runs >= 0)
 );
 
+create table run_steps (
+  stream_id integer not null,
+  bead_id text collate "C" not null,
+  run_id text collate "C" not null,
+  step jsonb not null,
+  made_by text collate "C",
+  round integer,
+  verdict jsonb,
+  constraint run_steps_pkey PRIMARY KEY (stream_id, bead_id),
+  constraint run_steps_bead_fkey FOREIGN KEY (stream_id, bead_id) REFERENCES beads(stream_id, id) ON DELETE CASCADE,
+  constraint run_steps_check CHECK ((made_by IS NULL) = (round IS NULL))
+);
+CREATE INDEX run_steps_run_idx ON public.run_steps USING btree (stream_id, run_id);
+
 create table runners (
   id text collate "C" not null,
   process_id text not null,

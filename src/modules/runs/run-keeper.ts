@@ -6,6 +6,8 @@ import { event } from '../../platform/event-log/event.js';
 import type { BeadRecord } from '../work/bead-record.js';
 import type { Work } from '../work/work.js';
 import { WorkService } from '../work/work.service.js';
+import type { Finish } from './control/facts.js';
+import { RunControl } from './control/run-control.js';
 import { RunEndings } from './run-endings.service.js';
 import type { RunRow } from './run-row.js';
 import { RunsRepository } from './runs.repository.js';
@@ -24,6 +26,7 @@ export class RunKeeper implements OnModuleInit {
     private readonly work: WorkService,
     private readonly repository: RunsRepository,
     private readonly endings: RunEndings,
+    private readonly control: RunControl,
   ) {}
 
   onModuleInit(): void {
@@ -63,7 +66,7 @@ export class RunKeeper implements OnModuleInit {
     }
     const run = await this.repository.find(work.tx, work.city.streamId, removed.run_id);
     if (run === undefined || run.outcome !== null || removed.status === 'closed') return;
-    await this.#goOn(work, run, removed.parent);
+    if (!(await this.#decided(work, run))) await this.#goOn(work, run, removed.parent);
   }
 
   /** Somebody has closed the root himself: the run is over, as he says. */
@@ -80,9 +83,18 @@ export class RunKeeper implements OnModuleInit {
   async #stepClosed(work: Work, run: RunRow, step: BeadRecord): Promise<void> {
     if (run.compiler === 2) {
       work.emit(event(ExecutionStepCompleted, { ...work.facts(step), payload: {} }));
+      if (await this.#decided(work, run)) return;
       if (step.metadata['gc.outcome'] === 'fail') await this.#skipBehind(work, run, step);
     }
     await this.#goOn(work, run, step.parent);
+  }
+
+  /** Goes on with a run that decides for itself; false for others. */
+  async #decided(work: Work, run: RunRow): Promise<boolean> {
+    if (run.compiler === 1) return false;
+    const next = await this.control.goOn(work, run);
+    if (typeof next === 'object') await this.#finalize(work, run, next);
+    return next !== false;
   }
 
   /** Nobody starts on what needs something that has failed. */
@@ -108,7 +120,7 @@ export class RunKeeper implements OnModuleInit {
     }
     const now = await this.repository.find(work.tx, streamId, run.id);
     if (now === undefined || now.outcome !== null || now.root_only || now.closed < now.steps) return;
-    if (now.compiler === 2) await this.#finalize(work, now);
+    if (now.compiler === 2) await this.#finalize(work, now, await this.#verdict(work, now));
     else if (now.steps > 0) await this.#resolve(work, now, STEPS_CLOSED);
   }
 
@@ -136,15 +148,17 @@ export class RunKeeper implements OnModuleInit {
     );
   }
 
-  /** A graph is done: its outcome, its root, and on success what it was launched for. */
-  async #finalize(work: Work, run: RunRow): Promise<void> {
+  async #verdict(work: Work, run: RunRow): Promise<Pick<Finish, 'outcome' | 'reason'>> {
     const failed = await this.repository.failed(work.tx, work.city.streamId, run.id);
-    if (failed !== undefined) {
-      const message = failed.reason ?? `step ${failed.id} has failed: ${failed.title}`;
-      await this.endings.end(work, run, { outcome: 'fail', reason: GRAPH_DONE, code: 'fail', message });
-      return;
-    }
-    await this.endings.end(work, run, { outcome: 'pass', reason: GRAPH_DONE });
+    if (failed === undefined) return { outcome: 'pass', reason: GRAPH_DONE };
+    return { outcome: 'fail', reason: failed.reason ?? `step ${failed.id} has failed: ${failed.title}` };
+  }
+
+  /** A graph is done: its outcome, its root, and on success what it was launched for. */
+  async #finalize(work: Work, run: RunRow, { outcome, reason }: Pick<Finish, 'outcome' | 'reason'>): Promise<void> {
+    const said = outcome === 'pass' ? {} : { code: outcome, message: reason };
+    await this.endings.end(work, run, { outcome, reason: GRAPH_DONE, ...said });
+    if (outcome !== 'pass') return;
     if (run.source_id === null) return;
     const source = await work.find(run.source_id);
     if (source === undefined || source.status === 'closed' || source.issue_type === 'convoy') return;

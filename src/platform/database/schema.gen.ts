@@ -447,6 +447,16 @@ export interface Runs {
   vars: Generated<Json>;
 }
 
+export interface RunSteps {
+  bead_id: string;
+  made_by: string | null;
+  round: number | null;
+  run_id: string;
+  step: Json;
+  stream_id: number;
+  verdict: Json | null;
+}
+
 export interface SessionCommands {
   body: Generated<Json>;
   created_at: Generated<Timestamp>;
@@ -664,6 +674,7 @@ export interface DB {
   rigs: Rigs;
   run_controls: RunControls;
   run_counts: RunCounts;
+  run_steps: RunSteps;
   runners: Runners;
   runs: Runs;
   session_commands: SessionCommands;

@@ -61,6 +61,8 @@ export type Act =
   | { readonly do: 'drain'; readonly control: string }
   | { readonly do: 'finish'; readonly outcome: 'pass' | 'fail' | 'canceled'; readonly reason: string };
 
+export type Finish = Extract<Act, { do: 'finish' }>;
+
 /** The steps of one round, or of all items, with those that wait for each other. */
 export interface Rounds {
   readonly steps: readonly { readonly step: RecipeStep; readonly round: number }[];

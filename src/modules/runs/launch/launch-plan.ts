@@ -1,5 +1,5 @@
 import { problem } from '../../../contract/problems.js';
-import type { Control, Recipe, RecipeStep } from '../../formulas/compile/recipe.js';
+import type { Control, Recipe, RecipeEdge, RecipeStep } from '../../formulas/compile/recipe.js';
 import { withVars } from '../../formulas/compile/placeholders.js';
 import type { Edge, NewRunBead } from '../../work/bead-record.js';
 
@@ -28,6 +28,8 @@ export interface Plan {
   /** The root first. */
   readonly beads: readonly NewRunBead[];
   readonly edges: readonly Edge[];
+  /** As the launch fills them; the root first. */
+  readonly steps: readonly RecipeStep[];
   readonly controls: readonly { readonly bead: string; readonly control: Control }[];
 }
 
@@ -42,17 +44,19 @@ export function planOf(input: PlanInput): Plan {
   const idOf = new Map(recipe.steps.map(({ id }, n) => [id, ids[n]!]));
   const fill = (step: RecipeStep): RecipeStep => (recipe.at_run.length === 0 ? step : filled(step, input));
   const steps = recipe.steps.map(fill);
-  const beads = steps.map((step, n) => (n === 0 ? rootOf(step, input) : stepOf(step, idOf, input)));
+  const place = { compiler: recipe.compiler, root: ids[0]!, rig: input.rig, target: input.target, names: input.names };
+  const beads = steps.map((step, n) => (n === 0 ? rootOf(step, input) : stepOf(step, idOf, place)));
   for (const [n, bead] of beads.entries()) requireFits(bead, steps[n]!.id);
   return {
     beads,
     edges: edgesOf(recipe, idOf),
+    steps,
     controls: steps.flatMap(({ id, control }) => (control === undefined ? [] : [{ bead: idOf.get(id)!, control }])),
   };
 }
 
 /** Whom steps of a recipe are for, by the words of the formula. */
-export function namesIn({ steps }: Recipe): string[] {
+export function namesIn(steps: readonly RecipeStep[]): string[] {
   return [...new Set(steps.flatMap(({ assignee, metadata }) => [assignee, metadata[RUN_TARGET] ?? '']).filter((name) => name !== ''))];
 }
 
@@ -83,12 +87,42 @@ function rootOf(step: RecipeStep, { recipe, ids, rig, title, priority, target, c
   };
 }
 
-function stepOf(step: RecipeStep, idOf: ReadonlyMap<string, string>, input: PlanInput): NewRunBead {
-  const { recipe, ids, rig, target, names } = input;
-  const root = ids[0]!;
+/** What a round adds to a run. */
+export interface RoundInput {
+  readonly run: { readonly id: string; readonly target: string | null };
+  readonly rig: string;
+  readonly steps: readonly RecipeStep[];
+  readonly edges: readonly RecipeEdge[];
+  readonly ids: readonly string[];
+  readonly names: ReadonlyMap<string, string>;
+  /** The bead of the control that makes it, and the round that each step belongs to. */
+  readonly logical: string;
+  readonly rounds: readonly number[];
+}
+
+/** The beads of a round. @throws ProblemError invalid_request for what does not fit into a bead */
+export function roundPlan({ run, rig, steps, edges, ids, names, logical, rounds }: RoundInput): Pick<Plan, 'beads' | 'edges'> {
+  const idOf = new Map(steps.map(({ id }, n) => [id, ids[n]!]));
+  const beads = steps.map((step, n) => {
+    const bead = stepOf(step, idOf, { compiler: 2, root: run.id, rig, target: run.target ?? undefined, names });
+    return { ...bead, metadata: { ...bead.metadata, 'gc.logical_bead_id': logical, 'gc.attempt': String(rounds[n]) } };
+  });
+  for (const [n, bead] of beads.entries()) requireFits(bead, steps[n]!.id);
+  return { beads, edges: edges.map(({ from, to, kind }) => ({ issue_id: idOf.get(to)!, depends_on_id: idOf.get(from)!, type: kind })) };
+}
+
+interface Place {
+  readonly compiler: 1 | 2;
+  readonly root: string;
+  readonly rig: string;
+  readonly target: string | undefined;
+  readonly names: ReadonlyMap<string, string>;
+}
+
+function stepOf(step: RecipeStep, idOf: ReadonlyMap<string, string>, { compiler, root, rig, target, names }: Place): NewRunBead {
   const wanted = step.metadata[RUN_TARGET];
   const route = wanted === undefined ? target : (names.get(wanted) ?? wanted);
-  const claimable = recipe.compiler === 2 && step.control === undefined;
+  const claimable = compiler === 2 && step.control === undefined && step.kind !== 'scope';
   if (claimable && route === undefined && step.assignee === '')
     throw problem('invalid_request', `step ${step.id} has no routing target; name a target, or set gc.run_target in the formula`, {
       at: 'body.target',
@@ -99,7 +133,8 @@ function stepOf(step: RecipeStep, idOf: ReadonlyMap<string, string>, input: Plan
     ref: step.id,
     rig,
     title: step.title,
-    type: step.type,
+    // Nobody claims what the run itself decides.
+    type: claimable || compiler === 1 || step.kind === 'gate' ? step.type : 'step',
     priority: step.priority,
     assignee: names.get(step.assignee) ?? step.assignee,
     description: step.description,
@@ -111,7 +146,7 @@ function stepOf(step: RecipeStep, idOf: ReadonlyMap<string, string>, input: Plan
       'gc.root_bead_id': root,
       'gc.step_ref': step.id,
       'gc.step_id': step.id,
-      ...(recipe.compiler === 2 ? { 'gc.formula_contract': 'graph.v2' } : {}),
+      ...(compiler === 2 ? { 'gc.formula_contract': 'graph.v2' } : {}),
       ...(claimable && route !== undefined ? { [ROUTE]: route } : {}),
     },
   };

@@ -8,6 +8,7 @@ import type { Recipe } from '../../formulas/compile/recipe.js';
 import { RosterService } from '../../roster/roster.service.js';
 import type { BeadRecord } from '../../work/bead-record.js';
 import type { Work } from '../../work/work.js';
+import { RunControl } from '../control/run-control.js';
 import { RunEndings } from '../run-endings.service.js';
 import type { LaunchedBy, RunRow } from '../run-row.js';
 import { RunsRepository } from '../runs.repository.js';
@@ -47,6 +48,7 @@ export class LaunchService {
     private readonly endings: RunEndings,
     private readonly convoys: ConvoysService,
     private readonly roster: RosterService,
+    private readonly control: RunControl,
   ) {}
 
   /**
@@ -92,7 +94,7 @@ export class LaunchService {
     const given = new Map<string, string>();
     if (convoy !== undefined) given.set('convoy_id', convoy.id);
     if (issue !== undefined) given.set('issue', issue);
-    const names = namesIn(recipe);
+    const names = namesIn(recipe.steps);
     const known = names.length === 0 ? [] : await this.roster.addresses(work.city.streamId, names, rig, work.tx);
     return planOf({
       ...{ recipe, rig, title: order.title, priority: source?.priority ?? undefined, target: order.target, convoy: convoy?.id },
@@ -133,6 +135,7 @@ export class LaunchService {
     await this.repository.addControls(work.tx, streamId, run.id, plan.controls);
     if (source !== undefined) await this.#link(work, run, source);
     if (recipe.compiler === 2) this.#tell(work, run, root!, steps, source);
+    await this.control.begin(work, run, { ...recipe, steps: plan.steps }, steps);
     return run;
   }
 

@@ -1,30 +1,25 @@
 import { problem } from '../../../contract/problems.js';
-import type { Control, Recipe, RecipeStep } from '../../formulas/compile/recipe.js';
-
-/** What each part of a step that this service does not carry out yet is called in a formula. */
-const NAMES: Readonly<Record<Exclude<Control['kind'], 'gate'>, string>> = {
-  retry: 'retry',
-  check: 'check',
-  loop: 'loop.until',
-  fanout: 'on_complete',
-  drain: 'drain',
-};
+import type { Recipe, RecipeStep } from '../../formulas/compile/recipe.js';
 
 /** A run is carried out whole or not begun: what has no runtime is refused before anything is written. @throws ProblemError not_implemented */
 export function requireSupported({ formula, steps }: Recipe): void {
   for (const step of steps) {
-    const lacking = lackingOf(step);
+    const lacking = lackingIn(step);
     if (lacking !== undefined)
       throw problem(
         'not_implemented',
-        `formula ${formula} cannot be run yet: step ${step.id} uses ${lacking}, which this service does not carry out`,
+        `formula ${formula} cannot be run yet: step ${lacking.id} uses ${lacking.kind}, which this service does not carry out`,
       );
   }
 }
 
-function lackingOf({ control, scope, kind }: RecipeStep): string | undefined {
-  if (scope !== undefined || kind === 'scope' || kind === 'cleanup') return 'scopes';
-  if (control === undefined) return undefined;
-  if (control.kind !== 'gate') return NAMES[control.kind];
-  return control.type === 'condition' ? 'compose.gate' : undefined;
+function lackingIn(step: RecipeStep): RecipeStep | undefined {
+  const { control } = step;
+  if (control?.kind === 'check' || control?.kind === 'drain') return step;
+  if (control === undefined || !('body' in control)) return undefined;
+  for (const inner of control.body.steps) {
+    const found = lackingIn(inner);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }

@@ -10,18 +10,25 @@ import type { Recipe } from '../../formulas/compile/recipe.js';
 import { RosterRepository } from '../../roster/roster.repository.js';
 import { RosterService } from '../../roster/roster.service.js';
 import type { WorkService } from '../../work/work.service.js';
+import { RunControlRepository } from '../control/control.repository.js';
+import { RunControl } from '../control/run-control.js';
 import { LaunchService, type LaunchOrder } from '../launch/launch.service.js';
 import { RunEndings } from '../run-endings.service.js';
 import { RunKeeper } from '../run-keeper.js';
 import type { RunRow } from '../run-row.js';
 import { RunsRepository } from '../runs.repository.js';
 
-/** The recipe of a formula that stands alone. */
-export function recipeOf(text: string, vars: Readonly<Record<string, string>> = {}): Recipe {
+/** The recipe of a formula, with `others` beside it by their names. */
+export function recipeOf(text: string, vars: Readonly<Record<string, string>> = {}, others: Readonly<Record<string, string>> = {}): Recipe {
   const name = /^formula = "([^"]+)"/m.exec(text)![1]!;
-  const sha256 = createHash('sha256').update(text).digest('hex');
   const library: Library = {
-    formula: (each) => (each === name ? { name, file: `formulas/${name}.toml`, sha256, text } : undefined),
+    formula: (each) => {
+      const found = each === name ? text : others[each];
+      const sha256 = createHash('sha256')
+        .update(found ?? '')
+        .digest('hex');
+      return found === undefined ? undefined : { name: each, file: `formulas/${each}.toml`, sha256, text: found };
+    },
     beside: () => undefined,
   };
   const { recipe, issues } = compile(name, library, { vars, injected: {}, strict: true, compiler: '2.0.0' });
@@ -43,8 +50,10 @@ export function launches(realm: WorkRealm, work: WorkService = realm.work): Laun
   const repository = new RunsRepository(realm.db);
   const endings = new RunEndings(repository);
   const convoys = new ConvoysService(new ConvoysRepository(realm.db), work, new Idempotency(new IdempotencyRepository()));
-  const service = new LaunchService(repository, endings, convoys, new RosterService(new RosterRepository(realm.db)));
-  new RunKeeper(work, repository, endings).onModuleInit();
+  const roster = new RosterService(new RosterRepository(realm.db));
+  const control = new RunControl(new RunControlRepository(), roster);
+  const service = new LaunchService(repository, endings, convoys, roster, control);
+  new RunKeeper(work, repository, endings, control).onModuleInit();
   return {
     service,
     endings,

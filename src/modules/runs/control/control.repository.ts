@@ -1,0 +1,84 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { Tx } from '../../../platform/database/transactions.js';
+import type { RecipeEdge, RecipeStep } from '../../formulas/compile/recipe.js';
+import type { RunFacts, Verdict } from './facts.js';
+
+/** A step of a run that decides, and the bead that stands for it. */
+export interface StoredStep {
+  readonly bead: string;
+  readonly step: RecipeStep;
+  /** The step whose round it belongs to. */
+  readonly made_by?: string | undefined;
+  readonly round?: number | undefined;
+}
+
+/** A run as it stands, with the beads of its steps by their ids in the recipe. */
+export interface StoredRun extends RunFacts {
+  readonly beads: ReadonlyMap<string, string>;
+}
+
+/** SQL of what runs decide, under the city's work lock. */
+@Injectable()
+export class RunControlRepository {
+  async add(tx: Tx, streamId: number, run: string, steps: readonly StoredStep[]): Promise<void> {
+    await sql`
+      insert into run_steps (stream_id, bead_id, run_id, step, made_by, round)
+      select ${streamId}, s.bead, ${run}, s.step, s.made_by, s.round
+      from jsonb_to_recordset(${JSON.stringify(steps)}::jsonb) as s(bead text, step jsonb, made_by text, round integer)`.execute(tx);
+  }
+
+  /** Counts steps that a round has added. */
+  async grow(tx: Tx, streamId: number, run: string, by: number): Promise<void> {
+    await sql`
+      update runs set steps = steps + ${by}, updated_at = clock_timestamp() where stream_id = ${streamId} and id = ${run}`.execute(tx);
+  }
+
+  /** Undefined for a run that decides nothing. */
+  async facts(tx: Tx, streamId: number, run: string): Promise<StoredRun | undefined> {
+    const { rows } = await sql<{
+      bead: string;
+      step: RecipeStep;
+      made_by: string | null;
+      round: number | null;
+      verdict: Verdict | null;
+      status: string;
+      word: string | null;
+      failure: string | null;
+      reason: string | null;
+      output: string | null;
+    }>`
+      select b.id as bead, s.step, s.made_by, s.round, s.verdict, b.status, b.metadata ->> 'gc.outcome' as word,
+        b.metadata ->> 'gc.failure_class' as failure, b.metadata ->> 'gc.failure_reason' as reason, b.metadata ->> 'gc.output_json' as output
+      from run_steps s join beads b on b.stream_id = s.stream_id and b.id = s.bead_id
+      where s.stream_id = ${streamId} and s.run_id = ${run} order by b.created_at, length(b.id), b.id`.execute(tx);
+    if (rows.length === 0) return undefined;
+    return {
+      beads: new Map(rows.map(({ bead, step }) => [step.id, bead])),
+      steps: rows.map(({ step, made_by, round, verdict, status, word, failure, reason, output }) => ({
+        step,
+        started: status !== 'open',
+        ...(made_by === null ? {} : { of: made_by, round: round! }),
+        ...(verdict === null ? {} : { verdict }),
+        ...(status === 'closed' ? { ended: said({ word, failure, reason, output }) } : {}),
+      })),
+      edges: await this.#edges(tx, streamId, run),
+    };
+  }
+
+  /** Who waits for whom among the steps of a run, but for controls that wait for what they have made. */
+  async #edges(tx: Tx, streamId: number, run: string): Promise<RecipeEdge[]> {
+    const { rows } = await sql<RecipeEdge>`
+      select f.step ->> 'id' as "from", t.step ->> 'id' as "to", d.type as kind
+      from run_steps t
+      join bead_dependencies d on d.stream_id = t.stream_id and d.issue_id = t.bead_id and d.blocking
+      join run_steps f on f.stream_id = d.stream_id and f.bead_id = d.depends_on_id and f.run_id = t.run_id
+      where t.stream_id = ${streamId} and t.run_id = ${run} and f.made_by is distinct from t.step ->> 'id'`.execute(tx);
+    return rows;
+  }
+}
+
+/** Only what is there: an empty text says nothing. */
+function said<T extends Readonly<Record<string, string | null>>>(all: T): { [K in keyof T]?: string } {
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null && value !== '')) as { [K in keyof T]?: string };
+}

@@ -1,0 +1,144 @@
+import { Injectable } from '@nestjs/common';
+import { ExecutionStepDefined } from '../../../contract/events/execution.events.js';
+import { ProblemError } from '../../../contract/problems.js';
+import { event } from '../../../platform/event-log/event.js';
+import type { Recipe } from '../../formulas/compile/recipe.js';
+import { RosterService } from '../../roster/roster.service.js';
+import type { BeadRecord, Edge } from '../../work/bead-record.js';
+import type { Work } from '../../work/work.js';
+import { namesIn, roundPlan } from '../launch/launch-plan.js';
+import type { RunRow } from '../run-row.js';
+import { advance } from './advance.js';
+import { RunControlRepository, type StoredRun } from './control.repository.js';
+import type { Act, Finish } from './facts.js';
+
+type Add = Extract<Act, { do: 'add' }>;
+type Close = Extract<Act, { do: 'close' }>;
+
+/**
+ * Does what follows in runs that decide for themselves, in the transaction of the change from which it follows. So each round is
+ * begun once and each step ended once, whoever makes the change and wherever a process dies.
+ */
+@Injectable()
+export class RunControl {
+  /** Runs that are looked at already: what is done for them leads back here. */
+  readonly #busy = new WeakMap<Work, Set<string>>();
+
+  constructor(
+    private readonly repository: RunControlRepository,
+    private readonly roster: RosterService,
+  ) {}
+
+  /** Begins a run: keeps its steps when it has something to decide, and makes the rounds that are due at once. */
+  async begin(work: Work, run: RunRow, recipe: Recipe, beads: readonly BeadRecord[]): Promise<void> {
+    if (!decides(recipe)) return;
+    const byRef = new Map(beads.map(({ id, ref }) => [ref, id]));
+    const steps = recipe.steps.slice(1).map((step) => ({ bead: byRef.get(step.id)!, step }));
+    await this.repository.add(work.tx, work.city.streamId, run.id, steps);
+    await this.goOn(work, run);
+  }
+
+  /**
+   * Does what follows until nothing does. Answers how the run ends when it does; false for a run that has nothing to decide,
+   * true for one that goes on.
+   */
+  async goOn(work: Work, run: RunRow): Promise<Finish | boolean> {
+    const busy = this.#busy.get(work) ?? new Set();
+    this.#busy.set(work, busy);
+    if (busy.has(run.id)) return true;
+    busy.add(run.id);
+    try {
+      for (;;) {
+        const facts = await this.repository.facts(work.tx, work.city.streamId, run.id);
+        if (facts === undefined) return false;
+        const acts = advance(facts);
+        if (acts.length === 0) return true;
+        for (const act of acts) {
+          if (act.do === 'finish') return act;
+          if (act.do === 'close') await this.#close(work, facts, act);
+          else if (act.do === 'add') await this.#add(work, run, facts, act);
+          else throw new Error(`a run of ${run.formula} was begun although nobody carries out ${act.do}`);
+        }
+      }
+    } finally {
+      busy.delete(run.id);
+    }
+  }
+
+  async #close(work: Work, { beads }: StoredRun, { step, outcome, reason, disposition, output }: Close): Promise<void> {
+    await work.update(beads.get(step)!, {
+      status: 'closed',
+      metadata: {
+        'gc.outcome': outcome,
+        close_reason: reason,
+        ...(outcome === 'fail' ? { 'gc.failure_reason': reason } : {}),
+        ...(disposition === undefined ? {} : { 'gc.disposition': disposition }),
+        ...(output === undefined ? {} : { 'gc.output_json': output }),
+      },
+    });
+  }
+
+  /** Makes the beads of a round; one that does not fit into beads fails its control. */
+  async #add(work: Work, run: RunRow, facts: StoredRun, { control, fragment }: Add): Promise<void> {
+    const { streamId } = work.city;
+    const root = await work.require(run.id);
+    const steps = fragment.steps.map(({ step }) => step);
+    const owner = facts.beads.get(control)!;
+    const names = namesIn(steps);
+    const known = names.length === 0 ? [] : await this.roster.addresses(streamId, names, run.rig, work.tx);
+    let plan;
+    try {
+      plan = roundPlan({
+        run,
+        rig: root.rig,
+        steps,
+        edges: fragment.edges,
+        ids: await work.reserve(root.rig, steps.length),
+        names: new Map(known.flatMap(({ text, name }) => (name === null ? [] : [[text, name] as const]))),
+        logical: owner,
+        rounds: fragment.steps.map(({ round }) => round),
+      });
+    } catch (error) {
+      if (!(error instanceof ProblemError)) throw error;
+      return this.#close(work, facts, {
+        do: 'close',
+        step: control,
+        outcome: 'fail',
+        reason: error.message,
+        disposition: 'control_quarantined',
+      });
+    }
+    const made = await work.createAll(plan.beads, plan.edges);
+    await this.repository.add(
+      work.tx,
+      streamId,
+      run.id,
+      fragment.steps.map(({ step, round }, n) => ({ bead: made[n]!.id, step, made_by: control, round })),
+    );
+    await this.repository.grow(work.tx, streamId, run.id, made.length);
+    await work.putEdges(owner, lastOf(made, plan.edges), 'blocks');
+    const refs = new Map(made.map(({ id, ref }) => [id, ref!]));
+    for (const bead of made) {
+      const needs = (bead.snapshot.needs ?? []).flatMap((id) => refs.get(id) ?? []);
+      work.emit(event(ExecutionStepDefined, { ...work.facts(bead), depends_on_step_ids: needs, payload: {} }));
+    }
+  }
+}
+
+/** Whether a run of it has more to do than to wait for its steps: gates that others open decide nothing. */
+function decides({ compiler, root_only, steps }: Recipe): boolean {
+  return (
+    compiler === 2 &&
+    !root_only &&
+    steps.some(
+      ({ control, kind }) =>
+        kind === 'scope' || kind === 'cleanup' || (control !== undefined && (control.kind !== 'gate' || control.type === 'condition')),
+    )
+  );
+}
+
+/** Those that none of the others waits for: a control is over after them. */
+function lastOf(made: readonly BeadRecord[], edges: readonly Edge[]): string[] {
+  const waitedFor = new Set(edges.map(({ depends_on_id }) => depends_on_id));
+  return made.flatMap(({ id }) => (waitedFor.has(id) ? [] : [id]));
+}
