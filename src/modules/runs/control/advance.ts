@@ -15,6 +15,8 @@ interface Node {
   outcome: Outcome | undefined;
   /** What it hands on. */
   output: string | undefined;
+  /** Of a skipped one: what has gone wrong in the first place. */
+  cause?: string;
 }
 
 /**
@@ -72,7 +74,8 @@ class Run {
       if (own && blockers.some(({ outcome }) => outcome === undefined)) return;
       const members = this.#members.get(step.id) ?? [];
       const outcome = own && members.some((member) => member.outcome === 'fail') ? 'fail' : 'skipped';
-      return this.#close(node, outcome, `it needs ${failed.fact.step.id}, which ${WORDS[failed.outcome!]}`);
+      node.cause = failed.cause ?? told(failed);
+      return this.#close(node, outcome, node.cause);
     }
     if (blockers.some(({ outcome }) => outcome === undefined)) return;
     if (step.kind === 'scope') return this.#close(node, 'pass', 'all of its members have passed');

@@ -53,16 +53,30 @@ export class RunControl {
         if (facts === undefined) return false;
         const acts = advance(facts);
         if (acts.length === 0) return true;
+        await this.#skip(work, facts, acts);
         for (const act of acts) {
           if (act.do === 'finish') return act;
-          if (act.do === 'close') await this.#close(work, facts, act);
-          else if (act.do === 'add') await this.#add(work, run, facts, act);
+          if (act.do === 'close') {
+            if (act.outcome !== 'skipped') await this.#close(work, facts, act);
+          } else if (act.do === 'add') await this.#add(work, run, facts, act);
           else throw new Error(`a run of ${run.formula} was begun although nobody carries out ${act.do}`);
         }
       }
     } finally {
       busy.delete(run.id);
     }
+  }
+
+  /** A failure may take thousands of steps with it: those of one cause are closed together. */
+  async #skip(work: Work, { beads }: StoredRun, acts: readonly Act[]): Promise<void> {
+    const causes = new Map<string, string[]>();
+    for (const act of acts)
+      if (act.do === 'close' && act.outcome === 'skipped') {
+        const ids = causes.get(act.reason);
+        if (ids === undefined) causes.set(act.reason, [beads.get(act.step)!]);
+        else ids.push(beads.get(act.step)!);
+      }
+    for (const [reason, ids] of causes) await work.closeAll(ids, { 'gc.outcome': 'skipped', close_reason: reason });
   }
 
   async #close(work: Work, { beads }: StoredRun, { step, outcome, reason, disposition, output }: Close): Promise<void> {
