@@ -20,18 +20,28 @@ export class SlingController {
     id: SLING,
     needs: 'operate',
     example: { bead: 'al-1', target: 'mayor' },
-    summary: 'Give a bead to an agent or a pool',
+    summary: 'Give a bead, or a formula, to an agent or a pool',
     description:
       'Sets `gc.routed_to` to the canonical name of the target and lets an open convoy `sling-<bead>` follow the bead, unless `no_convoy`. ' +
       'A bare target is looked for in the rig of `scope_ref` or `rig`; the slot of a pool (`-2`) is taken off. ' +
       'Refused with 409 when the bead is closed, has another owner, or waits in another queue: `errors` says which, ' +
       'and where the bead is now. `force` overrides all of it but closed, and other rigs and dependency cycles too; the owner keeps the bead. ' +
       '`reassign` takes it from its owner: it is open again. A bead that was slung like this already is answered with `changed: false`. ' +
+      'With `formula` a run of it is launched: by itself, or with `attached_bead_id` for a bead, whose only live run of that formula it is. The same sling ' +
+      'again answers that run; another one is refused with 409, or with `force` ends it. Steps of a formula for the first compiler are closed by whoever ' +
+      'has the bead; those for the second are routed to the target, each when its turn comes. A bead for a target that works by a formula is run by it, ' +
+      'unless `no_formula`. ' +
       '`dry_run` does everything but keep it: the answer says `would_sling` with the `events` of a real run, or is the same refusal; it takes no key.',
     response: SlingResponse,
     headers: ['X-SVC-Index', 'Location'],
     problems: [
       'invalid_request',
+      'formula_not_found',
+      'bead_not_found',
+      'wrong_state',
+      'sling_source_conflict',
+      'not_implemented',
+      'unavailable',
       'sling_missing_bead',
       'sling_cross_rig',
       'city_not_found',
@@ -51,7 +61,9 @@ export class SlingController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SlingResponse> {
     const { value, index } = await this.slings.sling(city, body, key, caller);
-    void reply.header('x-svc-index', index).header('location', `/v0/city/${city.name}/bead/${encodeURIComponent(value.bead)}`);
+    const made =
+      value.workflow_id === undefined ? `bead/${encodeURIComponent(value.bead!)}` : `runs/${encodeURIComponent(value.workflow_id)}`;
+    void reply.header('x-svc-index', index).header('location', `/v0/city/${city.name}/${made}`);
     return value;
   }
 

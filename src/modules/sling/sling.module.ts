@@ -4,11 +4,13 @@ import { CitiesModule } from '../cities/cities.module.js';
 import { ConvoysModule } from '../convoys/convoys.module.js';
 import { DependenciesModule } from '../dependencies/dependencies.module.js';
 import { RosterModule } from '../roster/roster.module.js';
+import { RunsCoreModule } from '../runs/runs-core.module.js';
 import { WorkModule } from '../work/work.module.js';
 import { BatchPlans } from './batch-plans.js';
 import { Rehearsal } from './rehearsal.js';
 import { SlingBatchService } from './sling-batch.service.js';
 import { SlingDispatch } from './sling-dispatch.js';
+import { SlingFormulas } from './sling-formulas.js';
 import { SlingOrders } from './sling-orders.js';
 import { SlingController } from './sling.controller.js';
 import { SlingRepository } from './sling.repository.js';
@@ -16,8 +18,8 @@ import { SlingService } from './sling.service.js';
 
 /** Dispatching work: one bead or many to an agent or a pool. */
 @Module({
-  imports: [CitiesModule, WorkModule, ConvoysModule, DependenciesModule, RosterModule, IdempotencyModule],
+  imports: [CitiesModule, WorkModule, ConvoysModule, DependenciesModule, RosterModule, RunsCoreModule, IdempotencyModule],
   controllers: [SlingController],
-  providers: [BatchPlans, Rehearsal, SlingBatchService, SlingDispatch, SlingOrders, SlingRepository, SlingService],
+  providers: [BatchPlans, Rehearsal, SlingBatchService, SlingDispatch, SlingFormulas, SlingOrders, SlingRepository, SlingService],
 })
 export class SlingModule {}

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { beadTitle } from '../../contract/beads.schemas.js';
 import { contract } from '../../contract/registry.js';
+import { RunRef } from '../../contract/runs.schemas.js';
 import { int64, text } from '../../contract/scalars.js';
 
 /** The most members of one batch, and of one that is a single transaction and so keeps every other writer of the city waiting. */
@@ -21,7 +23,21 @@ const options = {
 };
 export type SlingOptions = z.infer<z.ZodObject<typeof options>>;
 
-export const SlingInputBody = contract('SlingInputBody', z.strictObject({ ...options, bead: name.optional() }));
+export const SlingInputBody = contract(
+  'SlingInputBody',
+  z.strictObject({
+    ...options,
+    bead: name.optional(),
+    /** What is to be done, instead of a bead, or with `attached_bead_id` for one. */
+    formula: name.optional(),
+    attached_bead_id: name.optional(),
+    /** Of the run. */
+    title: beadTitle.optional(),
+    vars: z.record(text.max(128), text).optional(),
+    /** True: the bead alone, whatever formula the target works by. */
+    no_formula: z.boolean().optional(),
+  }),
+);
 export type SlingInputBody = z.infer<typeof SlingInputBody>;
 
 export const SlingEvent = contract(
@@ -38,8 +54,16 @@ export const SlingResponse = contract(
     status: z.enum(['slung', 'would_sling']),
     /** The canonical name of whom it went to. */
     target: z.string(),
-    bead: z.string(),
-    mode: z.enum(['direct']),
+    /** What was slung; absent for a run that is attached to nothing. */
+    bead: z.string().optional(),
+    /** `direct`: a bead, also when its target works by a formula. `attached`: a formula for a bead. `standalone`: a formula by itself. */
+    mode: z.enum(['direct', 'attached', 'standalone']),
+    formula: z.string().optional(),
+    attached_bead_id: z.string().optional(),
+    /** The id of the run and of its root bead. */
+    workflow_id: z.string().optional(),
+    root_bead_id: z.string().optional(),
+    run: RunRef.optional(),
     /** The open convoy that follows the bead. */
     convoy_id: z.string().optional(),
     /** False when everything was as asked already. */

@@ -15,6 +15,8 @@ export interface PlanInput {
   /** The canonical name of whom it goes to. */
   readonly target: string | undefined;
   readonly convoy: string | undefined;
+  /** It is for a bead that is routed itself. */
+  readonly attached: boolean;
   /** Added to the root. */
   readonly labels: readonly string[];
   readonly metadata: Readonly<Record<string, string>>;
@@ -60,11 +62,15 @@ export function namesIn(steps: readonly RecipeStep[]): string[] {
   return [...new Set(steps.flatMap(({ assignee, metadata }) => [assignee, metadata[RUN_TARGET] ?? '']).filter((name) => name !== ''))];
 }
 
-function rootOf(step: RecipeStep, { recipe, ids, rig, title, priority, target, convoy, labels, metadata }: PlanInput): NewRunBead {
+function rootOf(
+  step: RecipeStep,
+  { recipe, ids, rig, title, priority, target, convoy, attached, labels, metadata }: PlanInput,
+): NewRunBead {
   const [source] = recipe.sources;
   const vars = Object.entries(recipe.vars).map(([name, value]) => [`gc.var.${name}`, value] as const);
-  // Nobody claims the root of a graph: its steps are what is routed.
-  const route = recipe.compiler === 2 && !recipe.root_only ? RUN_TARGET : ROUTE;
+  // What is routed is one thing: the steps of a graph, the bead that a tree is for, or the root.
+  const routed = recipe.compiler === 1 ? !attached || !recipe.root_only : recipe.root_only;
+  const route = routed ? ROUTE : RUN_TARGET;
   return {
     id: ids[0]!,
     runId: ids[0]!,

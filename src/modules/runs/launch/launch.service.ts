@@ -19,7 +19,7 @@ export interface LaunchOrder {
   /** From `RunPreparation.prepare`, made before the transaction. */
   readonly recipe: Recipe;
   readonly by: LaunchedBy;
-  /** The rig of its beads and whose formulas it came from, '' for the city's own. */
+  /** Whose formula it is, '' for the city's. Its beads are of this rig, or of the source's. */
   readonly rig: string;
   /** The canonical name of whom it goes to. A graph needs one, unless each of its steps names its own. */
   readonly target?: string | undefined;
@@ -27,7 +27,7 @@ export interface LaunchOrder {
   readonly source?: string | undefined;
   /** Of the root, instead of the formula's. */
   readonly title?: string | undefined;
-  /** Ends what the source is run by already. */
+  /** Ends what the source is worked on by already. */
   readonly force?: boolean | undefined;
   /** Added to the root. */
   readonly labels?: readonly string[] | undefined;
@@ -94,12 +94,21 @@ export class LaunchService {
     const given = new Map<string, string>();
     if (convoy !== undefined) given.set('convoy_id', convoy.id);
     if (issue !== undefined) given.set('issue', issue);
+    const place = source !== undefined && (await work.hasRig(source.rig)) ? source.rig : rig;
     const names = namesIn(recipe.steps);
     const known = names.length === 0 ? [] : await this.roster.addresses(work.city.streamId, names, rig, work.tx);
     return planOf({
-      ...{ recipe, rig, title: order.title, priority: source?.priority ?? undefined, target: order.target, convoy: convoy?.id },
+      ...{
+        recipe,
+        rig: place,
+        title: order.title,
+        attached: source !== undefined,
+        priority: source?.priority ?? undefined,
+        target: order.target,
+        convoy: convoy?.id,
+      },
       ...{ labels: order.labels ?? [], metadata: order.metadata ?? {} },
-      ids: await work.reserve(rig, recipe.steps.length),
+      ids: await work.reserve(place, recipe.steps.length),
       value: (name) => given.get(name),
       names: new Map(known.flatMap(({ text, name }) => (name === null ? [] : [[text, name] as const]))),
     });

@@ -14,6 +14,12 @@ import type { Done, WorkService } from '../../work/work.service.js';
 import { BatchPlans } from '../batch-plans.js';
 import { Rehearsal } from '../rehearsal.js';
 import { SlingBatchService } from '../sling-batch.service.js';
+import type { ConfigReadsService } from '../../config/config-reads.service.js';
+import { LaunchService } from '../../runs/launch/launch.service.js';
+import { RunPreparation } from '../../runs/launch/preparation.service.js';
+import { RunEndings } from '../../runs/run-endings.service.js';
+import { RunsRepository } from '../../runs/runs.repository.js';
+import { SlingFormulas } from '../sling-formulas.js';
 import { SlingDispatch } from '../sling-dispatch.js';
 import { SlingOrders } from '../sling-orders.js';
 import { SlingRepository } from '../sling.repository.js';
@@ -25,6 +31,9 @@ export interface Slings {
   batch(body: SlingBatchInputBody, key?: string): Promise<Done<SlingBatchResponse>>;
 }
 
+/** A city whose configuration was never composed: no agent works by a formula. */
+const NO_CONFIG = { known: () => Promise.resolve(undefined) } as unknown as ConfigReadsService;
+
 /** One process's sling services on a realm, over `work`. */
 export function slings(realm: WorkRealm, work: WorkService = realm.work): Slings {
   const repository = new SlingRepository();
@@ -33,7 +42,11 @@ export function slings(realm: WorkRealm, work: WorkService = realm.work): Slings
   const idempotency = new Idempotency(new IdempotencyRepository());
   const convoys = new ConvoysService(new ConvoysRepository(realm.db), work, idempotency);
   const dispatch = new SlingDispatch(repository, convoys, new DependenciesService(new DependenciesRepository(realm.db), work));
-  const single = new SlingService(rehearsal, orders, dispatch, idempotency);
+  const runs = new RunsRepository(realm.db);
+  const roster = new RosterService(new RosterRepository(realm.db));
+  const preparation = new RunPreparation(NO_CONFIG, runs);
+  const formulas = new SlingFormulas(roster, preparation, new LaunchService(runs, new RunEndings(runs), convoys, roster), dispatch);
+  const single = new SlingService(rehearsal, orders, dispatch, formulas, idempotency);
   const batch = new SlingBatchService(work, rehearsal, new BatchPlans(orders, repository), dispatch, idempotency, realm.transactions);
   return {
     sling: (body, key) => single.sling(realm.city, body, key, ANYBODY),
