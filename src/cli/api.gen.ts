@@ -1163,6 +1163,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/city/{cityName}/formulas/feed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the graphs that a city or rig runs
+         * @description Active ones first, then pending, failed, done and skipped ones; the one that changed last is the first of each.
+         */
+        get: operations["get-v0-city-by-city-name-formulas-feed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/city/{cityName}/formulas/{name}": {
         parameters: {
             query?: never;
@@ -1205,6 +1225,23 @@ export interface paths {
          * @description As the formula would run with these `vars`, which are checked; nothing is stored.
          */
         post: operations["post-v0-city-by-city-name-formulas-by-name-preview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/formulas/{name}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Count the runs of a formula, and list the newest */
+        get: operations["get-v0-city-by-city-name-formulas-by-name-runs"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1516,6 +1553,50 @@ export interface paths {
          * @description Goes to the sender of the message, in its thread. Without `subject` it is that of the message after `Re: `. 409 when the sender has no mailbox.
          */
         post: operations["reply-mail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/molecule/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a molecule with its steps and their progress
+         * @description Steps in the order in which they can be done, closed ones too. The root of a graph is read as well.
+         */
+        get: operations["get-v0-city-by-city-name-molecule-by-id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/molecules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a city's molecules
+         * @description The roots of formulas for the first compiler, newest first; closed ones only with `all`. With `index` the answer waits until the head is above it, at most `wait`.
+         */
+        get: operations["get-v0-city-by-city-name-molecules"];
+        put?: never;
+        /**
+         * Make the beads of a formula
+         * @description Root, steps, what is between them and the run, all or nothing; every variable has its value, or nothing is made. With `attached_bead_id` it is for a bead, which has one live run of a formula: the same request again is answered with that one and 200. The bead itself goes to nobody: POST …/sling gives it to an agent too.
+         */
+        post: operations["create-molecule"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1916,6 +1997,97 @@ export interface paths {
          * @description Without `git_url` the rig is a directory, which is made when it is not there: 201. With `git_url` the repository is cloned: 202, then `rig.provision.progress` events and one `request.result.rig.create` or `request.failed` above `event_cursor` in the log of the city. The same `request_id` with the same body answers 202 again while it runs, and 200 once the rig is there. A new rig gets the imports of `defaults.rig.imports`. A directory outside of the city must belong to no other one, and takes a key for all cities.
          */
         post: operations["create-rig"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the runs of a city
+         * @description Those that go on, then those that wait for a gate, then those that have ended; the one that changed last is the first of each. `status_counts` counts all of them. A run that changes between two pages may be on both, or on neither: it has gone to the front of its lane.
+         */
+        get: operations["get-v0-city-by-city-name-runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/runs/census": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Count the runs of a city by status */
+        get: operations["get-v0-city-by-city-name-runs-census"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/runs/{run_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a run */
+        get: operations["get-v0-city-by-city-name-runs-by-run-id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/runs/{run_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a run
+         * @description Closes what is open of it, as canceled, and asks the sessions that are at its steps, or at the bead that it is for, to end their turn. A run that was canceled already is answered with 200; one that has ended otherwise is refused.
+         */
+        post: operations["post-v0-city-by-city-name-runs-by-run-id-cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/runs/{run_id}/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the steps of a run, in the order in which they can be done */
+        get: operations["get-v0-city-by-city-name-runs-by-run-id-steps"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2425,8 +2597,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give a bead to an agent or a pool
-         * @description Sets `gc.routed_to` to the canonical name of the target and lets an open convoy `sling-<bead>` follow the bead, unless `no_convoy`. A bare target is looked for in the rig of `scope_ref` or `rig`; the slot of a pool (`-2`) is taken off. Refused with 409 when the bead is closed, has another owner, or waits in another queue: `errors` says which, and where the bead is now. `force` overrides all of it but closed, and other rigs and dependency cycles too; the owner keeps the bead. `reassign` takes it from its owner: it is open again. A bead that was slung like this already is answered with `changed: false`. `dry_run` does everything but keep it: the answer says `would_sling` with the `events` of a real run, or is the same refusal; it takes no key.
+         * Give a bead, or a formula, to an agent or a pool
+         * @description Sets `gc.routed_to` to the canonical name of the target and lets an open convoy `sling-<bead>` follow the bead, unless `no_convoy`. A bare target is looked for in the rig of `scope_ref` or `rig`; the slot of a pool (`-2`) is taken off. Refused with 409 when the bead is closed, has another owner, or waits in another queue: `errors` says which, and where the bead is now. `force` overrides all of it but closed, and other rigs and dependency cycles too; the owner keeps the bead. `reassign` takes it from its owner: it is open again. A bead that was slung like this already is answered with `changed: false`. With `formula` a run of it is launched: by itself, or with `attached_bead_id` for a bead, whose only live run of that formula it is. The same sling again answers that run; another one is refused with 409, or with `force` ends it. Steps of a formula for the first compiler are closed by whoever has the bead; those for the second are routed to the target, each when its turn comes. A bead for a target that works by a formula is run by it, unless `no_formula`. `dry_run` does everything but keep it: the answer says `would_sling` with the `events` of a real run, or is the same refusal; it takes no key.
          */
         post: operations["post-v0-city-by-city-name-sling"];
         delete?: never;
@@ -2662,6 +2834,30 @@ export interface paths {
          */
         post: operations["create-wait"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/workflow/{workflow_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read all beads of a run, and what is between them
+         * @description As they are at the position `snapshot_event_seq` of the log: events above it go on from here.
+         */
+        get: operations["get-v0-city-by-city-name-workflow-by-workflow-id"];
+        put?: never;
+        post?: never;
+        /**
+         * End a run as skipped, or remove it with all its beads
+         * @description Closes what is open of it. With `delete` its beads and edges are removed for good. Repeatable; 404 once it is gone.
+         */
+        delete: operations["delete-v0-city-by-city-name-workflow-by-workflow-id"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3834,6 +4030,11 @@ export interface components {
             title?: string;
             var_defs: components["schemas"]["FormulaVarDefResponse"][];
         };
+        FormulaFeedBody: {
+            items: components["schemas"]["MonitorFeedItemResponse"][] | null;
+            partial: boolean;
+            partial_errors?: string[] | null;
+        };
         FormulaLayer: {
             file: string;
             pack: string;
@@ -3874,6 +4075,14 @@ export interface components {
             target: string;
             updated_at: string;
             workflow_id: string;
+        };
+        FormulaRunsResponse: {
+            formula: string;
+            partial: boolean;
+            partial_errors?: string[] | null;
+            recent_runs: components["schemas"]["FormulaRecentRunResponse"][] | null;
+            /** Format: int64 */
+            run_count: number;
         };
         FormulaSourceOutputBody: {
             name: string;
@@ -4168,6 +4377,9 @@ export interface components {
             total: number;
             total_is_estimate?: boolean;
         };
+        LogicalNode: {
+            [key: string]: unknown;
+        };
         MailBroadcastInputBody: {
             body?: string;
             from?: string;
@@ -4231,6 +4443,66 @@ export interface components {
             thread_id?: string;
             to: string;
         };
+        MoleculeCreateInputBody: {
+            attached_bead_id?: string;
+            force?: boolean;
+            formula: string;
+            labels?: string[];
+            rig?: string;
+            target?: string;
+            title?: string;
+            vars?: {
+                [key: string]: string;
+            };
+        };
+        MoleculeCreateOutputBody: {
+            assignee?: string;
+            claim?: components["schemas"]["BeadClaim"];
+            /** Format: date-time */
+            closed_at?: string;
+            created: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            defer_until?: string;
+            dependencies?: components["schemas"]["Dep"][] | null;
+            description?: string;
+            ephemeral?: boolean;
+            from?: string;
+            id: string;
+            is_blocked?: boolean;
+            issue_type: string;
+            labels?: string[] | null;
+            metadata?: {
+                [key: string]: string;
+            };
+            needs?: string[] | null;
+            no_history?: boolean;
+            parent?: string;
+            /** Format: int64 */
+            priority?: number;
+            ref?: string;
+            /** Format: int64 */
+            revision?: number;
+            rig?: string;
+            status: string;
+            /** Format: int64 */
+            steps: number;
+            title: string;
+            /** Format: date-time */
+            updated_at?: string;
+        };
+        MoleculeGetResponse: {
+            children: components["schemas"]["Bead"][] | null;
+            molecule: components["schemas"]["Bead"];
+            progress: components["schemas"]["MoleculeProgress"];
+        };
+        MoleculeProgress: {
+            /** Format: int64 */
+            closed: number;
+            /** Format: int64 */
+            total: number;
+        };
         MoleculeResolvedPayload: {
             actor: string;
             close_reason?: string;
@@ -4242,6 +4514,26 @@ export interface components {
             /** Format: date-time */
             ts: string;
             work_dir?: string;
+        };
+        MonitorFeedItemResponse: {
+            attached_bead_id?: string;
+            bead_id?: string;
+            detail_available?: boolean;
+            id: string;
+            logical_bead_id?: string;
+            root_bead_id?: string;
+            root_store_ref?: string;
+            run_detail_available?: boolean;
+            scope_kind: string;
+            scope_ref: string;
+            started_at: string;
+            status: string;
+            store_ref?: string;
+            target: string;
+            title: string;
+            type: string;
+            updated_at: string;
+            workflow_id?: string;
         };
         NetworkRule: ("all" | "api") | string[];
         NoPayload: Record<string, never>;
@@ -4697,6 +4989,87 @@ export interface components {
             /** Format: int64 */
             prior_last_seq: number;
         };
+        Run: {
+            /** @enum {string} */
+            compiler: "1" | "2";
+            formula?: string;
+            last_error?: components["schemas"]["RunLastError"];
+            progress: components["schemas"]["RunProgress"];
+            run_id: string;
+            scope: components["schemas"]["RunScope"];
+            source_id?: string;
+            started_at?: string;
+            status: components["schemas"]["RunStatus"];
+            target?: string;
+            title: string;
+            updated_at?: string;
+        };
+        RunCancelOutputBody: {
+            /** Format: int64 */
+            closed: number;
+            run_id: string;
+            status: components["schemas"]["RunStatus"];
+        };
+        RunLastError: {
+            code: string;
+            message?: string;
+        };
+        RunProgress: {
+            /** Format: int64 */
+            active: number;
+            /** Format: int64 */
+            closed: number;
+            /** Format: int64 */
+            total: number;
+        };
+        RunRef: {
+            /** @enum {string} */
+            kind: "sling" | "order";
+            run_id: string;
+            status: components["schemas"]["RunStatus"];
+        };
+        RunScope: {
+            /** @enum {string} */
+            kind: "city" | "rig";
+            ref: string;
+        };
+        /** @enum {string} */
+        RunStatus: "pending" | "active" | "waiting" | "canceling" | "completed" | "failed" | "canceled" | "skipped";
+        RunStatusCounts: {
+            /** Format: int64 */
+            active: number;
+            /** Format: int64 */
+            canceled: number;
+            /** Format: int64 */
+            canceling: number;
+            /** Format: int64 */
+            completed: number;
+            /** Format: int64 */
+            failed: number;
+            /** Format: int64 */
+            pending: number;
+            /** Format: int64 */
+            skipped: number;
+            /** Format: int64 */
+            waiting: number;
+        };
+        RunStep: {
+            assignee?: string;
+            id: string;
+            kind?: string;
+            needs: string[];
+            parent?: string;
+            ref?: string;
+            status: components["schemas"]["RunStepStatus"];
+            title: string;
+        };
+        /** @enum {string} */
+        RunStepStatus: "pending" | "active" | "blocked" | "completed" | "failed" | "skipped" | "canceled";
+        RunStepsOutputBody: {
+            run_id: string;
+            status: components["schemas"]["RunStatus"];
+            steps: components["schemas"]["RunStep"][] | null;
+        };
         Runner: {
             /**
              * Format: int64
@@ -4734,6 +5107,21 @@ export interface components {
              * @enum {string}
              */
             state: "active" | "draining" | "stopped" | "lost";
+        };
+        RunsCensusOutputBody: {
+            partial?: boolean;
+            partial_errors?: string[] | null;
+            status_counts: components["schemas"]["RunStatusCounts"];
+        };
+        RunsListOutputBody: {
+            next_cursor?: string;
+            partial?: boolean;
+            partial_errors?: string[] | null;
+            runs: components["schemas"]["Run"][] | null;
+            status_counts: components["schemas"]["RunStatusCounts"];
+        };
+        ScopeGroup: {
+            [key: string]: unknown;
         };
         SessionActivityEvent: {
             activity: string;
@@ -5975,29 +6363,41 @@ export interface components {
             type: string;
         };
         SlingInputBody: {
+            attached_bead_id?: string;
             bead?: string;
             dry_run?: boolean;
             force?: boolean;
+            formula?: string;
             merge?: string;
             no_convoy?: boolean;
+            no_formula?: boolean;
             owned?: boolean;
             reassign?: boolean;
             rig?: string;
             scope_kind?: string;
             scope_ref?: string;
             target: string;
+            title?: string;
+            vars?: {
+                [key: string]: string;
+            };
         };
         SlingResponse: {
-            bead: string;
+            attached_bead_id?: string;
+            bead?: string;
             changed: boolean;
             convoy_id?: string;
             events?: components["schemas"]["SlingEvent"][];
+            formula?: string;
             /** @enum {string} */
-            mode: "direct";
+            mode: "direct" | "attached" | "standalone";
+            root_bead_id?: string;
+            run?: components["schemas"]["RunRef"];
             /** @enum {string} */
             status: "slung" | "would_sling";
             target: string;
             warnings: string[];
+            workflow_id?: string;
         };
         StatusAgentCounts: {
             /** Format: int64 */
@@ -11521,6 +11921,15 @@ export interface components {
             step_ref?: string;
             title: string;
         };
+        WorkflowDeleteResponse: {
+            /** Format: int64 */
+            closed: number;
+            /** Format: int64 */
+            deleted: number;
+            partial?: boolean;
+            partial_errors?: string[] | null;
+            workflow_id: string;
+        };
         WorkflowDepResponse: {
             from: string;
             kind?: string;
@@ -11545,6 +11954,25 @@ export interface components {
             workflow_id: string;
             /** Format: int64 */
             workflow_seq: number;
+        };
+        WorkflowSnapshotResponse: {
+            beads: components["schemas"]["WorkflowBeadResponse"][] | null;
+            deps: components["schemas"]["WorkflowDepResponse"][] | null;
+            logical_edges: components["schemas"]["WorkflowDepResponse"][] | null;
+            logical_nodes: components["schemas"]["LogicalNode"][] | null;
+            partial: boolean;
+            resolved_root_store: string;
+            root_bead_id: string;
+            root_store_ref: string;
+            scope_groups: components["schemas"]["ScopeGroup"][] | null;
+            scope_kind: string;
+            scope_ref: string;
+            /** Format: int64 */
+            snapshot_event_seq?: number;
+            /** Format: int64 */
+            snapshot_version: number;
+            stores_scanned: string[] | null;
+            workflow_id: string;
         };
         WorkspaceResponse: {
             declared_name?: string;
@@ -21685,6 +22113,118 @@ export interface operations {
             };
         };
     };
+    "get-v0-city-by-city-name-formulas-feed": {
+        parameters: {
+            query?: {
+                /** @description `city` or `rig` */
+                scope_kind?: string;
+                /** @description The name of the city, or of the rig. */
+                scope_ref?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FormulaFeedBody"];
+                };
+            };
+            /** @description Bad Request: `invalid-request` */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `scope-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable: `service-unavailable` */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
     "get-v0-city-by-city-name-formulas-by-name": {
         parameters: {
             query: {
@@ -22260,6 +22800,119 @@ export interface operations {
             };
             /** @description Unsupported Media Type */
             415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable: `service-unavailable` */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-formulas-by-name-runs": {
+        parameters: {
+            query?: {
+                /** @description `city` or `rig` */
+                scope_kind?: string;
+                /** @description The name of the city, or of the rig. */
+                scope_ref?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FormulaRunsResponse"];
+                };
+            };
+            /** @description Bad Request: `invalid-request` */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `scope-not-found`, `formula-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -24843,6 +25496,425 @@ export interface operations {
                 };
             };
             /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-molecule-by-id": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MoleculeGetResponse"];
+                };
+            };
+            /** @description Bad Request: `invalid-request` */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `molecule-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-molecules": {
+        parameters: {
+            query?: {
+                all?: boolean;
+                rig?: string;
+                cursor?: string;
+                limit?: number;
+                index?: string;
+                wait?: string;
+            };
+            header?: never;
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListBodyBead"];
+                };
+            };
+            /** @description Bad Request: `invalid-cursor` */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "create-molecule": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+                /** @description Repeating the request with the same key and body gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "formula": "formula"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MoleculeCreateInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The path of what the answer is about. */
+                    Location?: string;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MoleculeCreateOutputBody"];
+                };
+            };
+            /** @description Created */
+            201: {
+                headers: {
+                    /** @description The path of what the answer is about. */
+                    Location?: string;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MoleculeCreateOutputBody"];
+                };
+            };
+            /** @description Bad Request: `invalid-request` */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `formula-not-found`, `agent-not-found`, `rig-not-found`, `bead-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict: `conflict-wrong-state`, `sling-source-workflow-conflict`, `idempotency-in-flight` */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity: `idempotency-mismatch` */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Implemented: `not-implemented` */
+            501: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -29603,6 +30675,618 @@ export interface operations {
             };
         };
     };
+    "get-v0-city-by-city-name-runs": {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunsListOutputBody"];
+                };
+            };
+            /** @description Bad Request: `invalid-cursor` */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-runs-census": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunsCensusOutputBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-runs-by-run-id": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `run-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-runs-by-run-id-cancel": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                run_id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunCancelOutputBody"];
+                };
+            };
+            /** @description Accepted */
+            202: {
+                headers: {
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunCancelOutputBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `run-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict: `conflict-wrong-state` */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-runs-by-run-id-steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunStepsOutputBody"];
+                };
+            };
+            /** @description Bad Request: `invalid-request` */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `run-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
     "get-v0-city-by-city-name-session-by-id": {
         parameters: {
             query?: {
@@ -33757,7 +35441,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found: `city-not-found`, `agent-not-found`, `rig-not-found` */
+            /** @description Not Found: `formula-not-found`, `bead-not-found`, `city-not-found`, `agent-not-found`, `rig-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -33767,7 +35451,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Conflict: `conflict-wrong-state`, `idempotency-in-flight` */
+            /** @description Conflict: `conflict-wrong-state`, `sling-source-workflow-conflict`, `idempotency-in-flight` */
             409: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -33828,7 +35512,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Not Implemented: `not-implemented` */
+            501: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */
@@ -35715,6 +37409,273 @@ export interface operations {
                 };
             };
             /** @description Unprocessable Entity: `idempotency-mismatch` */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-workflow-by-workflow-id": {
+        parameters: {
+            query?: {
+                /** @description `city` or `rig` */
+                scope_kind?: string;
+                /** @description The name of the city, or of the rig. */
+                scope_ref?: string;
+            };
+            header?: never;
+            path: {
+                workflow_id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkflowSnapshotResponse"];
+                };
+            };
+            /** @description Bad Request: `invalid-request` */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `workflow-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "delete-v0-city-by-city-name-workflow-by-workflow-id": {
+        parameters: {
+            query?: {
+                /** @description `city` or `rig` */
+                scope_kind?: string;
+                /** @description The name of the city, or of the rig. */
+                scope_ref?: string;
+                delete?: boolean;
+            };
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                workflow_id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkflowDeleteResponse"];
+                };
+            };
+            /** @description Bad Request: `invalid-request` */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `workflow-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
             422: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];

@@ -21,6 +21,11 @@ export const WorkflowBeadResponse = contract(
     step_ref: z.string().optional(),
   }),
 );
+export const WorkflowDepResponse = contract(
+  'WorkflowDepResponse',
+  z.strictObject({ from: z.string(), to: z.string(), kind: z.string().optional() }),
+  '`to` depends on `from`.',
+);
 export const WorkflowEventProjection = contract(
   'WorkflowEventProjection',
   z.strictObject({

@@ -24,6 +24,7 @@ import { ProvidersModule } from './providers/providers.module.js';
 import { RigsModule } from './rigs/rigs.module.js';
 import { RunnerListModule } from './runner-list/runner-list.module.js';
 import { InfoModule } from './system/info.module.js';
+import { RunsModule } from './runs/runs.module.js';
 import { SchemasModule } from './system/schemas.module.js';
 import { SystemModule } from './system/system.module.js';
 import { TranscriptsModule } from './transcripts/transcripts.module.js';
@@ -54,6 +55,7 @@ import { UsageModule } from './usage/usage.module.js';
     PatchesModule,
     PacksModule,
     FormulasModule,
+    RunsModule,
     TranscriptsModule,
     MessagesModule,
     SessionsModule,

@@ -3,6 +3,7 @@ import { Bead } from '../../contract/beads.schemas.js';
 import { queryEnum, queryInt, queryText } from '../../contract/query.js';
 import { contract } from '../../contract/registry.js';
 import { int64, text } from '../../contract/scalars.js';
+import { WorkflowDepResponse } from '../../contract/workflows.schemas.js';
 
 export const BeadIdParam = text.min(1).max(255);
 
@@ -64,11 +65,6 @@ export const DependenciesQuery = z.strictObject({
 });
 export type DependenciesQuery = z.infer<typeof DependenciesQuery>;
 
-export const WorkflowDepResponse = contract(
-  'WorkflowDepResponse',
-  z.strictObject({ from: z.string(), to: z.string(), kind: z.string().optional() }),
-  '`to` depends on `from`.',
-);
 export const BeadGraphResponse = contract(
   'BeadGraphResponse',
   z.strictObject({

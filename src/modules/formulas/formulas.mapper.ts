@@ -18,14 +18,15 @@ export function toSummary(
   layers: Layers,
   formula: Formula | undefined,
   issues: readonly Issue[],
+  runs: number,
 ): FormulaSummaryResponse {
   return {
     name: entry.name,
     description: formula?.catalog.description ?? formula?.description ?? '',
     ...(formula?.catalog.name === undefined ? {} : { title: formula.catalog.name }),
     var_defs: varDefs(formula),
-    // Nothing has been run: formulas are not launched yet.
-    run_count: 0,
+    run_count: runs,
+    // A list does not look at runs: …/formulas/{name}/runs does.
     recent_runs: [],
     ...layers,
     ...(issues.length === 0 ? {} : { errors: issues.slice(0, SHOWN).map(describeIssue) }),

@@ -2,13 +2,14 @@ import { Module } from '@nestjs/common';
 import { CitiesModule } from '../cities/cities.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
 import { RosterModule } from '../roster/roster.module.js';
+import { RunCountsModule } from '../runs/run-counts.module.js';
 import { FormulaEditsService } from './formula-edits.service.js';
 import { FormulaTargetsRepository } from './formula-targets.repository.js';
 import { FormulasController } from './formulas.controller.js';
 import { FormulasService } from './formulas.service.js';
 
 @Module({
-  imports: [CitiesModule, ConfigCoreModule, RosterModule],
+  imports: [CitiesModule, ConfigCoreModule, RosterModule, RunCountsModule],
   controllers: [FormulasController],
   providers: [FormulaEditsService, FormulasService, FormulaTargetsRepository],
 })

@@ -60,6 +60,8 @@ export const FormulaRecentRunResponse = contract(
   }),
 );
 
+export type FormulaRecentRunResponse = z.infer<typeof FormulaRecentRunResponse>;
+
 const ORIGIN = {
   /** The file that counts. */
   source: FormulaLayer,

@@ -6,6 +6,7 @@ import { ConfigReadsService, type CurrentConfig, type Read } from '../config/con
 import { pageFrom, startAfter } from '../config/page.js';
 import { fieldsOf, summaryOf } from '../config/refusals.js';
 import { RosterService } from '../roster/roster.service.js';
+import { RunCountsService } from '../runs/run-counts.service.js';
 import { compile } from './compile/compile.js';
 import { describe } from './compile/describe.js';
 import { rigOf, type AskedScope } from './formula-scope.js';
@@ -29,6 +30,7 @@ export class FormulasService {
     private readonly reads: ConfigReadsService,
     private readonly targets: FormulaTargetsRepository,
     private readonly roster: RosterService,
+    private readonly runs: RunCountsService,
   ) {}
 
   async list(city: CityScope, query: FormulasQuery): Promise<Read<FormulaListBody>> {
@@ -38,10 +40,11 @@ export class FormulasService {
     const all = library.all.filter(({ type }) => type === undefined);
     const start = startAfter(query.cursor, current.revision);
     const entries = all.slice(start, start + query.limit);
+    const runs = await this.runs.byFormula(city.streamId, rig);
     const summaries = await library.with(() =>
       entries.map((entry) => {
         const { formula, issues } = describe(entry.name, library);
-        return toSummary(entry, this.#layers(entry, current.config), formula, issues);
+        return toSummary(entry, this.#layers(entry, current.config), formula, issues, runs.get(entry.name) ?? 0);
       }),
     );
     const { items, next } = pageFrom(start, summaries, all.length, current.revision);

@@ -3,10 +3,8 @@ import { sql } from 'kysely';
 import { Db } from '../../platform/database/database.js';
 import type { Tx } from '../../platform/database/transactions.js';
 import type { Control } from '../formulas/compile/recipe.js';
+import { RUN } from './run-columns.js';
 import type { NewRun, RunOutcome, RunRow } from './run-row.js';
-
-const RUN = sql`r.id, r.formula, r.formula_sha256, r.compiler, r.root_only, r.launched_by, r.title, r.rig, r.target, r.source_id, r.convoy_id,
-  r.vars, r.steps, r.active, r.closed, r.gates, r.outcome, r.error_code, r.error_message, r.started_at, r.updated_at, r.finished_at, r.status`;
 
 /** What a run does about a step of its. */
 export interface StoredControl {
@@ -76,6 +74,20 @@ export class RunsRepository {
         finished_at = clock_timestamp(), updated_at = clock_timestamp()
       where r.stream_id = ${streamId} and r.id = ${id} and r.outcome is null returning ${RUN}`.execute(tx);
     return rows[0];
+  }
+
+  /** Sessions that are at work on a run: at one of its steps, or at the bead that it is for. By their key. */
+  async workingSessions(tx: Tx, streamId: number, { id, source_id: source }: RunRow): Promise<number[]> {
+    const { rows } = await sql<{ pk: number }>`
+      with held as (
+        select b.assignee, b.metadata ->> 'gc.session_id' as id, b.metadata ->> 'gc.session_name' as name from beads b
+        where b.stream_id = ${streamId} and (b.run_id = ${id} or b.id = ${source}) and b.status = 'in_progress')
+      select s.pk from held h join sessions s on s.stream_id = ${streamId} and s.id = h.id
+      union
+      select n.session_pk from held h join session_names n on n.stream_id = ${streamId} and n.name in (h.name, h.assignee)
+      where h.id is null and n.session_pk is not null
+      order by pk`.execute(tx);
+    return rows.map((row) => row.pk);
   }
 
   async remove(tx: Tx, streamId: number, id: string): Promise<void> {

@@ -234,6 +234,12 @@ export class WorkRepository {
       delete from bead_dependencies where stream_id = ${streamId} and (issue_id = ${id} or depends_on_id = ${id})`.execute(tx);
   }
 
+  /** Takes away all edges from and to many beads. */
+  async deleteEdgesOf(tx: Tx, streamId: number, ids: readonly string[]): Promise<void> {
+    await sql`delete from bead_dependencies where stream_id = ${streamId} and issue_id = any(${[...ids]}::text[])`.execute(tx);
+    await sql`delete from bead_dependencies where stream_id = ${streamId} and depends_on_id = any(${[...ids]}::text[])`.execute(tx);
+  }
+
   /** Answers how many of the edges there were. */
   async deleteEdges(tx: Tx, streamId: number, issue: string, dependsOn: readonly string[]): Promise<number> {
     const { rows } = await sql`
@@ -257,6 +263,10 @@ export class WorkRepository {
         where d.stream_id = b.stream_id and d.issue_id = b.id and d.blocking and t.status <> 'closed')
       where b.stream_id = ${streamId} and b.id = any(${[...ids]}::text[]) returning ${RECORD}`.execute(tx);
     return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  async deleteAll(tx: Tx, streamId: number, ids: readonly string[]): Promise<void> {
+    await sql`delete from beads where stream_id = ${streamId} and id = any(${[...ids]}::text[])`.execute(tx);
   }
 
   async delete(tx: Tx, streamId: number, id: string): Promise<void> {

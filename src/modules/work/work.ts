@@ -178,6 +178,32 @@ export class Work {
     for (const react of this.reactions.removed) await react(this, before, up);
   }
 
+  /** Removes many beads and their edges in few statements. What follows from it happens for those that somebody outside looked at. */
+  async removeAll(ids: readonly string[]): Promise<void> {
+    const { tx, repository } = this;
+    const { streamId } = this.city;
+    const beads = await this.findAll(ids);
+    const gone = new Set(beads.map(({ id }) => id));
+    const watched = (await repository.watched(tx, streamId, [...gone])).filter((id) => gone.has(id));
+    const up = new Map<string, readonly Edge[]>();
+    for (const id of watched)
+      up.set(
+        id,
+        (await this.edges(id, 'up')).filter((edge) => !gone.has(edge.issue_id)),
+      );
+    const dependents = await this.findAll([...up.values()].flatMap((edges) => edges.map((edge) => edge.issue_id)));
+    await repository.deleteEdgesOf(tx, streamId, [...gone]);
+    const counted = await repository.recountAll(
+      tx,
+      streamId,
+      dependents.map(({ id }) => id),
+    );
+    for (const row of counted) this.#changed(this.#now.get(row.id), row);
+    await repository.deleteAll(tx, streamId, [...gone]);
+    for (const bead of beads) this.#changed(bead, undefined);
+    for (const bead of beads) if (up.has(bead.id)) for (const react of this.reactions.removed) await react(this, bead, up.get(bead.id)!);
+  }
+
   /** The database's clock, of which there is one, whatever the processes' own say; read once a transaction. */
   now(): Promise<Date> {
     return (this.#clock ??= this.repository.now(this.tx));

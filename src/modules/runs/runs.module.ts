@@ -1,0 +1,34 @@
+import { Module } from '@nestjs/common';
+import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.js';
+import { CitiesModule } from '../cities/cities.module.js';
+import { ConfigCoreModule } from '../config/config-core.module.js';
+import { RosterModule } from '../roster/roster.module.js';
+import { SessionAccessModule } from '../sessions/session-access.module.js';
+import { WorkModule } from '../work/work.module.js';
+import { FormulaRunsController } from './formula-runs.controller.js';
+import { FormulaRunsService } from './formula-runs.service.js';
+import { MoleculesController } from './molecules.controller.js';
+import { MoleculesRepository } from './molecules.repository.js';
+import { MoleculesService } from './molecules.service.js';
+import { RunChangesService } from './run-changes.service.js';
+import { RunCountsModule } from './run-counts.module.js';
+import { RunReadsService } from './run-reads.service.js';
+import { RunsController } from './runs.controller.js';
+import { RunsCoreModule } from './runs-core.module.js';
+
+/** Runs and molecules over HTTP. Needs the streams room beside it in the root. */
+@Module({
+  imports: [
+    CitiesModule,
+    ConfigCoreModule,
+    IdempotencyModule,
+    RosterModule,
+    RunCountsModule,
+    RunsCoreModule,
+    SessionAccessModule,
+    WorkModule,
+  ],
+  controllers: [FormulaRunsController, MoleculesController, RunsController],
+  providers: [FormulaRunsService, MoleculesRepository, MoleculesService, RunChangesService, RunReadsService],
+})
+export class RunsModule {}
