@@ -1,15 +1,20 @@
 import { Option, type Command } from 'commander';
 import { ask, type Schemas } from '../api.js';
-import { cityCommand, cityContextOf, keyHeader, printJson, withExamples, withKey, type CityContext } from '../command.js';
+import { cityCommand, cityContextOf, collect, keyHeader, printJson, withExamples, withKey, type CityContext } from '../command.js';
 import { ApiError, CliError } from '../errors.js';
 import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
 import { plain, table } from '../table.js';
-import { defined } from '../values.js';
+import { defined, pairsOf } from '../values.js';
 
 interface Flags {
   /** False for `--no-convoy`. */
   readonly convoy?: string | false;
+  /** False for `--no-formula`. */
+  readonly formula?: string | false;
+  readonly on?: string;
+  readonly var?: readonly string[];
+  readonly title?: string;
   readonly rig?: string;
   readonly force?: boolean;
   readonly reassign?: boolean;
@@ -22,10 +27,15 @@ interface Flags {
 }
 
 export function addSling(program: Command, io: Io): void {
-  const sling = cityCommand(program, 'sling', 'send beads to an agent or a pool')
+  const sling = cityCommand(program, 'sling', 'send beads, or a formula, to an agent or a pool')
     .argument('<target>', 'the agent or pool')
     .argument('[bead...]', 'the beads')
     .option('--convoy <id>', 'send the open members of this convoy instead')
+    .option('--formula <name>', 'launch this formula, by itself or with --on for a bead')
+    .option('--on <bead>', 'the bead that the formula is for')
+    .option('--var <name=value>', 'a value for a variable of the formula; repeatable', collect)
+    .option('--title <title>', 'title of the run')
+    .option('--no-formula', 'the bead alone, whatever formula the target works by')
     .option('--no-convoy', 'make no convoy that follows the bead')
     .option('--owned', 'the convoy never closes by itself')
     .option('--rig <rig>', 'the rig in which a short target is looked up')
@@ -41,11 +51,17 @@ export function addSling(program: Command, io: Io): void {
     'svc sling worker al-12',
     'svc sling worker al-12 al-13 al-14 --atomic',
     'svc sling worker --convoy al-20 --merge mr',
+    'svc sling worker --formula mol-release --on al-12 --var version=v1.2.3',
     'svc sling worker al-12 --dry-run',
   );
   sling.action(async (target: string, beads: string[], _options, action: Command) => {
     const context = await cityContextOf<Flags>(action, io);
-    const { convoy, atomic } = context.flags;
+    const { convoy, atomic, formula, on } = context.flags;
+    if (on !== undefined && typeof formula !== 'string') throw new CliError('name the formula with --formula');
+    if (typeof formula === 'string') {
+      if (beads.length > 0 || typeof convoy === 'string') throw new CliError('name the bead that the formula is for with --on');
+      return slingOne(context, target, undefined);
+    }
     if (beads.length > 0 === (typeof convoy === 'string')) throw new CliError('name either beads or a convoy with --convoy');
     if (typeof convoy === 'string') return slingMany(context, target, { convoy });
     return beads.length === 1 && atomic !== true ? slingOne(context, target, beads[0]!) : slingMany(context, target, { beads });
@@ -63,20 +79,36 @@ const optionsOf = ({
 }: Flags): Partial<Omit<Schemas['SlingInputBody'], 'target' | 'bead'>> =>
   defined({ rig, force, reassign, owned, merge, no_convoy: convoy === false ? true : undefined, dry_run: dryRun });
 
-async function slingOne({ api, city, flags, io, path }: CityContext<Flags>, target: string, bead: string): Promise<void> {
+async function slingOne({ api, city, flags, io, path }: CityContext<Flags>, target: string, bead: string | undefined): Promise<void> {
   const params = { path: { cityName: city }, header: keyHeader(flags) };
-  const body = { target, bead, ...optionsOf(flags) };
+  const { formula, on, title } = flags;
+  const vars = pairsOf('--var', flags.var);
+  const run = defined({
+    formula: formula || undefined,
+    attached_bead_id: on,
+    title,
+    vars,
+    no_formula: formula === false ? true : undefined,
+  });
+  const body = { target, ...defined({ bead }), ...run, ...optionsOf(flags) };
   const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/sling', { params, body, signal })).catch(
-    ofConvoy(target, bead),
+    bead === undefined ? hinted(409, on === undefined ? 'see `svc run list`' : `see \`svc bead show ${on}\``) : ofConvoy(target, bead),
   );
   for (const warning of data.warnings) io.err(`${path}: warning: ${plain(warning)}\n`);
   if (flags.json === true) return printJson(io, data);
   const convoy = data.convoy_id === undefined ? '' : ` (convoy ${data.convoy_id})`;
+  if (data.workflow_id !== undefined) return io.out(`${launchedLine(data)}${eventLines(data.events)}`);
   if (data.status === 'would_sling') {
     await io.out(data.changed ? `${bead} would be slung to ${data.target}${convoy}\n` : `${bead} is slung to ${data.target} already\n`);
     return io.out(eventLines(data.events));
   }
   return io.out(data.changed ? `${bead} is slung to ${data.target}${convoy}\n` : `${bead} was slung to ${data.target} already${convoy}\n`);
+}
+
+function launchedLine({ workflow_id: run, formula, bead, target, status, changed }: Schemas['SlingResponse']): string {
+  const what = bead === undefined ? `formula ${formula}` : `${bead} with formula ${formula}`;
+  if (status === 'would_sling') return `${what} would be slung to ${target}\n`;
+  return `${what} ${changed ? 'is' : 'was'} slung to ${target}${changed ? '' : ' already'} (run ${run})\n`;
 }
 
 /** What to do where the bead is somebody's, or a convoy. */

@@ -69,7 +69,7 @@ export class MoleculesRepository {
   async find(streamId: number, id: string): Promise<MoleculeRow> {
     const members = sql`m.stream_id = ${streamId} and m.run_id = ${id} and m.id <> ${id}`;
     const { rows } = await sql<MoleculeRow>`
-      select s.head, bead_json(b)::text as json, parts.*, case when parts.bytes <= ${ANSWER_BYTES} then (
+      select s.head, case when b.id is not null then bead_json(b)::text end as json, parts.*, case when parts.bytes <= ${ANSWER_BYTES} then (
         select '[' || coalesce(string_agg(bead_json(m)::text, ',' order by m.created_at, length(m.id), m.id), '') || ']'
         from beads m where ${members}) end as children
       from event_streams s left join beads b on b.stream_id = s.id and b.id = ${id} and b.run_id = b.id cross join lateral (

@@ -6,6 +6,7 @@ import { Idempotency } from '../../platform/idempotency/idempotency.js';
 import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { idempotencyRef } from '../cities/idempotency-ref.js';
+import type { Recipe } from '../formulas/compile/recipe.js';
 import { resolveTarget } from '../roster/target.js';
 import { RosterService } from '../roster/roster.service.js';
 import { formatPlace, parsePlace } from '../work/page-token.js';
@@ -19,6 +20,12 @@ import type { MoleculeCreateInputBody, MoleculeCreateOutputBody, MoleculesQuery 
 const DEFAULT_PAGE = 100;
 const LIST = 'molecule';
 export const CREATE_MOLECULE = 'create-molecule';
+
+/** What is known before the transaction. */
+interface Ready {
+  readonly recipe: Recipe;
+  readonly target: string | undefined;
+}
 
 /** Formulas made into beads without giving the bead that they are for to anybody, and what was made. */
 @Injectable()
@@ -80,7 +87,10 @@ export class MoleculesService {
     return { value: `{"molecule":${json},"children":${children},"progress":{"total":${total},"closed":${closed}}}`, index: head };
   }
 
-  async #ready(city: CityScope, { formula, target, rig = '', vars = {}, attached_bead_id: source }: MoleculeCreateInputBody) {
+  async #ready(
+    city: CityScope,
+    { formula, target, rig = '', vars = {}, attached_bead_id: source }: MoleculeCreateInputBody,
+  ): Promise<Ready> {
     const to = target ? resolveTarget(await this.roster.agents(city.streamId), target, rig) : undefined;
     if (rig !== '' && !(await this.roster.rigs(city.streamId)).some(({ name }) => name === rig))
       throw problem('rig_not_found', `rig ${rig} not found`);
@@ -91,10 +101,10 @@ export class MoleculesService {
   async #create(
     work: Work,
     { rig = '', title, labels, attached_bead_id: source, force }: MoleculeCreateInputBody,
-    ready: Awaited<ReturnType<MoleculesService['#ready']>>,
+    { recipe, target }: Ready,
   ): Promise<MoleculeCreateOutputBody> {
     const { run, created } = await this.launches.launch(work, {
-      ...{ ...ready, by: 'molecule', rig, title, labels, source: source || undefined, force: force === true && source !== undefined },
+      ...{ recipe, target, by: 'molecule', rig, title, labels, source: source || undefined, force: force === true && source !== undefined },
     });
     return { ...(await work.require(run.id)).snapshot, created, steps: run.root_only ? 0 : run.steps };
   }

@@ -1,0 +1,81 @@
+import type { Schemas } from '../api.js';
+import { age, moment } from '../duration.js';
+import { cut, facts, plain, table } from '../table.js';
+
+export type Run = Schemas['Run'];
+export type Step = Schemas['RunStep'];
+
+const MARKS: Readonly<Record<Step['status'], string>> = {
+  pending: '○',
+  blocked: '·',
+  active: '●',
+  completed: '✓',
+  failed: '✗',
+  skipped: '-',
+  canceled: '-',
+};
+/** A run that is in one of these goes on no more. */
+export const OVER: readonly Run['status'][] = ['completed', 'failed', 'canceled', 'skipped'];
+
+export function runTable(runs: readonly Run[], width: number | undefined): string {
+  const rows = runs.map((run) => [
+    run.run_id,
+    run.status,
+    `${run.progress.closed}/${run.progress.total}`,
+    run.formula ?? '',
+    run.target ?? '',
+    run.started_at === undefined ? '' : age(run.started_at),
+    run.title,
+  ]);
+  return table(['ID', 'STATUS', 'DONE', 'FORMULA', 'TARGET', 'AGE', 'TITLE'], rows, width);
+}
+
+export function runFacts(run: Run): string {
+  const { last_error: error, progress } = run;
+  return facts([
+    ['id', run.run_id],
+    ['title', run.title],
+    ['status', run.status],
+    ['progress', `${progress.closed} of ${progress.total} closed, ${progress.active} being worked on`],
+    ['formula', run.formula],
+    ['scope', `${run.scope.kind} ${run.scope.ref}`],
+    ['target', run.target],
+    ['for', run.source_id],
+    ['error', error === undefined ? undefined : `${error.code}${error.message === undefined ? '' : `: ${error.message}`}`],
+    ['started', run.started_at === undefined ? undefined : moment(run.started_at)],
+    ['changed', run.updated_at === undefined ? undefined : moment(run.updated_at)],
+  ]);
+}
+
+/** Steps below those that they are parts of, each with how it is and what it still waits for. */
+export function stepTree(steps: readonly Step[], width?: number): string {
+  const known = new Map(steps.map((step) => [step.id, step]));
+  const below = new Map<string, Step[]>();
+  for (const step of steps) {
+    const over = step.parent !== undefined && known.has(step.parent) ? step.parent : '';
+    below.set(over, [...(below.get(over) ?? []), step]);
+  }
+  const lines: string[] = [];
+  const walk = (over: string, indent: string): void => {
+    const items = below.get(over) ?? [];
+    for (const [n, step] of items.entries()) {
+      const last = n === items.length - 1;
+      lines.push(cut(plain(`${indent}${last ? '└─' : '├─'} ${lineOf(step, known)}`), width ?? Infinity));
+      walk(step.id, `${indent}${last ? '   ' : '│  '}`);
+    }
+  };
+  walk('', '');
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+/** A whole waits for its parts: nobody has to be told. */
+function lineOf(step: Step, known: ReadonlyMap<string, Step>): string {
+  const open = step.needs.filter((id) => {
+    const need = known.get(id);
+    return need !== undefined && need.parent !== step.id && !['completed', 'skipped', 'failed', 'canceled'].includes(need.status);
+  });
+  const owner = step.assignee === undefined ? '' : ` @${step.assignee}`;
+  const kind = step.kind === 'gate' ? ', a gate' : '';
+  const after = step.status === 'blocked' && open.length > 0 ? ` (after ${open.join(', ')})` : '';
+  return `${MARKS[step.status]} ${step.id} [${step.status}${kind}${owner}] ${step.title}${after}`;
+}

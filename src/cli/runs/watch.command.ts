@@ -1,0 +1,97 @@
+import type { Command } from 'commander';
+import { ask, type Schemas } from '../api.js';
+import { cityCommand, cityContextOf, printJson, withExamples, type CityContext } from '../command.js';
+import { CliError } from '../errors.js';
+import { hinted } from '../identity.js';
+import type { Io } from '../io.js';
+import { plain } from '../table.js';
+import { OVER, stepTree, type Run, type Step } from './view.js';
+
+interface Seen {
+  readonly run: Run;
+  readonly steps: readonly Step[];
+  /** The position of the log that this is at least. */
+  readonly index: string;
+}
+type Flags = { json?: boolean };
+
+export function addWatch(run: Command, io: Io): void {
+  const watch = cityCommand(run, 'watch', 'follow a run to its end: its steps as a tree that is drawn anew, or a line a change')
+    .argument('<id>', 'the run')
+    .option('--json', 'print one JSON line for each step that changes, and the run at the end');
+  withExamples(watch, 'svc run watch al-20', 'svc run watch al-20 --json');
+  watch.action(async (id: string, _options, action: Command) => {
+    const context = await cityContextOf<Flags>(action, io);
+    const drawing = context.flags.json === true ? jsonLines(io) : io.interactive && io.width !== undefined ? drawn(io) : lines(io);
+    let seen = await read(context, id);
+    await drawing(seen);
+    while (!OVER.includes(seen.run.status) && !io.signal.aborted) {
+      await moved(context, seen.index);
+      seen = await read(context, id);
+      await drawing(seen);
+    }
+    if (context.flags.json === true) await printJson(io, seen.run);
+    const { status, last_error: error } = seen.run;
+    if (OVER.includes(status) && status !== 'completed')
+      throw new CliError(`run ${id} is ${status}${error?.message === undefined ? '' : `: ${error.message}`}`);
+  });
+}
+
+/** The index is that of the older of the two: what has happened since is read again. */
+async function read({ api, city }: CityContext<Flags>, id: string): Promise<Seen> {
+  const params = { path: { cityName: city, run_id: id } };
+  const { data: run, response } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/runs/{run_id}', { params, signal })).catch(
+    hinted(404, 'see `svc run list`'),
+  );
+  const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/runs/{run_id}/steps', { params, signal }));
+  return { run, steps: data.steps ?? [], index: response.headers.get('x-svc-index') ?? '0' };
+}
+
+/** Until the log of the city has moved on, or half a minute has gone by. */
+async function moved({ api, city }: CityContext<Flags>, index: string): Promise<void> {
+  const params = { path: { cityName: city }, query: { index, wait: '30s', limit: 1 } };
+  await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/molecules', { params, signal }));
+}
+
+type Drawing = (seen: Seen) => Promise<void>;
+
+function drawn(io: Io): Drawing {
+  let above = 0;
+  return async ({ run, steps }) => {
+    const text = `${plain(`${run.run_id} [${run.status}] ${run.title}`)}\n${stepTree(steps, io.width)}`;
+    await io.out(`${above === 0 ? '' : `\u001b[${above}A\u001b[J`}${text}`);
+    above = text.split('\n').length - 1;
+  };
+}
+
+/** The whole tree once, then what changes. */
+function lines(io: Io): Drawing {
+  let first = true;
+  const changes = changed();
+  return async (seen) => {
+    const { run, steps } = seen;
+    const news = changes(steps);
+    if (first) await io.out(`${plain(`${run.run_id} [${run.status}] ${run.title}`)}\n${stepTree(steps, io.width)}`);
+    else for (const step of news) await io.out(`${plain(`${step.id} [${step.status}] ${step.title}`)}\n`);
+    if (OVER.includes(run.status)) await io.out(`${plain(`${run.run_id} [${run.status}] ${run.title}`)}\n`);
+    first = false;
+  };
+}
+
+function jsonLines(io: Io): Drawing {
+  const changes = changed();
+  return async ({ steps }) => {
+    for (const step of changes(steps)) await printJson(io, step);
+  };
+}
+
+/** Steps that are not what they were. */
+function changed(): (steps: readonly Step[]) => Schemas['RunStep'][] {
+  const last = new Map<string, string>();
+  return (steps) =>
+    steps.filter(({ id, status }) => {
+      const before = last.get(id);
+      last.set(id, status);
+      return before !== status;
+    });
+}
