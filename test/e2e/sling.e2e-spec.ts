@@ -111,8 +111,8 @@ describe('what is wrong with a sling', () => {
   it.each<Row>([
     ['no target', { bead: 'c-1' }, unfit('body.target')],
     ['an empty target', { target: '', bead: 'c-1' }, unfit('body.target')],
-    ['a formula', { target: 'mayor', formula: 'x' }, unfit('body.formula')],
-    ['vars', { target: 'mayor', bead: 'c-1', vars: {} }, unfit('body.vars')],
+    ['a formula that is no text', { target: 'mayor', formula: 1 }, unfit('body.formula')],
+    ['vars that are no texts', { target: 'mayor', bead: 'c-1', vars: { a: 1 } }, unfit('body.vars.a')],
     ['force as text', { target: 'mayor', bead: 'c-1', force: 'yes' }, unfit('body.force')],
     ['a target with NUL', { target: 'a\0', bead: 'c-1' }, unfit('body.target')],
     ['half a character', { target: 'mayor', bead: 'c\ud800' }, unfit('body.bead')],
@@ -127,7 +127,7 @@ describe('what is wrong with a sling', () => {
     ],
     ['an unknown target', { target: 'nobody', bead: 'c-1' }, { status: 404, detail: 'not_found: target nobody not found' }],
     ['an unknown rig', { target: 'mayor', bead: 'c-1', rig: 'x' }, { status: 404, detail: 'not_found: rig x not found' }],
-    ['no bead', { target: 'mayor' }, invalid('invalid: bead is required', 'body.bead')],
+    ['no bead', { target: 'mayor' }, invalid('invalid: bead or formula is required', 'body.bead')],
     ['an unknown bead', { target: 'mayor', bead: 'c-99' }, { status: 400, detail: 'sling_missing_bead: bead c-99 not found' }],
   ])('%s', async (_what, body, refusal) => {
     expectRefusal(await a.post(at, body), at, refusal);

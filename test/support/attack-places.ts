@@ -44,7 +44,7 @@ const PLAIN = new Set(
 const KINDS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
   city: words('path.cityName query.city query.cities body.cities[]'),
   bead: words(
-    'path.dependsOnId path.rootID query.parent body.parent body.depends_on_id body.needs[] body.items[] body.bead body.beads[] body.dep_ids[]',
+    'path.dependsOnId path.rootID path.run_id path.workflow_id query.parent body.parent body.depends_on_id body.needs[] body.items[] body.bead body.beads[] body.dep_ids[] body.attached_bead_id',
   ),
   convoy: words('body.convoy'),
   message: words('query.thread'),
@@ -66,16 +66,16 @@ const KINDS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
     query.actor query.subject query.request_id query.scope_ref query.target
     body.dir body.name body.provider body.assignee body.session_name body.rig body.notify body.owner body.target body.actor body.subject
     body.agent body.aliases[] body.cc[] body.from body.to body.to[] body.alias body.base body.project_id body.request_id body.scope_ref
-    body.nudge_id`),
+    body.nudge_id body.formula`),
 };
 const KIND_OF = new Map(Object.entries(KINDS).flatMap(([kind, places]) => places.map((place) => [place, kind as Kind])));
 
 /** Names that mean one thing here and another there. */
 function kindOf(operation: DocumentedOperation, place: string): Kind | undefined {
   const { path } = operation;
-  const family = /\/(bead|convoy|mail|wait|session)\//.exec(path)?.[1];
+  const family = /\/(bead|convoy|mail|molecule|wait|session)\//.exec(path)?.[1];
   if (place === 'path.id' && path.startsWith('/v0/keys/')) return 'key';
-  if (place === 'path.id') return family === 'mail' ? 'message' : (family as Kind | undefined);
+  if (place === 'path.id') return family === 'mail' ? 'message' : family === 'molecule' ? 'bead' : (family as Kind | undefined);
   if (path.endsWith('/mail') && /^query\.(from|to)$/.test(place)) return 'name';
   if (place === 'header.Last-Event-ID' || place === 'query.after_cursor')
     return path.startsWith('/v0/events') ? 'cursor' : path.endsWith('/events/stream') ? 'head' : 'entry';

@@ -3,10 +3,10 @@ export const FORMULA = 'formula = "greet"\n[[steps]]\nid = "say"\ntitle = "Say h
 
 /** A path of the family with its parameters filled, and the query that it demands; others stay as they are. */
 export function formulaPath(path: string, city: string, method: string): string {
-  const found = /^\/v0\/city\/[^/]+\/(formulas?)(\/[^/]+)?$/.exec(path);
+  const found = /^\/v0\/city\/[^/]+\/(formulas?)(\/\{name\})?(\/feed|\/runs)?$/.exec(path);
   const named = path.replace(/(\/formulas?\/)\{name\}/, '$1greet');
   if (found === null || method !== 'GET') return named;
-  return `${named}?scope_kind=city&scope_ref=${city}${found[2] === undefined ? '' : '&target=mayor'}`;
+  return `${named}?scope_kind=city&scope_ref=${city}${found[2] === undefined || found[3] !== undefined ? '' : '&target=mayor'}`;
 }
 
 /** Bodies that fit, by operation, where an empty one does not. */
@@ -16,11 +16,15 @@ export const FORMULA_BODIES: Readonly<Record<string, object>> = {
 
 /** Uses every mutation of the family once, to good effect. */
 export async function useFormulas(
-  ask: (method: string, path: string, body?: object | string) => Promise<unknown>,
+  ask: (method: string, path: string, body?: object | string) => Promise<{ id: string } & Record<string, unknown>>,
   city: string,
 ): Promise<void> {
   await ask('POST', 'formulas/greet/validate', FORMULA);
   await ask('PUT', 'formulas/made', FORMULA.replace('"greet"', '"made"'));
   await ask('POST', 'formulas/greet/preview', { scope_kind: 'city', scope_ref: city, target: 'mayor' });
   await ask('DELETE', 'formulas/made');
+  const { workflow_id: run } = await ask('POST', 'sling', { target: 'mayor', formula: 'greet' });
+  await ask('POST', `runs/${run as string}/cancel`);
+  const { id: molecule } = await ask('POST', 'molecules', { formula: 'greet' });
+  await ask('DELETE', `workflow/${molecule}?delete=true`);
 }

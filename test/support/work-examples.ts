@@ -33,12 +33,14 @@ export async function makeWork(client: Api, city: string, databaseUrl: string, t
 
 /** A documented path in a city, its parameters filled with what is there; with the query that the operation demands. */
 export function workPath(path: string, city: string, examples: WorkExamples, method = 'GET'): string {
-  const kind = /\/(bead|convoy|mail|wait)\//.exec(path)?.[1];
-  const id = { bead: examples.bead, convoy: examples.convoy, mail: examples.message, wait: examples.wait }[kind ?? ''] ?? '0123456789ab';
+  const kind = /\/(bead|convoy|mail|molecule|wait)\//.exec(path)?.[1];
+  const id = { bead: examples.bead, molecule: examples.bead, convoy: examples.convoy, mail: examples.message, wait: examples.wait }[kind ?? ''] ?? '0123456789ab';
   const filled = formulaPath(configPath(patchPath(rigPath(agentPath(sessionPath(path, examples))))), city, method)
     .replace('{cityName}', city)
     .replace('{id}', id)
     .replace('{rootID}', examples.bead)
+    .replace('{run_id}', examples.bead)
+    .replace('{workflow_id}', examples.bead)
     .replace('{dependsOnId}', examples.convoy)
     .replace('{label}', 'x');
   return path.endsWith('/hook') ? `${filled}?agent=mayor` : filled;
@@ -56,6 +58,7 @@ export function workBodies({ bead, wait }: WorkExamples): Readonly<Record<string
     ...SESSION_BODIES,
     'create-bead': { title: 'made' },
     'create-convoy': { title: 'made' },
+    'create-molecule': { formula: 'greet' },
     'create-wait': { session: 'mayor', dep_ids: [bead] },
     'send-mail': { to: 'mayor', subject: 'made' },
     'broadcast-mail': { subject: 'made' },
