@@ -137,6 +137,7 @@ CREATE UNIQUE INDEX beads_sling_source_key ON public.beads USING btree (stream_i
 CREATE INDEX beads_terms_idx ON public.beads USING gin (bead_terms(stream_id, labels, metadata)) WHERE ((labels <> '{}'::text[]) OR (metadata <> '{}'::jsonb));
 CREATE INDEX beads_unclosed_idx ON public.beads USING btree (stream_id, created_at DESC, id DESC) INCLUDE (status, rig, priority, open_blockers) WHERE (status <> 'closed'::text);
 CREATE INDEX beads_wait_expiry_idx ON public.beads USING btree (((metadata ->> 'expires_at'::text)) COLLATE "C", stream_id) WHERE ((issue_type = 'gate'::text) AND (labels @> '{gc:wait}'::text[]) AND ((metadata ->> 'state'::text) = ANY (ARRAY['pending'::text, 'ready'::text])) AND (length((metadata ->> 'expires_at'::text)) = 24));
+CREATE TRIGGER beads_gate_armed AFTER UPDATE OF status, open_blockers, issue_type ON beads FOR EACH ROW WHEN (old.run_id IS NOT NULL AND bead_is_gate(old.*) <> bead_is_gate(new.*)) EXECUTE FUNCTION arm_gate();
 CREATE TRIGGER beads_run_left AFTER DELETE ON beads FOR EACH ROW WHEN (old.run_id IS NOT NULL) EXECUTE FUNCTION count_run_step();
 CREATE TRIGGER beads_run_stepped AFTER UPDATE OF status, open_blockers, issue_type ON beads FOR EACH ROW WHEN (old.run_id IS NOT NULL AND (old.status <> new.status OR bead_is_gate(old.*) <> bead_is_gate(new.*))) EXECUTE FUNCTION count_run_step();
 
@@ -490,12 +491,23 @@ create table run_controls (
   bead_id text collate "C" not null,
   run_id text collate "C" not null,
   control jsonb not null,
+  gate text generated always as (
+CASE
+    WHEN ((control ->> 'kind'::text) = 'gate'::text) THEN (control ->> 'type'::text)
+    ELSE NULL::text
+END) stored,
+  awaited text generated always as (
+CASE
+    WHEN ((control ->> 'kind'::text) = 'gate'::text) THEN (control ->> 'id'::text)
+    ELSE NULL::text
+END) stored,
+  armed_at timestamp with time zone,
   due_at timestamp with time zone,
   constraint run_controls_pkey PRIMARY KEY (stream_id, bead_id),
   constraint run_controls_bead_fkey FOREIGN KEY (stream_id, bead_id) REFERENCES beads(stream_id, id) ON DELETE CASCADE
 );
+CREATE INDEX run_controls_awaited_idx ON public.run_controls USING btree (stream_id, gate, awaited) WHERE (armed_at IS NOT NULL);
 CREATE INDEX run_controls_due_idx ON public.run_controls USING btree (due_at) WHERE (due_at IS NOT NULL);
-CREATE INDEX run_controls_run_idx ON public.run_controls USING btree (stream_id, run_id);
 
 create table run_counts (
   stream_id integer not null,
@@ -986,6 +998,18 @@ AS $function$
       from said u
       where l.session_pk = any (p_sessions) and l.session_pk = u.pk
       returning l.session_pk, l.head;
+    end $function$;
+
+CREATE OR REPLACE FUNCTION public.arm_gate()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    begin
+      update run_controls c set
+        armed_at = case when bead_is_gate(new) then clock_timestamp() end,
+        due_at = case when bead_is_gate(new) then gate_due(c.gate, c.control) end
+      where c.stream_id = new.stream_id and c.bead_id = new.id and c.gate is not null;
+      return null;
     end $function$;
 
 CREATE OR REPLACE FUNCTION public.bead_event(p_stream text, p_type text, p_actor text, b beads)
@@ -1659,6 +1683,15 @@ AS $function$
       end loop;
       return v_low;
     end $function$;
+
+CREATE OR REPLACE FUNCTION public.gate_due(p_gate text, p_control jsonb)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+AS $function$
+      select case when p_gate = 'run' then clock_timestamp()
+        else clock_timestamp() + (p_control ->> 'timeout_ms')::double precision * interval '1 millisecond' end
+    $function$;
 
 CREATE OR REPLACE FUNCTION public.is_held(p_labels text[])
  RETURNS boolean

@@ -13,7 +13,7 @@ import { SessionsWorkerModule } from './sessions/sessions.worker.module.js';
 import { ProvidersWorkerModule } from './providers/providers.worker.module.js';
 import { PoolsWorkerModule } from './pools/pools.worker.module.js';
 import { RigsWorkerModule } from './rigs/rigs.worker.module.js';
-import { RunsCoreModule } from './runs/runs-core.module.js';
+import { RunsWorkerModule } from './runs/runs.worker.module.js';
 import { RunnersWorkerModule } from './runners/runners.worker.module.js';
 import { SystemModule } from './system/system.module.js';
 
@@ -31,7 +31,7 @@ import { SystemModule } from './system/system.module.js';
     MailWorkerModule,
     ConfigWorkerModule,
     RigsWorkerModule,
-    RunsCoreModule,
+    RunsWorkerModule,
     RunnersWorkerModule,
     PoolsWorkerModule,
     MessagesWorkerModule,

@@ -21,15 +21,24 @@ import { replySubject } from './reply-subject.js';
 /** All copies of one request together: they are stored, reported as events and answered in one go. */
 const COPIES_BYTES = 8 * 1024 * 1024;
 
+/** Runs in the transaction in which messages were sent, with the names of who sent them. */
+export type SentReaction = (work: Work, senders: readonly string[]) => Promise<void>;
+
 /** Sends messages: one a recipient, all of a request in one transaction with their events. */
 @Injectable()
 export class MailSendingService {
+  readonly #sent: SentReaction[] = [];
+
   constructor(
     private readonly work: WorkService,
     private readonly addresses: MailAddresses,
     private readonly repository: MailRepository,
     private readonly idempotency: Idempotency,
   ) {}
+
+  onSent(reaction: SentReaction): void {
+    this.#sent.push(reaction);
+  }
 
   /**
    * Starts a thread with a message to `to` and a copy to each of `cc`; answers the message to `to`.
@@ -163,6 +172,10 @@ export class MailSendingService {
           payload: { rig: rig || work.city.name, message: snapshot },
         }),
       );
+    const senders = new Set(
+      sent.flatMap(({ sender, sender_principal: principal }) => [sender, ...(principal === null ? [] : [principal])]),
+    );
+    for (const react of this.#sent) await react(work, [...senders]);
     return sent;
   }
 }

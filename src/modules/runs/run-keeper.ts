@@ -85,6 +85,10 @@ export class RunKeeper implements OnModuleInit {
       work.emit(event(ExecutionStepCompleted, { ...work.facts(step), payload: {} }));
       if (await this.#decided(work, run)) return;
       if (step.metadata['gc.outcome'] === 'fail') await this.#skipBehind(work, run, step);
+    } else if (step.issue_type === 'gate' && step.metadata['gc.outcome'] === 'fail') {
+      const { 'gc.failure_reason': message, close_reason: reason = 'a gate has failed' } = step.metadata;
+      await this.endings.end(work, run, { outcome: 'fail', reason, code: 'gate_failed', message: message ?? reason });
+      return;
     }
     await this.#goOn(work, run, step.parent);
   }

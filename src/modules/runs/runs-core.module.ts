@@ -1,10 +1,13 @@
 import { Module } from '@nestjs/common';
 import { ConfigCoreModule } from '../config/config-core.module.js';
 import { ConvoysCoreModule } from '../convoys/convoys-core.module.js';
+import { MailNoticesModule } from '../mail/mail-notices.module.js';
 import { RosterModule } from '../roster/roster.module.js';
 import { WorkModule } from '../work/work.module.js';
 import { RunControlRepository } from './control/control.repository.js';
 import { RunControl } from './control/run-control.js';
+import { GateOpening } from './gates/gate-opening.service.js';
+import { GatesRepository } from './gates/gates.repository.js';
 import { LaunchService } from './launch/launch.service.js';
 import { RunPreparation } from './launch/preparation.service.js';
 import { RunEndings } from './run-endings.service.js';
@@ -13,8 +16,8 @@ import { RunsRepository } from './runs.repository.js';
 
 /** Launching, and what follows for runs from changes of beads: in every process that writes work, once. */
 @Module({
-  imports: [ConfigCoreModule, ConvoysCoreModule, RosterModule, WorkModule],
-  providers: [LaunchService, RunControl, RunControlRepository, RunEndings, RunKeeper, RunPreparation, RunsRepository],
-  exports: [LaunchService, RunEndings, RunPreparation, RunsRepository],
+  imports: [ConfigCoreModule, ConvoysCoreModule, MailNoticesModule, RosterModule, WorkModule],
+  providers: [GateOpening, GatesRepository, LaunchService, RunControl, RunControlRepository, RunEndings, RunKeeper, RunPreparation, RunsRepository],
+  exports: [GateOpening, GatesRepository, LaunchService, RunEndings, RunPreparation, RunsRepository],
 })
 export class RunsCoreModule {}

@@ -6,13 +6,6 @@ import type { Control } from '../formulas/compile/recipe.js';
 import { RUN } from './run-columns.js';
 import type { NewRun, RunOutcome, RunRow } from './run-row.js';
 
-/** What a run does about a step of its. */
-export interface StoredControl {
-  readonly bead_id: string;
-  readonly run_id: string;
-  readonly control: Control;
-}
-
 /** SQL of who writes runs, under the city's work lock. */
 @Injectable()
 export class RunsRepository {
@@ -59,6 +52,11 @@ export class RunsRepository {
       select ${streamId}, ${run}, c.bead, c.control from jsonb_to_recordset(${JSON.stringify(controls)}::jsonb) as c(bead text, control jsonb)`.execute(
       tx,
     );
+    await sql`
+      update run_controls c set armed_at = clock_timestamp(), due_at = gate_due(c.gate, c.control)
+      from beads b
+      where c.stream_id = ${streamId} and c.bead_id = any(${controls.map(({ bead }) => bead)}::text[]) and c.gate is not null
+        and b.stream_id = c.stream_id and b.id = c.bead_id and bead_is_gate(b)`.execute(tx);
   }
 
   /** Ends a run that has not ended; undefined when it has. */

@@ -391,9 +391,12 @@ export interface Rigs {
 }
 
 export interface RunControls {
+  armed_at: Timestamp | null;
+  awaited: Generated<string | null>;
   bead_id: string;
   control: Json;
   due_at: Timestamp | null;
+  gate: Generated<string | null>;
   run_id: string;
   stream_id: number;
 }

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { WorkRealm } from '../../../../test/support/work.js';
+import { Lifecycle } from '../../../platform/health/lifecycle.js';
+import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
 import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../../platform/idempotency/idempotency.repository.js';
 import { ConvoysRepository } from '../../convoys/convoys.repository.js';
@@ -7,12 +9,18 @@ import { ConvoysService } from '../../convoys/convoys.service.js';
 import { compile } from '../../formulas/compile/compile.js';
 import type { Library } from '../../formulas/compile/library.js';
 import type { Recipe } from '../../formulas/compile/recipe.js';
+import { MailAddresses } from '../../mail/mail-addresses.service.js';
+import { MailRepository } from '../../mail/mail.repository.js';
+import { MailSendingService } from '../../mail/mail-sending.service.js';
 import { RosterRepository } from '../../roster/roster.repository.js';
 import { RosterService } from '../../roster/roster.service.js';
 import type { WorkService } from '../../work/work.service.js';
 import { RunControlRepository } from '../control/control.repository.js';
 import { RunControl } from '../control/run-control.js';
 import { LaunchService, type LaunchOrder } from '../launch/launch.service.js';
+import { GateOpening } from '../gates/gate-opening.service.js';
+import { GatesReconciler } from '../gates/gates.reconciler.js';
+import { GatesRepository } from '../gates/gates.repository.js';
 import { RunEndings } from '../run-endings.service.js';
 import { RunKeeper } from '../run-keeper.js';
 import type { RunRow } from '../run-row.js';
@@ -41,6 +49,9 @@ export interface Launches {
   readonly endings: RunEndings;
   readonly repository: RunsRepository;
   readonly work: WorkService;
+  readonly sending: MailSendingService;
+  /** Looks at the gates that are due. */
+  sweep(): Promise<number>;
   launch(order: Omit<LaunchOrder, 'by' | 'rig'> & Partial<LaunchOrder>): Promise<RunRow & { created: boolean }>;
   run(id: string): Promise<RunRow | undefined>;
 }
@@ -48,17 +59,26 @@ export interface Launches {
 /** One process's launches on a realm, with what follows for runs from changes of beads. */
 export function launches(realm: WorkRealm, work: WorkService = realm.work): Launches {
   const repository = new RunsRepository(realm.db);
-  const endings = new RunEndings(repository);
-  const convoys = new ConvoysService(new ConvoysRepository(realm.db), work, new Idempotency(new IdempotencyRepository()));
   const roster = new RosterService(new RosterRepository(realm.db));
+  const idempotency = new Idempotency(new IdempotencyRepository());
+  const endings = new RunEndings(repository);
+  const convoys = new ConvoysService(new ConvoysRepository(realm.db), work, idempotency);
   const control = new RunControl(new RunControlRepository(), roster);
   const service = new LaunchService(repository, endings, convoys, roster, control);
   new RunKeeper(work, repository, endings, control).onModuleInit();
+  const gates = new GatesRepository(realm.db);
+  const sending = new MailSendingService(work, new MailAddresses(roster), new MailRepository(), idempotency);
+  const opening = new GateOpening(gates, endings, sending);
+  opening.onModuleInit();
+  const log = new AppLogger(createLogger('silent'));
+  const reconciler = new GatesReconciler(gates, opening, work, log, new Lifecycle(log));
   return {
     service,
     endings,
     repository,
     work,
+    sending,
+    sweep: () => reconciler.sweep(),
     launch: async (order) => {
       const { value } = await work.run(realm.city, 'api', (w) => service.launch(w, { by: 'sling', rig: '', ...order }));
       return { ...value.run, created: value.created };
