@@ -109,7 +109,7 @@ describe('a tree', () => {
     expect(said).toBe(`${id} with formula mol-release is slung to mayor (run ${root})\n`);
     const watched = run(['run', 'watch', root!]);
     expect(await ok(['run', 'show', root!])).toMatch(
-      /status: +pending[^]*├─ ○ \S+ \[pending\] Freeze v1\n├─ · \S+ \[blocked\] Prove all shards \(after \S+\)\n│  ├─ · \S+ \[blocked\] Smoke test shard 1 on v1/,
+      /status: +pending[^]*├─ ○ \S+ \[pending\] Freeze v1\n├─ · \S+ \[blocked\] Prove all shards \(after \S+\)\n│ {2}├─ · \S+ \[blocked\] Smoke test shard 1 on v1/,
     );
     expect(
       (await a.get(`${CITY}/beads/ready?limit=1000`)).body.items.filter((each: any) => each.metadata?.['gc.root_bead_id'] === root),

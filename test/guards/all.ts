@@ -8,6 +8,7 @@ import { ISOLATION } from './isolation.js';
 import { NETWORK } from './network.js';
 import { PLATFORM } from './platform.js';
 import { RUN_CONTROL } from './run-control.js';
+import { RUN_GUARDS } from './runs.js';
 import { SESSIONS } from './sessions.js';
 import { THREADS } from './threads.js';
 import { TLS } from './tls.js';
@@ -20,6 +21,7 @@ export const GUARDS: readonly Guard[] = [
   ...CONFIGURATION,
   ...FORMULAS,
   ...RUN_CONTROL,
+  ...RUN_GUARDS,
   ...DIRECTORIES,
   ...HTTP,
   ...ISOLATION,
