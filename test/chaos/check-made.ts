@@ -3,8 +3,8 @@ import type { BeadView, Change } from './history-work.js';
 import type { Violations } from './violations.js';
 import { same, type WorkEvent } from './work-replay.js';
 
-type Made = BeadView & { readonly closed_items?: unknown };
-const MAKERS = new Set<string>(['bead.create', 'convoy.create', 'mail.send', 'mail.reply']);
+type Made = BeadView & { readonly closed_items?: unknown; readonly created?: unknown; readonly steps?: unknown };
+const MAKERS = new Set<string>(['bead.create', 'convoy.create', 'run.launch', 'mail.send', 'mail.reply']);
 
 /** What was asked for is made once under a key, and is what the answer said; what was refused, or never asked for, is not made. */
 export function checkMade(city: string, changes: readonly Change[], events: readonly WorkEvent[], violations: Violations): void {
@@ -12,7 +12,8 @@ export function checkMade(city: string, changes: readonly Change[], events: read
   const values = new Map<string, WorkEvent>();
   for (const event of events) {
     const { bead, message } = event.payload;
-    if (event.type === 'bead.created') add(made, bead?.title ?? '', event);
+    // Steps are made by their runs.
+    if (event.type === 'bead.created' && bead?.metadata?.['gc.root_bead_id'] === undefined) add(made, bead?.title ?? '', event);
     if (event.type === 'mail.sent' || event.type === 'mail.replied') add(made, message?.subject ?? '', event);
     for (const [key, value] of Object.entries(bead?.metadata ?? {})) if (key.startsWith('chaos.')) values.set(value, event);
   }
@@ -46,7 +47,7 @@ function one(marker: string, attempts: readonly Change[], rows: readonly WorkEve
     if (count > most) violations.add('idempotent', `${kind} ${marker} was done ${count} times`, ...attempts, ...rows);
   const answers = attempts.filter((a) => a.outcome === 'acknowledged').map((a) => ({ attempt: a, body: JSON.parse(a.body!) as Made }));
   for (const { attempt, body } of answers) {
-    const { closed_items: _closed, ...thing } = body;
+    const { closed_items: _closed, created: _created, steps: _steps, ...thing } = body;
     const row = rows.find((r) => r.subject === body.id);
     if (row === undefined)
       violations.add('work kept', `${kind} ${marker} was acknowledged as ${body.id}, of which no event tells`, attempt);

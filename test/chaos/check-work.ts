@@ -4,6 +4,7 @@ import { ConvoyCheck } from './check-convoys.js';
 import { checkMade } from './check-made.js';
 import type { Change, MessageView, WorkView } from './history-work.js';
 import type { History } from './history.js';
+import { RunCheck } from './check-runs.js';
 import type { LogIndex } from './log-index.js';
 import type { Violations } from './violations.js';
 import { openBlockers, Replay, same, stateOf, workEvents } from './work-replay.js';
@@ -33,6 +34,7 @@ export function checkWork(history: History, log: LogIndex, violations: Violation
 class CityCheck {
   readonly #replay: Replay;
   readonly #convoys: ConvoyCheck;
+  readonly #runs: RunCheck;
 
   constructor(
     private readonly city: string,
@@ -43,6 +45,7 @@ class CityCheck {
   ) {
     this.#replay = new Replay(city, violations);
     this.#convoys = new ConvoyCheck(city, this.#replay, violations);
+    this.#runs = new RunCheck(city, this.#replay, violations);
   }
 
   run(): void {
@@ -52,6 +55,7 @@ class CityCheck {
       while (due.length > 0 && due[0]!.index < event.seq) due.shift()!.look();
       this.#replay.apply(event);
       this.#convoys.apply(event);
+      this.#runs.apply(event);
     }
     const head = this.log.head(this.city);
     for (const { index, look } of due) {
@@ -59,6 +63,7 @@ class CityCheck {
       look();
     }
     this.#convoys.end();
+    this.#runs.end();
     checkMade(this.city, this.changes, events, this.violations);
     checkClaims(this.city, this.changes, events, this.#replay, this.violations);
     this.#letters();

@@ -44,6 +44,8 @@ export type ChangeKind =
   | 'convoy.add'
   | 'convoy.remove'
   | 'convoy.close'
+  | 'run.launch'
+  | 'run.cancel'
   | 'mail.send'
   | 'mail.reply'
   | 'mail.read'

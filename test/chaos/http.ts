@@ -16,16 +16,18 @@ export function ask(
   options: { body?: unknown; headers?: Record<string, string>; ms?: number } = {},
 ): Promise<Answer | undefined> {
   return new Promise((resolve) => {
-    const text = options.body === undefined ? undefined : JSON.stringify(options.body);
+    const { body } = options;
+    // A text is sent as it is.
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     const headers = {
       'x-svc-request': 'chaos',
       ...(text === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
       ...options.headers,
     };
     const outgoing = request(url, { method, headers, agent }, (response) => {
-      let body = '';
+      let answer = '';
       response.setEncoding('utf8');
-      response.on('data', (chunk: string) => (body += chunk));
+      response.on('data', (chunk: string) => (answer += chunk));
       response.on('error', () => resolve(undefined));
       response.on('end', () =>
         resolve(
@@ -33,7 +35,7 @@ export function ask(
             ? {
                 status: response.statusCode ?? 0,
                 contentType: response.headers['content-type'] ?? '',
-                body,
+                body: answer,
                 headers: response.headers,
               }
             : undefined,

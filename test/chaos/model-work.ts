@@ -1,6 +1,7 @@
 import type { BeadView } from './history-work.js';
 import { ModelClaims } from './model-claims.js';
 import { ModelMail } from './model-mail.js';
+import { ModelRuns } from './model-runs.js';
 import { WorkWorld, type Row } from './model-work-world.js';
 import type { World } from './model-world.js';
 
@@ -9,11 +10,13 @@ export class ModelWork {
   readonly #work: WorkWorld;
   readonly #claims: ModelClaims;
   readonly #mail: ModelMail;
+  readonly #runs: ModelRuns;
 
   constructor(private readonly world: World) {
     this.#work = new WorkWorld(world);
     this.#claims = new ModelClaims(this.#work);
     this.#mail = new ModelMail(this.#work);
+    this.#runs = new ModelRuns(this.#work, (city, row) => this.#closeNow(city, row));
   }
 
   step(): void {
@@ -27,7 +30,8 @@ export class ModelWork {
     else if (next < 0.54) this.#close(city);
     else if (next < 0.58) this.#reopen(city);
     else if (next < 0.6) this.#remove(city);
-    else if (next < 0.66) this.#convoy(city);
+    else if (next < 0.65) this.#convoy(city);
+    else if (next < 0.68) this.#runs.launch(city);
     else if (next < 0.84) this.#claims.step(city);
     else if (next < 0.94) this.#mail.step(city);
     else this.#work.look(city);
@@ -112,6 +116,8 @@ export class ModelWork {
       const complete = members.some((m) => m?.id === row.bead.id) && members.every((m) => m?.status === 'closed');
       if (complete && !this.world.is('complete convoy stays open')) this.#closeNow(city, convoy);
     }
+    if (row.bead.metadata?.['gc.formula_name'] !== undefined) this.#runs.end(city, row);
+    this.#runs.closed(city, row.bead);
   }
 
   #told(city: string, convoy: BeadView): void {
@@ -137,7 +143,7 @@ export class ModelWork {
   }
 
   #reopen(city: string): void {
-    const row = this.#work.bead(city, ({ bead }) => bead.status === 'closed');
+    const row = this.#work.bead(city, ({ bead }) => bead.status === 'closed' && this.#runs.mayReopen(city, bead));
     if (row === undefined) return;
     row.fence++;
     this.#work.change(city, row, { status: 'open' });
@@ -156,6 +162,7 @@ export class ModelWork {
       rows.set(row.bead.id, row);
       return this.#work.change(city, row, { title: 'again' });
     }
+    this.#runs.closed(city, row.bead);
     this.#work.tell(this.#work.marker(), { kind: 'bead.remove', city, subject: row.bead.id }, {});
   }
 

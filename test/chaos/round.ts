@@ -72,7 +72,7 @@ export async function runRound(postgres: ChaosPostgres, redis: ChaosRedis | unde
     await settled(postgres, database);
     const running = (): string[] => [...writers.cities].filter(([, state]) => state === 'running').map(([name]) => name);
     const work = new WorkWriters(apis, random.fork(), recorder, cities.slice(0, 2), running);
-    await work.prepare(40);
+    await work.prepare(40, cities);
     const edited = cities.slice(1, 4);
     const configs = new ConfigWriters(apis, random.fork(), recorder, edited);
     const editor = new ConfigEditor(`${directory}/cities`, edited, random.fork(), recorder);

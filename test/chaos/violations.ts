@@ -25,6 +25,7 @@ export const PROPERTIES = [
   'lease kept',
   'blockers',
   'convoy once',
+  'run once',
   'mail told',
   'config told',
   'config once',

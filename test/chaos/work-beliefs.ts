@@ -16,6 +16,7 @@ export class Beliefs {
   readonly convoys: string[] = [];
   readonly closed: string[] = [];
   readonly messages: string[] = [];
+  readonly runs: string[] = [];
   readonly edges: [issue: string, dependsOn: string][] = [];
   readonly held: Held[] = [];
   /** The newest revision that was answered, by bead. */

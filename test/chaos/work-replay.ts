@@ -26,7 +26,7 @@ export interface Letter {
 }
 
 const FINE = new Set(['bead.created', 'bead.updated', 'bead.closed', 'bead.deleted']);
-const WORK = /^(bead|convoy|mail)\./;
+const WORK = /^(bead|convoy|mail|molecule)\./;
 
 /** Events about work, as far as the log can be read at all. */
 export function workEvents(rows: readonly (LogRow | undefined)[]): WorkEvent[] {

@@ -48,6 +48,8 @@ const MAKES: readonly [number, Make][] = [
   [5, createConvoy],
   [4, changeConvoy],
   [2, closeConvoy],
+  [4, launchRun],
+  [1, cancelRun],
   [6, sendMail],
   [9, mark],
 ];
@@ -136,7 +138,9 @@ function ofClaim(kind: ChangeKind, end: string, random: Random, beliefs: Beliefs
 function update(random: Random, beliefs: Beliefs, marker: string): Request | undefined {
   const subject = beliefs.bead(random);
   if (subject === undefined) return undefined;
-  const metadata = { [`chaos.${random.int(1, 5)}`]: marker };
+  // Of a step it is how the run goes on; of anything else it says nothing.
+  const outcome = random.chance(0.3) ? { 'gc.outcome': random.pick(['pass', 'pass', 'fail']) } : {};
+  const metadata = { [`chaos.${random.int(1, 5)}`]: marker, ...outcome };
   const expected = random.chance(0.4) ? beliefs.revisions.get(subject) : undefined;
   const request = onBead('bead.update', 'PATCH', '', subject, marker, { metadata });
   return { ...request, change: { ...request.change, metadata, ...(expected === undefined ? {} : { expected }) } };
@@ -192,6 +196,21 @@ function closeConvoy(random: Random, beliefs: Beliefs, marker: string): Request 
   const subject = beliefs.one(beliefs.convoys, random);
   if (subject === undefined) return undefined;
   return { method: 'POST', path: `/convoy/${subject}/close`, change: { kind: 'convoy.close', subject, marker } };
+}
+
+/** The formula that runs are launched of, as it is saved in every city that is worked on. */
+export const FORMULA = 'chaos-run';
+
+function launchRun(random: Random, _beliefs: Beliefs, marker: string): Request {
+  const body = { formula: FORMULA, target: ROUTE, title: marker };
+  return { method: 'POST', path: '/molecules', body, ...keyOf(random, marker), change: { kind: 'run.launch', marker } };
+}
+
+function cancelRun(random: Random, beliefs: Beliefs, marker: string): Request | undefined {
+  const subject = beliefs.one(beliefs.runs, random);
+  return subject === undefined
+    ? undefined
+    : { method: 'POST', path: `/runs/${subject}/cancel`, change: { kind: 'run.cancel', subject, marker } };
 }
 
 function sendMail(random: Random, beliefs: Beliefs, marker: string): Request {

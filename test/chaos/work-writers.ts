@@ -5,13 +5,49 @@ import type { Random } from './random.js';
 import type { Recorder } from './recorder.js';
 import { outcomeOf, repeated } from './sending.js';
 import { Beliefs } from './work-beliefs.js';
-import { draw, type Request } from './work-requests.js';
+import { draw, FORMULA, type Request } from './work-requests.js';
 
 interface Answered {
   readonly id?: string;
   readonly bead?: BeadView;
   readonly fence?: number;
 }
+
+/** A run with all that it decides about: attempts, rounds, a scope that is taken down. */
+const RUN = `formula = "${FORMULA}"
+[requires]
+formula_compiler = ">=2.0.0"
+[[steps]]
+id = "try"
+title = "Try"
+retry = { max_attempts = 2, on_exhausted = "soft_fail" }
+[[steps]]
+id = "scope"
+title = "Scope"
+needs = ["try"]
+metadata = { "gc.kind" = "scope" }
+[[steps]]
+id = "one"
+title = "One"
+metadata = { "gc.scope_ref" = "scope", "gc.on_fail" = "abort_scope" }
+[[steps]]
+id = "two"
+title = "Two"
+metadata = { "gc.scope_ref" = "scope", "gc.on_fail" = "abort_scope" }
+[[steps]]
+id = "again"
+title = "Again"
+needs = ["try"]
+loop = { until = "step.status == 'completed'", max = 3, body = [{ id = "round", title = "Round" }] }
+[[steps]]
+id = "last"
+title = "Last"
+needs = ["scope", "again"]
+[[steps]]
+id = "sweep"
+title = "Sweep"
+metadata = { "gc.kind" = "cleanup", "gc.scope_ref" = "scope", "gc.scope_role" = "teardown" }
+`;
 
 /** Short beside a run: who waits for a frozen replica writes nothing else. */
 const PATIENCE_MS = 2_000;
@@ -39,10 +75,20 @@ export class WorkWriters {
     this.#loops.push(this.#loop(this.random.fork(), 200, (r) => this.#look(r)));
   }
 
-  /** Something to work on, before anything is harmed. */
-  async prepare(changes: number): Promise<void> {
+  /** Something to work on, before anything is harmed: a formula for all cities, and some work. */
+  async prepare(changes: number, cities: readonly string[]): Promise<void> {
+    for (const city of cities) await this.#save(city);
     for (const city of this.busy)
       for (let i = 0; i < changes; i += 4) await Promise.all([1, 2, 3, 4].map(() => this.#changeOf(city, this.random)));
+  }
+
+  async #save(city: string): Promise<void> {
+    const { url } = this.replicas[0]!;
+    const answer = await ask('PUT', `${url}/v0/city/${city}/formulas/${FORMULA}`, {
+      body: RUN,
+      headers: { 'content-type': 'application/octet-stream' },
+    });
+    if (answer?.status !== 200) throw new Error(`the formula of ${city} is not saved: ${answer?.status} ${answer?.body}`);
   }
 
   async stop(): Promise<void> {
@@ -70,6 +116,8 @@ export class WorkWriters {
     const changes = await repeated(send, request.key, random);
     if (request.key === undefined && changes[0]!.outcome === 'unknown' && !makes(request)) changes.push(await send());
     for (const change of changes) if (change.outcome === 'acknowledged') learn(beliefs, change);
+    const launched = changes.find(({ kind, outcome }) => kind === 'run.launch' && outcome === 'acknowledged');
+    if (launched !== undefined) await this.#stepsOf(city, launched, beliefs, random);
   }
 
   async #send(city: string, { method, path, body, key, change }: Request, random: Random): Promise<Change> {
@@ -85,6 +133,19 @@ export class WorkWriters {
     const made: Change = { ...change, city, ...keyed, replica: replica.name, from, to, ...outcomeOf(answer), ...placeOf(answer) };
     this.recorder.history.changes.push(made);
     return made;
+  }
+
+  /** The steps of a run are work as any other; those that it makes later are found with those of the next one. */
+  async #stepsOf(city: string, { body }: Change, beliefs: Beliefs, random: Random): Promise<void> {
+    const { id } = JSON.parse(body!) as { id: string };
+    beliefs.keep(beliefs.runs, id);
+    for (const run of new Set([id, beliefs.one(beliefs.runs, random)!])) {
+      const replica = await this.#replica(random);
+      const answer = await ask('GET', `${replica.url}/v0/city/${city}/runs/${run}/steps`, { ms: PATIENCE_MS });
+      if (answer?.status !== 200) continue;
+      const { steps } = JSON.parse(answer.body) as { steps: { id: string }[] | null };
+      for (const step of steps ?? []) if (!beliefs.beads.includes(step.id)) beliefs.keep(beliefs.beads, step.id);
+    }
   }
 
   /** What a list shows at any moment is what the log says up to its index. */
@@ -119,7 +180,7 @@ export class WorkWriters {
 }
 
 function makes({ change: { kind } }: Request): boolean {
-  return ['bead.create', 'convoy.create', 'mail.send', 'mail.reply'].includes(kind);
+  return ['bead.create', 'convoy.create', 'run.launch', 'mail.send', 'mail.reply'].includes(kind);
 }
 
 /** Where in the log an answer stands, and the revision that it names. */

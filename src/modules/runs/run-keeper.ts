@@ -47,8 +47,7 @@ export class RunKeeper implements OnModuleInit {
 
   async #changed(work: Work, before: BeadRecord, after: BeadRecord): Promise<void> {
     if (after.run_id === null || before.status === after.status) return;
-    if (after.id === after.run_id && before.status === 'closed')
-      throw problem('wrong_state', `bead ${after.id} is the root of a run that has ended; launch its formula again`);
+    if (before.status === 'closed') await this.#requireGoingOn(work, after);
     if (
       after.metadata['gc.formula_contract'] === 'graph.v2' &&
       after.id !== after.run_id &&
@@ -56,6 +55,13 @@ export class RunKeeper implements OnModuleInit {
       after.status === 'in_progress'
     )
       work.emit(event(ExecutionStepStarted, { ...work.facts(after), payload: {} }));
+  }
+
+  /** What has ended stays so, with all of its steps. @throws ProblemError wrong_state */
+  async #requireGoingOn(work: Work, { id, run_id: run }: BeadRecord): Promise<void> {
+    const over = id === run || (await this.repository.find(work.tx, work.city.streamId, run!))?.outcome != null;
+    if (!over) return;
+    throw problem('wrong_state', `bead ${id} is ${id === run ? 'the root' : 'a step'} of a run that has ended; launch its formula again`);
   }
 
   async #removed(work: Work, removed: BeadRecord): Promise<void> {

@@ -67,6 +67,14 @@ describe('a run that decides', () => {
     expect(await steps()).toEqual({ a: 'pass', b: 'ready', 'a.attempt.1': 'fail', 'a.attempt.2': 'pass' });
     await end('b');
     expect(await runs.run(id)).toMatchObject({ status: 'completed', steps: 4, closed: 4 });
+    for (const [n, what] of [
+      [0, 'the root'],
+      [2, 'a step'],
+    ] as const) {
+      const bead = (await rows())[n]!.id;
+      const reopened = realm.work.run(realm.city, 'somebody', (work) => work.reopen(bead));
+      await expect(reopened).rejects.toThrow(`bead ${bead} is ${what} of a run that has ended`);
+    }
     const refs = new Map((await rows()).map((row) => [row.id, row.ref]));
     const defined = (await realm.events()).filter(({ type }) => type === 'execution.step_defined');
     expect(defined.map(({ subject }) => refs.get(subject!))).toEqual(['f.a', 'f.b', 'f.a.attempt.1', 'f.a.attempt.2']);
