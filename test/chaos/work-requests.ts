@@ -139,7 +139,7 @@ function update(random: Random, beliefs: Beliefs, marker: string): Request | und
   const subject = beliefs.bead(random);
   if (subject === undefined) return undefined;
   // Of a step it is how the run goes on; of anything else it says nothing.
-  const outcome = random.chance(0.3) ? { 'gc.outcome': random.pick(['pass', 'pass', 'fail']) } : {};
+  const outcome: Record<string, string> = random.chance(0.3) ? { 'gc.outcome': random.pick(['pass', 'pass', 'fail']) } : {};
   const metadata = { [`chaos.${random.int(1, 5)}`]: marker, ...outcome };
   const expected = random.chance(0.4) ? beliefs.revisions.get(subject) : undefined;
   const request = onBead('bead.update', 'PATCH', '', subject, marker, { metadata });

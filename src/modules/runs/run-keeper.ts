@@ -59,8 +59,8 @@ export class RunKeeper implements OnModuleInit {
 
   /** What has ended stays so, with all of its steps. @throws ProblemError wrong_state */
   async #requireGoingOn(work: Work, { id, run_id: run }: BeadRecord): Promise<void> {
-    const over = id === run || (await this.repository.find(work.tx, work.city.streamId, run!))?.outcome != null;
-    if (!over) return;
+    const known = await this.repository.find(work.tx, work.city.streamId, run!);
+    if (id !== run && (known === undefined || known.outcome === null)) return;
     throw problem('wrong_state', `bead ${id} is ${id === run ? 'the root' : 'a step'} of a run that has ended; launch its formula again`);
   }
 
