@@ -51,8 +51,8 @@ describe('the first fault of a sling is the one that is told', () => {
   // Each request has two faults; `mended` takes the first away and so shows that the second was there.
   const ROWS: readonly Row[] = [
     ['a blank target', /^invalid: target agent or pool is required$/, 'an unknown one', /^not_found: target nobody not found$/, { target: ' ' }, { target: 'nobody' }],
-    ['an unknown target', /^not_found: target nobody/, 'no bead', /^invalid: bead is required$/, { target: 'nobody', bead: undefined }, { target: 'mayor' }],
-    ['no bead', /^invalid: bead is required$/, 'half a scope', /^invalid: scope_kind and scope_ref must be provided together$/, { bead: '', scope_kind: 'city' }, { bead: 'free' }],
+    ['no bead', /^invalid: bead or formula is required$/, 'an unknown target', /^not_found: target nobody/, { target: 'nobody', bead: undefined }, { bead: 'free' }],
+    ['an unknown target', /^not_found: target nobody/, 'half a scope', /^invalid: scope_kind and scope_ref must be provided together$/, { target: 'nobody', scope_kind: 'city' }, { target: 'mayor' }],
     ['half a scope', /must be provided together$/, 'owned without a convoy', /^invalid: owned requires a convoy \(cannot use with no_convoy\)$/, { scope_ref: 'web', owned: true, no_convoy: true }, { scope_ref: '' }],
     ['an unknown scope', /^invalid: scope_kind must be 'city' or 'rig'$/, 'owned without a convoy', /^invalid: owned requires/, { scope_kind: 'x', scope_ref: 'web', owned: true, no_convoy: true }, { scope_kind: 'city', scope_ref: 'alpha' }],
     ['another city', /^invalid: scope_ref beta is not this city$/, 'owned without a convoy', /^invalid: owned requires/, { scope_kind: 'city', scope_ref: 'beta', owned: true, no_convoy: true }, { scope_ref: 'alpha' }],
