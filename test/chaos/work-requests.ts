@@ -48,7 +48,7 @@ const MAKES: readonly [number, Make][] = [
   [5, createConvoy],
   [4, changeConvoy],
   [2, closeConvoy],
-  [4, launchRun],
+  [6, launchRun],
   [1, cancelRun],
   [6, sendMail],
   [9, mark],

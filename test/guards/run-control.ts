@@ -49,6 +49,20 @@ export const RUN_CONTROL: readonly Guard[] = [
     test: MODEL,
   },
   {
+    guard: 'A step of a run that has ended stays closed.',
+    file: 'src/modules/runs/run-keeper.ts',
+    find: 'if (id !== run && (known === undefined || known.outcome === null)) return;',
+    replace: 'if (id !== run) return;',
+    test: `${CONTROL}/run-control.db-spec.ts`,
+  },
+  {
+    guard: 'What one failure takes with it is skipped before anybody can claim it.',
+    file: `${CONTROL}/run-control.ts`,
+    find: 'await this.#skip(work, facts, acts);',
+    replace: '',
+    test: `${CONTROL}/run-control.db-spec.ts`,
+  },
+  {
     guard: 'A field that an item has not is never left to an agent as a placeholder.',
     file: `${CONTROL}/rounds.ts`,
     find: 'if (found === undefined || found === null) throw',
