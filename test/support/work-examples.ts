@@ -34,7 +34,9 @@ export async function makeWork(client: Api, city: string, databaseUrl: string, t
 /** A documented path in a city, its parameters filled with what is there; with the query that the operation demands. */
 export function workPath(path: string, city: string, examples: WorkExamples, method = 'GET'): string {
   const kind = /\/(bead|convoy|mail|molecule|wait)\//.exec(path)?.[1];
-  const id = { bead: examples.bead, molecule: examples.bead, convoy: examples.convoy, mail: examples.message, wait: examples.wait }[kind ?? ''] ?? '0123456789ab';
+  const id =
+    { bead: examples.bead, molecule: examples.bead, convoy: examples.convoy, mail: examples.message, wait: examples.wait }[kind ?? ''] ??
+    '0123456789ab';
   const filled = formulaPath(configPath(patchPath(rigPath(agentPath(sessionPath(path, examples))))), city, method)
     .replace('{cityName}', city)
     .replace('{id}', id)

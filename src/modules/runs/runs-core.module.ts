@@ -17,7 +17,17 @@ import { RunsRepository } from './runs.repository.js';
 /** Launching, and what follows for runs from changes of beads: in every process that writes work, once. */
 @Module({
   imports: [ConfigCoreModule, ConvoysCoreModule, MailNoticesModule, RosterModule, WorkModule],
-  providers: [GateOpening, GatesRepository, LaunchService, RunControl, RunControlRepository, RunEndings, RunKeeper, RunPreparation, RunsRepository],
+  providers: [
+    GateOpening,
+    GatesRepository,
+    LaunchService,
+    RunControl,
+    RunControlRepository,
+    RunEndings,
+    RunKeeper,
+    RunPreparation,
+    RunsRepository,
+  ],
   exports: [GateOpening, GatesRepository, LaunchService, RunEndings, RunPreparation, RunsRepository],
 })
 export class RunsCoreModule {}
