@@ -54,7 +54,7 @@ export const RUN_GUARDS: readonly Guard[] = [
     guard: 'The root of a run that has ended stays closed.',
     file: `${RUNS}/run-keeper.ts`,
     find: "if (after.id === after.run_id && before.status === 'closed')",
-    replace: "if (after.id === after.run_id && before.status === 'never')",
+    replace: "if (after.id === after.run_id && before.status === 'in_progress')",
     test: KEEPER,
   },
   {

@@ -28,10 +28,12 @@ export class RunControlRepository {
       from jsonb_to_recordset(${JSON.stringify(steps)}::jsonb) as s(bead text, step jsonb, made_by text, round integer)`.execute(tx);
   }
 
-  /** Counts steps that a round has added. */
-  async grow(tx: Tx, streamId: number, run: string, by: number): Promise<void> {
+  /** Counts steps that a round has added, and gates among them that are waited for already. */
+  async grow(tx: Tx, streamId: number, run: string, by: number, gates: number): Promise<void> {
     await sql`
-      update runs set steps = steps + ${by}, updated_at = clock_timestamp() where stream_id = ${streamId} and id = ${run}`.execute(tx);
+      update runs set steps = steps + ${by}, gates = gates + ${gates}, updated_at = clock_timestamp() where stream_id = ${streamId} and id = ${run}`.execute(
+      tx,
+    );
   }
 
   /** Undefined for a run that decides nothing. */

@@ -8,6 +8,7 @@ import type { BeadRecord, Edge } from '../../work/bead-record.js';
 import type { Work } from '../../work/work.js';
 import { namesIn, roundPlan } from '../launch/launch-plan.js';
 import type { RunRow } from '../run-row.js';
+import { RunsRepository } from '../runs.repository.js';
 import { advance } from './advance.js';
 import { RunControlRepository, type StoredRun } from './control.repository.js';
 import type { Act, Finish } from './facts.js';
@@ -26,6 +27,7 @@ export class RunControl {
 
   constructor(
     private readonly repository: RunControlRepository,
+    private readonly runs: RunsRepository,
     private readonly roster: RosterService,
   ) {}
 
@@ -129,7 +131,12 @@ export class RunControl {
       run.id,
       fragment.steps.map(({ step, round }, n) => ({ bead: made[n]!.id, step, made_by: control, round })),
     );
-    await this.repository.grow(work.tx, streamId, run.id, made.length);
+    const reached = made.filter(({ issue_type: type, open_blockers: blockers }) => type === 'gate' && blockers === 0).length;
+    await this.repository.grow(work.tx, streamId, run.id, made.length, reached);
+    const controls = fragment.steps.flatMap(({ step }, n) =>
+      step.control?.kind === 'gate' ? [{ bead: made[n]!.id, control: step.control }] : [],
+    );
+    await this.runs.addControls(work.tx, streamId, run.id, controls);
     await work.putEdges(owner, lastOf(made, plan.edges), 'blocks');
     const refs = new Map(made.map(({ id, ref }) => [id, ref!]));
     for (const bead of made) {

@@ -121,6 +121,15 @@ describe('a gate', () => {
     }
   });
 
+  it('in a round of a loop is armed as any other', async () => {
+    const body = `[{ id = "b", title = "B", gate = { type = "timer", timeout = "1h" } }]`;
+    const loop = `loop = { until = "steps.complete >= 1", max = 2, body = ${body} }`;
+    const run = await launch(`formula = "gated"\n${V2}\n[[steps]]\nid = "a"\ntitle = "A"\n${loop}\n`);
+    expect(run).toMatchObject({ status: 'waiting', gates: 1 });
+    await late();
+    expect([await runs.sweep(), await statusOf(run)]).toEqual([1, 'active']);
+  });
+
   it('is decided once by any number of workers', async () => {
     const run = await launch(gated('type = "timer", timeout = "1h"'));
     await done(run, 'a');

@@ -145,7 +145,7 @@ export class LaunchService {
     if (source !== undefined) await this.#link(work, run, source);
     if (recipe.compiler === 2) this.#tell(work, run, root!, steps, source);
     await this.control.begin(work, run, { ...recipe, steps: plan.steps }, steps);
-    return run;
+    return recipe.compiler === 1 ? run : (await this.repository.find(work.tx, streamId, run.id))!;
   }
 
   /** A bead says which run it is worked on by. */

@@ -63,7 +63,7 @@ export function launches(realm: WorkRealm, work: WorkService = realm.work): Laun
   const idempotency = new Idempotency(new IdempotencyRepository());
   const endings = new RunEndings(repository);
   const convoys = new ConvoysService(new ConvoysRepository(realm.db), work, idempotency);
-  const control = new RunControl(new RunControlRepository(), roster);
+  const control = new RunControl(new RunControlRepository(), repository, roster);
   const service = new LaunchService(repository, endings, convoys, roster, control);
   new RunKeeper(work, repository, endings, control).onModuleInit();
   const gates = new GatesRepository(realm.db);

@@ -15,10 +15,10 @@ import { BatchPlans } from '../batch-plans.js';
 import { Rehearsal } from '../rehearsal.js';
 import { SlingBatchService } from '../sling-batch.service.js';
 import type { ConfigReadsService } from '../../config/config-reads.service.js';
-import { LaunchService } from '../../runs/launch/launch.service.js';
-import { RunPreparation } from '../../runs/launch/preparation.service.js';
 import { RunControlRepository } from '../../runs/control/control.repository.js';
 import { RunControl } from '../../runs/control/run-control.js';
+import { LaunchService } from '../../runs/launch/launch.service.js';
+import { RunPreparation } from '../../runs/launch/preparation.service.js';
 import { RunEndings } from '../../runs/run-endings.service.js';
 import { RunsRepository } from '../../runs/runs.repository.js';
 import { SlingFormulas } from '../sling-formulas.js';
@@ -47,11 +47,10 @@ export function slings(realm: WorkRealm, work: WorkService = realm.work): Slings
   const runs = new RunsRepository(realm.db);
   const roster = new RosterService(new RosterRepository(realm.db));
   const preparation = new RunPreparation(NO_CONFIG, runs);
-  const control = new RunControl(new RunControlRepository(), roster);
   const formulas = new SlingFormulas(
     roster,
     preparation,
-    new LaunchService(runs, new RunEndings(runs), convoys, roster, control),
+    new LaunchService(runs, new RunEndings(runs), convoys, roster, new RunControl(new RunControlRepository(), runs, roster)),
     dispatch,
   );
   const single = new SlingService(rehearsal, orders, dispatch, formulas, idempotency);
