@@ -5,6 +5,7 @@ import { startStack, type Stack } from '../support/app.js';
 import { svc, type CliRun } from '../support/cli.js';
 import { api, type Api, type Reply } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
+import { openStream } from '../support/sse.js';
 
 /** Runs through the client and over HTTP: launched at one replica, gone on with and ended at the other. */
 let stack: Stack;
@@ -267,6 +268,29 @@ describe('a graph', () => {
     for (const path of [`workflow/${root}`, `runs/${root}`, `bead/${root}`, `molecule/${root}`])
       expect(await b.get(`${CITY}/${path}`)).toMatchObject({ status: 404 });
     expect(await a.delete(`${CITY}/workflow/${root}`)).toMatchObject({ status: 404 });
+  });
+});
+
+describe('a stream', () => {
+  it('says of every change of a step what it means for those who follow the run', async () => {
+    const { workflow_id: root } = (await launch({ formula: 'graph', attached_bead_id: await bead() })).body;
+    const [first, second] = await stepsOf(root);
+    const { snapshot_event_seq: seq } = (await a.get(`${CITY}/workflow/${root}`)).body;
+    const stream = await openStream(`${stack.urls[1]}${CITY}/events/stream?after_seq=${seq}`);
+    await close(first.id, a);
+    const told = (await stream.until(({ data }) => data?.type === 'bead.updated' && data.subject === second.id)).data;
+    expect(told.workflow).toMatchObject({
+      ...{ workflow_id: root, root_bead_id: root, scope_kind: 'city', scope_ref: 'alpha', root_store_ref: 'city:alpha' },
+      ...{ event_type: 'bead.updated', event_seq: told.seq, logical_node_id: second.id },
+      bead: { id: second.id, title: 'Act', kind: 'task', status: 'pending', step_ref: 'graph.act' },
+    });
+    const closed = stream.frames.find(({ data }) => data?.type === 'bead.closed')!.data;
+    expect(closed.workflow).toMatchObject({ bead: { id: first.id, status: 'completed' } });
+    const other = await bead();
+    const plain = (await stream.until(({ data }) => data?.type === 'bead.created' && data.subject === other)).data;
+    expect(plain).not.toHaveProperty('workflow');
+    await stream.close();
+    await a.delete(`${CITY}/workflow/${root}?delete=true`);
   });
 });
 

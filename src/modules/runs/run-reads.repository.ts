@@ -46,17 +46,25 @@ export class RunReadsRepository {
 
   /** Up to `limit` below `below`, lane by lane, the last changed first. */
   async list(streamId: number, below: RunPlace | undefined, limit: number): Promise<Found<ListedRun[]>> {
-    const after =
-      below === undefined
-        ? sql``
-        : sql`and (l.lane > ${below.lane} or (r.updated_at, r.id) < (timestamptz 'epoch' + ${below.updated}::bigint * interval '1 microsecond', ${below.id}))`;
-    const page = sql`
-      select l.lane as nth, r.* from unnest(${LANES}::smallint[]) l(lane) cross join lateral (
-        select ${RUN}, r.lane, ${MICROS} as updated from runs r
-        where r.stream_id = ${streamId} and r.lane = l.lane ${after}
-        order by r.updated_at desc, r.id desc limit ${limit}) r
-      where l.lane >= ${below?.lane ?? 0}
-      order by l.lane, r.updated_at desc, r.id desc limit ${limit}`;
+    // A lane is read as far as those before it have left room on the page.
+    const rest = (lane: number): RawBuilder<unknown> =>
+      sql`greatest(0, ${limit} - ${sql.join(
+        LANES.slice(0, lane).map((before) => sql`(select count(*) from ${sql.ref(`lane_${before}`)})`),
+        sql` - `,
+      )})`;
+    const lanes = LANES.map((lane) => {
+      const passed =
+        below === undefined || lane > below.lane
+          ? sql`true`
+          : lane < below.lane
+            ? sql`false`
+            : sql`(r.updated_at, r.id) < (timestamptz 'epoch' + ${below.updated}::bigint * interval '1 microsecond', ${below.id})`;
+      return sql`${sql.ref(`lane_${lane}`)} as materialized (
+        select ${RUN}, r.lane, ${MICROS} as updated from runs r where r.stream_id = ${streamId} and r.lane = ${sql.lit(lane)} and ${passed}
+        order by r.updated_at desc, r.id desc limit ${lane === 0 ? limit : rest(lane)})`;
+    });
+    const all = LANES.map((lane) => sql`select * from ${sql.ref(`lane_${lane}`)}`);
+    const page = sql`with ${sql.join(lanes)} ${sql.join(all, sql` union all `)}`;
     return this.#withHead<ListedRun>(streamId, page, sql`p.lane, p.updated_at desc, p.id desc`);
   }
 

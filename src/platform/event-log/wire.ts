@@ -6,15 +6,18 @@ import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
  * 200,000 events costs a third of the CPU of rows turned into objects and serialised here.
  */
 
+/** What streams say beside it: what the event means for those who follow a run. */
+const WORKFLOW = sql`, ',"workflow":' || event_workflow(e.stream_id, e.seq, e.ts, e.type, e.subject, e.run_id, e.payload)`;
+
 /** SQL for the envelope's JSON of table alias `e` (`events`), without the closing brace. */
-export function wireText(): RawBuilder<string> {
+export function wireText({ workflow }: { readonly workflow: boolean } = { workflow: false }): RawBuilder<string> {
   return sql<string>`concat('{"seq":', e.seq,
     ',"ts":"', to_char(e.ts at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
     '","type":', to_json(e.type), ',"actor":', to_json(e.actor),
     ',"subject":' || to_json(e.subject), ',"message":' || to_json(e.message),
     ',"run_id":' || to_json(e.run_id), ',"session_id":' || to_json(e.session_id), ',"step_id":' || to_json(e.step_id),
     ',"depends_on_step_ids":' || to_json(e.depends_on_step_ids),
-    ',"payload":', e.payload)`;
+    ',"payload":', e.payload${workflow ? WORKFLOW : sql``})`;
 }
 
 /**

@@ -62,7 +62,7 @@ function ofRanges(columns: RawBuilder<unknown>, typed: RawBuilder<unknown>): Raw
 
 /** So few that their bytes need no bound. To weigh them costs a third of a read of one event, which is what most reads are. */
 function few(): RawBuilder<unknown> {
-  return sql`${ofRanges(sql`e.stream_id as sid, e.seq, e.type, ${wireText()} as text`, sql``)} order by e.ts, e.stream_id, e.seq`;
+  return sql`${ofRanges(sql`e.stream_id as sid, e.seq, e.type, ${wireText({ workflow: true })} as text`, sql``)} order by e.ts, e.stream_id, e.seq`;
 }
 
 /** Those that are at most $5 bytes together. Texts are made only of what is sent. */
@@ -70,7 +70,7 @@ function tail(typed: RawBuilder<unknown>): RawBuilder<unknown> {
   const found = ofRanges(sql`e.*, ${wireBytes()} as bytes`, typed);
   const room = { rows: sql.lit(Number.MAX_SAFE_INTEGER), bytes: sql<number>`$5::bigint`, first: sql.lit(true) };
   return sql`
-    select e.stream_id as sid, e.seq, e.type, e.city, e.stream, e.fits, case when e.fits then ${wireText()} end as text
+    select e.stream_id as sid, e.seq, e.type, e.city, e.stream, e.fits, case when e.fits then ${wireText({ workflow: true })} end as text
     from (${fitting(found, ORDER, room)}) e
     order by ${ORDER}`;
 }
