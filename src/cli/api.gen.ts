@@ -25768,7 +25768,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "formula": "formula"
+                 *       "formula": "greet"
                  *     }
                  */
                 "application/json": components["schemas"]["MoleculeCreateInputBody"];

@@ -31,7 +31,12 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const AGENT_STREAMS = ['stream-agent-output', 'stream-agent-output-qualified', 'stream-agents-output'];
 
 /** Operations whose success has several statuses. */
-const SUCCESSES: Readonly<Record<string, number>> = { 'stream-session': 2, 'create-rig': 3 };
+const SUCCESSES: Readonly<Record<string, number>> = {
+  'stream-session': 2,
+  'create-rig': 3,
+  'create-molecule': 2,
+  'post-v0-city-by-city-name-runs-by-run-id-cancel': 2,
+};
 
 let stack: Stack;
 let a: Api;

@@ -3,7 +3,7 @@ export const FORMULA = 'formula = "greet"\n[[steps]]\nid = "say"\ntitle = "Say h
 
 /** A path of the family with its parameters filled, and the query that it demands; others stay as they are. */
 export function formulaPath(path: string, city: string, method: string): string {
-  const found = /^\/v0\/city\/[^/]+\/(formulas?)(\/\{name\})?(\/feed|\/runs)?$/.exec(path);
+  const found = /^\/v0\/city\/[^/]+\/(formulas?)(\/(?!feed$)[^/]+)?(\/feed|\/runs)?$/.exec(path);
   const named = path.replace(/(\/formulas?\/)\{name\}/, '$1greet');
   if (found === null || method !== 'GET') return named;
   return `${named}?scope_kind=city&scope_ref=${city}${found[2] === undefined || found[3] !== undefined ? '' : '&target=mayor'}`;

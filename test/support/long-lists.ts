@@ -137,7 +137,6 @@ export const OTHERS: Readonly<Record<string, string>> = {
   'get-v0-city-by-city-name-formulas-feed': 'made in this process, and ends by bytes',
   'get-v0-city-by-city-name-runs': 'made in this process, and ends by bytes',
   'get-v0-city-by-city-name-runs-census': 'eight numbers',
-  'get-v0-city-by-city-name-runs-by-run-id': 'of one run',
   'get-v0-city-by-city-name-runs-by-run-id-steps': 'of one run, whose beads are measured before they are read',
   'get-v0-city-by-city-name-workflow-by-workflow-id': 'of one run, whose beads are measured before they are read',
   'get-v0-city-by-city-name-molecules': 'as that of convoys, by the same SQL of pages',

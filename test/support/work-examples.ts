@@ -3,6 +3,7 @@ import { AGENT_BODIES, agentPath, useAgents } from './config-examples-agents.js'
 import { FORMULA_BODIES, formulaPath, useFormulas } from './config-examples-formulas.js';
 import { PATCH_BODIES, patchPath, usePatches } from './config-examples-patches.js';
 import { RIG_BODIES, rigPath, useRigs } from './config-examples-rigs.js';
+import { adminAt } from './database.js';
 import type { Api } from './http.js';
 import { makeSessions, SESSION_BODIES, sessionPath, useSessions, type SessionExamples } from './session-examples.js';
 
@@ -12,6 +13,8 @@ export interface WorkExamples extends SessionExamples {
   readonly convoy: string;
   readonly message: string;
   readonly wait: string;
+  /** The root of a run. */
+  readonly run: string;
 }
 
 /** Makes them in a running city that has the agent `mayor`. Cities with different tags have different sessions. */
@@ -27,22 +30,35 @@ export async function makeWork(client: Api, city: string, databaseUrl: string, t
     convoy: await made('convoys', { title: 'examples', items: [bead] }),
     message: await made('mail', { to: 'mayor', subject: 'hello', from: 'human' }),
     wait: await made('waits', { session: 'mayor', dep_ids: [bead] }),
+    run: await aRun(databaseUrl, city, await made('beads', { title: 'a run', type: 'molecule' })),
     ...(await makeSessions(databaseUrl, city, tag)),
   };
+}
+
+/** A run without steps of a formula that the city does not have, with this root. */
+async function aRun(databaseUrl: string, city: string, root: string): Promise<string> {
+  await adminAt(
+    databaseUrl,
+    `with b as (update beads set run_id = id where id = $1 and stream_id = (select stream_id from cities where name = $2) returning stream_id, id)
+     insert into runs (stream_id, id, formula, formula_sha256, compiler, root_only, launched_by, title, steps)
+     select stream_id, id, 'gone', '', 1, false, 'molecule', 'a run', 0 from b`,
+    [root, city],
+  );
+  return root;
 }
 
 /** A documented path in a city, its parameters filled with what is there; with the query that the operation demands. */
 export function workPath(path: string, city: string, examples: WorkExamples, method = 'GET'): string {
   const kind = /\/(bead|convoy|mail|molecule|wait)\//.exec(path)?.[1];
   const id =
-    { bead: examples.bead, molecule: examples.bead, convoy: examples.convoy, mail: examples.message, wait: examples.wait }[kind ?? ''] ??
+    { bead: examples.bead, molecule: examples.run, convoy: examples.convoy, mail: examples.message, wait: examples.wait }[kind ?? ''] ??
     '0123456789ab';
   const filled = formulaPath(configPath(patchPath(rigPath(agentPath(sessionPath(path, examples))))), city, method)
     .replace('{cityName}', city)
     .replace('{id}', id)
     .replace('{rootID}', examples.bead)
-    .replace('{run_id}', examples.bead)
-    .replace('{workflow_id}', examples.bead)
+    .replace('{run_id}', examples.run)
+    .replace('{workflow_id}', examples.run)
     .replace('{dependsOnId}', examples.convoy)
     .replace('{label}', 'x');
   return path.endsWith('/hook') ? `${filled}?agent=mayor` : filled;

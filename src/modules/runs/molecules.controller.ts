@@ -48,6 +48,7 @@ export class MoleculesController {
   @Operation({
     id: CREATE_MOLECULE,
     needs: 'operate',
+    example: { formula: 'greet' },
     status: 201,
     also: [{ status: 200, headers: ['X-SVC-Index', 'Location'] }],
     summary: 'Make the beads of a formula',
