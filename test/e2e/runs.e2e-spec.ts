@@ -3,9 +3,10 @@ import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startStack, type Stack } from '../support/app.js';
 import { svc, type CliRun } from '../support/cli.js';
+import { adminAt } from '../support/database.js';
 import { api, type Api, type Reply } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
-import { openStream } from '../support/sse.js';
+import { eventually, openStream } from '../support/sse.js';
 
 /** Runs through the client and over HTTP: launched at one replica, gone on with and ended at the other. */
 let stack: Stack;
@@ -268,6 +269,25 @@ describe('a graph', () => {
     for (const path of [`workflow/${root}`, `runs/${root}`, `bead/${root}`, `molecule/${root}`])
       expect(await b.get(`${CITY}/${path}`)).toMatchObject({ status: 404 });
     expect(await a.delete(`${CITY}/workflow/${root}`)).toMatchObject({ status: 404 });
+  });
+});
+
+describe('a cancellation', () => {
+  it('asks the session that is at a step to end its turn', async () => {
+    const made = (await a.post(`${CITY}/sessions`, { kind: 'agent', name: 'mayor', alias: 'walker' })).body;
+    const session: string = made.session_id;
+    await eventually(async () => (await a.get(`${CITY}/session/${session}`)).body.state === 'active');
+    const { workflow_id: root } = (await launch({ formula: 'graph', attached_bead_id: await bead() })).body;
+    const [first] = await stepsOf(root);
+    expect(await b.post(`${CITY}/bead/${first.id}/claim`, { assignee: 'mayor', session_id: session })).toMatchObject({ status: 200 });
+    expect(await b.post(`${CITY}/runs/${root}/cancel`)).toMatchObject({ status: 202, body: { closed: 3 } });
+    const asked = await adminAt(
+      stack.databaseUrl,
+      `select c.kind from session_commands c join sessions s on s.pk = c.session_pk where s.id = $1`,
+      [session],
+    );
+    expect(asked).toEqual([{ kind: 'interrupt' }]);
+    expect((await a.get(`${CITY}/bead/${first.id}`)).body).toMatchObject({ status: 'closed', metadata: { 'gc.outcome': 'canceled' } });
   });
 });
 
