@@ -51,13 +51,6 @@ export const RUN_GUARDS: readonly Guard[] = [
     test: KEEPER,
   },
   {
-    guard: 'The root of a run that has ended stays closed.',
-    file: `${RUNS}/run-keeper.ts`,
-    find: "if (after.id === after.run_id && before.status === 'closed')",
-    replace: "if (after.id === after.run_id && before.status === 'in_progress')",
-    test: KEEPER,
-  },
-  {
     guard: 'Steps are counted where beads change.',
     file: 'db/migrations/0039_create_runs.ts',
     find: "active = r.active - (old.status = 'in_progress')::integer + (tg_op = 'UPDATE' and new.status = 'in_progress')::integer,",
