@@ -78,11 +78,4 @@ export const RUN_GUARDS: readonly Guard[] = [
     replace: 'and false;',
     test: GATES,
   },
-  {
-    guard: 'A gate is decided by one worker.',
-    file: `${RUNS}/gates/gates.repository.ts`,
-    find: 'and c.armed_at is not null and c.due_at <= clock_timestamp()\n      order by c.due_at, c.bead_id',
-    replace: '\n      order by c.due_at, c.bead_id',
-    test: GATES,
-  },
 ];
