@@ -6,13 +6,16 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire, enableCompileCache, registerHooks } from 'node:module';
+import { basename } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const require = createRequire(import.meta.url);
 const swcrc = JSON.parse(readFileSync(new URL('../.swcrc', import.meta.url), 'utf8'));
 delete swcrc.$schema;
 const cache = fileURLToPath(new URL('../node_modules/.cache/svc/', import.meta.url));
-const settings = JSON.stringify(swcrc) + require('@swc/core/package.json').version;
+// What is made of a file does not say where that lies: copies of a checkout share it.
+const options = { ...swcrc, swcrc: false, sourceMaps: 'inline', inlineSourcesContent: false };
+const settings = JSON.stringify(options) + require('@swc/core/package.json').version;
 try {
   mkdirSync(cache, { recursive: true });
   enableCompileCache(cache);
@@ -20,13 +23,25 @@ try {
   // A checkout that cannot be written to is compiled anew each time.
 }
 
+/** What was resolved for the project's own files: the answer is the same for all of them. */
+const packages = new Map();
+const IN_PACKAGE = /^\.\.?\/.*\.[cm]?js$/;
+
 registerHooks({
   resolve(specifier, context, next) {
-    if (specifier.startsWith('.') && specifier.endsWith('.js') && context.parentURL?.startsWith('file:')) {
-      const source = new URL(specifier.replace(/\.js$/, '.ts'), context.parentURL);
-      if (existsSync(source)) return next(source.href, context);
+    const { parentURL, conditions } = context;
+    // What is required is resolved, and remembered, by Node.
+    if (parentURL === undefined || !conditions.includes('import')) return next(specifier, context);
+    if (specifier.startsWith('node:')) return { url: specifier, format: 'builtin', shortCircuit: true };
+    if (parentURL.includes('/node_modules/')) {
+      // A file that is named is where its name says. Node would ask the disk four times.
+      if (!IN_PACKAGE.test(specifier) || !parentURL.startsWith('file:')) return next(specifier, context);
+      return { url: new URL(specifier, parentURL).href, shortCircuit: true };
     }
-    return next(specifier, context);
+    if (specifier.startsWith('.')) return ours(specifier, parentURL) ?? next(specifier, context);
+    let found = packages.get(specifier);
+    if (found === undefined) packages.set(specifier, (found = next(specifier, context)));
+    return { ...found, shortCircuit: true };
   },
   load(url, context, next) {
     if (!url.startsWith('file:') || !url.endsWith('.ts') || url.includes('/node_modules/')) return next(url, context);
@@ -34,15 +49,22 @@ registerHooks({
   },
 });
 
+/** A source of the project: its `.js` specifiers mean `.ts` files. */
+function ours(specifier, parentURL) {
+  if (!specifier.endsWith('.js') || !parentURL.startsWith('file:')) return undefined;
+  const { href } = new URL(`${specifier.slice(0, -3)}.ts`, parentURL);
+  return existsSync(fileURLToPath(href)) ? { url: href, format: 'module', shortCircuit: true } : undefined;
+}
+
 function compiled(filename) {
   const source = readFileSync(filename, 'utf8');
-  const kept = `${cache}${createHash('sha256').update(settings).update(filename).update('\0').update(source).digest('hex')}.mjs`;
+  const kept = `${cache}${createHash('sha1').update(settings).update(basename(filename)).update('\0').update(source).digest('hex')}.mjs`;
   try {
     return readFileSync(kept, 'utf8');
   } catch {
     // Not seen before.
   }
-  const { code } = require('@swc/core').transformSync(source, { ...swcrc, swcrc: false, filename, sourceMaps: 'inline' });
+  const { code } = require('@swc/core').transformSync(source, { ...options, filename, sourceFileName: basename(filename) });
   try {
     writeFileSync(`${kept}.${process.pid}`, code);
     renameSync(`${kept}.${process.pid}`, kept);
