@@ -49,11 +49,12 @@ registerHooks({
   },
 });
 
-/** A source of the project: its `.js` specifiers mean `.ts` files. */
+/** A file of the project: its `.js` specifiers mean `.ts` files, but for what was built. */
 function ours(specifier, parentURL) {
   if (!specifier.endsWith('.js') || !parentURL.startsWith('file:')) return undefined;
-  const { href } = new URL(`${specifier.slice(0, -3)}.ts`, parentURL);
-  return existsSync(fileURLToPath(href)) ? { url: href, format: 'module', shortCircuit: true } : undefined;
+  const { href } = new URL(specifier, parentURL);
+  const url = [`${href.slice(0, -3)}.ts`, href].find((one) => existsSync(fileURLToPath(one)));
+  return url === undefined ? undefined : { url, format: 'module', shortCircuit: true };
 }
 
 function compiled(filename) {
