@@ -3,23 +3,9 @@ import { parseArgs } from 'node:util';
 
 /**
  * What `npm test` leaves out because it takes long. Each part is a command that ends with 0 when all is well. `.ci/run` runs
- * one part a day; a part that would take longer than two minutes there is divided.
+ * one part a day, on the processors that the suite has as well: a part takes a minute or two of a processor, or is divided.
  */
 const JEST = ['jest', '--passWithNoTests=false'];
-const SHARES = 8;
-const guards = (share: number): Part => ({
-  name: `guards-${share}`,
-  what: 'an eighth of the guards, taken out one by one',
-  run: ['npm', 'run', '-s', 'test:guards', '--', '--share', `${share}/${SHARES}`],
-});
-
-/** A seed takes half a minute and more. */
-const CHAOS_PARTS = 5;
-const chaos = (part: number): Part => ({
-  name: `chaos-${part}`,
-  what: 'two of ten seeds of the chaos run',
-  run: ['npm', 'run', '-s', 'chaos', '--', '--seed', `${part * 2 - 1}`, '--seeds', '2', '--seconds', '6'],
-});
 
 interface Part {
   readonly name: string;
@@ -27,29 +13,68 @@ interface Part {
   readonly run: readonly string[];
 }
 
+const times = (n: number, part: (nth: number) => Part): Part[] => Array.from({ length: n }, (_, i) => part(i + 1));
+
+const SHARES = 30;
+/** `npm test` runs the tests with all guards in place. */
+const guards = times(SHARES, (share) => ({
+  name: `guards-${share}`,
+  what: 'a thirtieth of the guards, taken out one by one',
+  run: ['npm', 'run', '-s', 'test:guards', '--', '--trusted', '--share', `${share}/${SHARES}`],
+}));
+
+const chaos = (name: string, what: string, kind: string, seed: number): Part => ({
+  name,
+  what,
+  run: ['npm', 'run', '-s', 'chaos', '--', '--only', kind, '--seed', `${seed}`, '--seconds', '6'],
+});
+
+const deep = (name: string, what: string, ...patterns: string[]): Part => ({
+  name,
+  what,
+  run: [...JEST, '--selectProjects', 'deep', '--testPathPatterns', ...patterns],
+});
+
 const PARTS: readonly Part[] = [
   {
     name: 'queues',
-    what: 'operations on both queue backends, clones of rigs killed at every place, accounts of an embedded server',
-    run: [...JEST, '--selectProjects', 'db', 'e2e', '--testPathPatterns', 'operations', 'queue', 'rig-clones', 'embedded'],
+    what: 'operations on both queue backends, and the queues',
+    run: [...JEST, '--selectProjects', 'db', 'e2e', '--testPathPatterns', 'operations', 'queue'],
   },
+  {
+    name: 'kills',
+    what: 'clones of rigs killed at every place, accounts of an embedded server',
+    run: [...JEST, '--selectProjects', 'e2e', '--testPathPatterns', 'rig-clones', 'embedded'],
+  },
+  { name: 'fuzz', what: 'fuzz and attacks with many more runs', run: [...JEST, '--testPathPatterns', 'fuzz', 'attacks'] },
   {
     name: 'models',
-    what: 'fuzz, models, properties and attacks with many more runs, the largest city, every spelling of a host on every operation',
-    run: [...JEST, '--testPathPatterns', 'fuzz', 'model', 'property', 'checker', 'front-door', 'limits', 'attacks'],
+    what: 'models and properties with many more runs',
+    run: [...JEST, '--testPathPatterns', 'model', 'property', 'checker'],
   },
   {
-    name: 'agents',
-    what: 'agents of others, from npm, three hundred real cities',
-    run: [...JEST, '--selectProjects', 'deep'],
+    name: 'limits',
+    what: 'the largest city, every spelling of a host on every operation',
+    run: [...JEST, '--testPathPatterns', 'front-door\\.e2e', 'limits'],
   },
+  deep('agents', 'agents of others, from npm', 'conformance'),
+  deep('lists', 'lists and logs with the longest rows', 'long-'),
+  deep('cities', 'three hundred real cities', 'many-cities'),
+  deep('memory', 'the memory of a server under attack', 'memory'),
   {
-    name: 'scenarios',
-    what: 'days of users, and a night with crashes',
-    run: [...JEST, '--selectProjects', 'scenarios'],
+    name: 'scenario-day',
+    what: 'a working day of a user',
+    run: [...JEST, '--selectProjects', 'scenarios', '--testPathPatterns', 'working-day'],
   },
-  ...Array.from({ length: CHAOS_PARTS }, (_, n) => chaos(n + 1)),
-  ...Array.from({ length: SHARES }, (_, n) => guards(n + 1)),
+  { name: 'scenario-night', what: 'a night with crashes', run: [...JEST, '--selectProjects', 'scenarios', '--testPathPatterns', 'night'] },
+  ...times(10, (n) => chaos(`chaos-${n}`, 'a seed of the chaos run', 'log', n)),
+  ...times(5, (n) => chaos(`chaos-sessions-${n}`, 'a seed of the chaos run with sessions', 'sessions', 2 * n - 1)),
+  {
+    name: 'guard-types',
+    what: 'whether what each guard becomes can be compiled',
+    run: ['npm', 'run', '-s', 'test:guards', '--', '--types'],
+  },
+  ...guards,
   { name: 'cluster', what: 'the Compose cluster, parts of it killed; needs Docker', run: ['npm', 'run', '-s', 'test:cluster'] },
 ];
 
@@ -57,7 +82,7 @@ const HELP = `npm run test:deep -- [options]
   --part NAME   only this one; may be given more than once
   --today       the part whose day it is
   --list        the parts
-${PARTS.map(({ name, what }) => `    ${name.padEnd(10)} ${what}`).join('\n')}`;
+${PARTS.map(({ name, what }) => `    ${name.padEnd(16)} ${what}`).join('\n')}`;
 
 const { values } = parseArgs({
   options: {

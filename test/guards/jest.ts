@@ -29,14 +29,27 @@ export function projectOf(file: string): 'unit' | 'db' | 'e2e' {
   return file.endsWith('.db-spec.ts') ? 'db' : file.endsWith('.e2e-spec.ts') ? 'e2e' : 'unit';
 }
 
+interface How {
+  /** Parts of the names of the tests to run; all of them when there are none. */
+  readonly names?: readonly string[];
+  /** Processes beside Jest's own; without them the tests run in that. */
+  readonly workers?: number;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
 /** Runs test files of one project in a copy of the checkout. */
-export async function run(dir: string, files: readonly string[], names: readonly string[] = [], workers = 1): Promise<Outcome> {
+export async function run(dir: string, files: readonly string[], { names = [], workers, env = {} }: How = {}): Promise<Outcome> {
   const report = join(dir, 'guards-report.json');
   const args = ['--selectProjects', projectOf(files[0]!), '--json', `--outputFile=${report}`, '--forceExit', '--watchman=false'];
-  args.push(`--testTimeout=${TEST_LIMIT_MS}`, `--maxWorkers=${workers}`, '--runTestsByPath', ...files);
+  args.push(
+    `--testTimeout=${TEST_LIMIT_MS}`,
+    workers === undefined ? '--runInBand' : `--maxWorkers=${workers}`,
+    '--runTestsByPath',
+    ...files,
+  );
   if (names.length > 0) args.push('-t', names.map(escaped).join('|'));
   await rm(report, { force: true });
-  const { log, late } = await started(dir, args);
+  const { log, late } = await started(dir, args, env);
   const text = await readFile(report, 'utf8').catch(() => undefined);
   await rm(report, { force: true });
   if (late) return { passed: 0, failed: [], broken: `it did not end within ${RUN_LIMIT_MS / 1000} s` };
@@ -72,10 +85,16 @@ function end({ pid }: ChildProcess): void {
   }
 }
 
-function started(cwd: string, args: readonly string[]): Promise<{ log: string; late: boolean }> {
+function started(cwd: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<{ log: string; late: boolean }> {
   const jest = join(cwd, 'node_modules/jest/bin/jest.js');
   if (stopped) return Promise.resolve({ log: 'stopped', late: false });
-  const child = spawn(process.execPath, [jest, ...args], { cwd, stdio: ['ignore', 'ignore', 'pipe'], detached: true });
+  const child = spawn(process.execPath, [jest, ...args], {
+    cwd,
+    // What Node compiles it keeps by the place of a file: it goes with the copy.
+    env: { ...process.env, NODE_COMPILE_CACHE: join(cwd, '.compiled'), ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true,
+  });
   running.add(child);
   let log = '';
   let late = false;

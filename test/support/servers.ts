@@ -15,13 +15,12 @@ export async function startServers(): Promise<void> {
   const serverUrl = await database();
   const redisUrl = await redis();
   const prefix = `svc_test_${process.pid}_${randomBytes(3).toString('hex')}`;
-  const template = `${prefix}_template`;
-  await adminAt(serverUrl, `create database ${template} template template0`);
   stops.push(async () => {
     const left = await adminAt<{ datname: string }>(serverUrl, 'select datname from pg_database where starts_with(datname, $1)', [prefix]);
     for (const { datname } of left) await adminAt(serverUrl, `drop database if exists "${datname}" with (force)`);
   });
-  await migrateAll(withDatabase(serverUrl, template));
+  // Who runs tests many times on one server has migrated a database for all of them.
+  const template = process.env.TEST_DATABASE_TEMPLATE ?? (await migrated(serverUrl, `${prefix}_template`));
   process.env.SVC_TEST_SERVER_URL = serverUrl;
   process.env.SVC_TEST_PREFIX = prefix;
   process.env.SVC_TEST_TEMPLATE = template;
@@ -30,6 +29,12 @@ export async function startServers(): Promise<void> {
 
 export async function stopServers(): Promise<void> {
   for (const stop of stops.splice(0).reverse()) await stop();
+}
+
+async function migrated(serverUrl: string, name: string): Promise<string> {
+  await adminAt(serverUrl, `create database ${name} template template0`);
+  await migrateAll(withDatabase(serverUrl, name));
+  return name;
 }
 
 async function database(): Promise<string> {
