@@ -7,13 +7,14 @@ import { startStack, type Stack } from '../support/app.js';
 import { killSvc, svc } from '../support/cli.js';
 import { eventually } from '../support/sse.js';
 import { lookOften } from '../support/stack-timings.js';
+import { isOfThisRun, USER_NUMBERS } from '../support/user-numbers.js';
 
 /** What programs of a city reach of their host where users of the system are the walls. Only root can make them. */
 const isRoot = process.getuid?.() === 0;
-const [CITIES, SESSIONS] = [1_998_000_000, 1_999_000_000];
+const { cities: CITIES, sessions: SESSIONS } = USER_NUMBERS;
 const HOST = `[users]
-cities = { first = ${CITIES}, count = 1_000 }
-sessions = { first = ${SESSIONS}, count = 100_000 }
+cities = { first = ${CITIES.first}, count = ${CITIES.count} }
+sessions = { first = ${SESSIONS.first}, count = ${SESSIONS.count} }
 `;
 
 let stack: Stack;
@@ -31,7 +32,7 @@ const running = (args: string): string[] =>
   execFileSync('ps', ['-eo', 'uid,args'], { encoding: 'utf8' })
     .split('\n')
     .map((line) => line.trim())
-    .filter((line) => line.endsWith(` ${args}`));
+    .filter((line) => line.endsWith(` ${args}`) && isOfThisRun(parseInt(line, 10)));
 
 /** `try NAME COMMAND…`: what the command says on success, or `refused`. */
 const SCRIPT = (neighbour: number): string => `#!/bin/bash
@@ -139,10 +140,8 @@ sleep 600
     expect(Object.fromEntries(Object.entries(refused).filter(([, said]) => said !== 'refused'))).toEqual({});
     expect(Object.keys(refused)).toHaveLength(23);
     expect({ setuid, home, tmp, write, git }).toEqual({ setuid: 'made', home: 'kept', tmp: 'kept', write: 'written', git: 'true' });
-    expect([Math.floor(Number(user) / 1_000_000), Math.floor(Number(group) / 1_000_000)]).toEqual([
-      SESSIONS / 1_000_000,
-      CITIES / 1_000_000,
-    ]);
+    const within = ({ first, count }: { first: number; count: number }, n: string) => Number(n) >= first && Number(n) < first + count;
+    expect([within(SESSIONS, user!), within(CITIES, group!)]).toEqual([true, true]);
     expect(Number(settings)).toBeGreaterThan(0);
     expect(client).toMatch(/./);
     const { uid, gid } = await stat(at('port', 'setuid'));
@@ -175,19 +174,19 @@ sleep 600
   it('leave nothing behind when their worker is killed: the next one ends what runs as a user that no session needs', async () => {
     const number = (user: number): string[] => [`--reuid=${user}`, '--clear-groups', 'env', '-i', 'sh', '-c', 'setsid sleep 86396 & wait'];
     const [mine] = running('sleep 86397');
-    const stray = spawn('setpriv', number(SESSIONS + 99_000), { stdio: 'ignore' });
+    const stray = spawn('setpriv', number(SESSIONS.first + 99), { stdio: 'ignore' });
     // Of nobody here: numbers of others are none of ours.
-    const other = spawn('setpriv', number(SESSIONS - 1), { stdio: 'ignore' });
+    const other = spawn('setpriv', number(SESSIONS.first - 1), { stdio: 'ignore' });
     try {
       await eventually(() => running('sleep 86396').length === 2);
       await stack.add('worker');
       await eventually(() => running('sleep 86396').length === 1);
-      expect(running('sleep 86396')).toEqual([`${SESSIONS - 1} sleep 86396`]);
+      expect(running('sleep 86396')).toEqual([`${SESSIONS.first - 1} sleep 86396`]);
       expect(running('sleep 86397')).toEqual([mine]);
     } finally {
       stray.kill('SIGKILL');
       other.kill('SIGKILL');
-      execFileSync('pkill', ['-9', '-U', String(SESSIONS - 1)]);
+      execFileSync('pkill', ['-9', '-U', String(SESSIONS.first - 1)]);
     }
   });
 

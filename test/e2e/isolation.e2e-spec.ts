@@ -10,6 +10,8 @@ import { lookOften } from '../support/stack-timings.js';
 
 /** What programs of a city reach of the host that they run on. A script of the city tries it and writes down what came of it. */
 
+/** Of this run: another may be at the same place. */
+const LEFT = `sleep 86399.${process.pid}`;
 let stack: Stack;
 
 const env = (): Record<string, string> => ({ SVC_API_URL: stack.urls[0]!, SVC_CITY: 'port' });
@@ -48,7 +50,7 @@ try node bash -c '"$SVC_NODE" -p "1 + 1"'
 try home bash -c 'echo kept >"$HOME/note" && cat "$HOME/note"'
 try write bash -c 'echo written >made && cat made'
 try variable bash -c 'printf %s "$ODD"'
-setsid sleep 86399 &
+setsid ${LEFT} &
 mv "$out.part" "$out"
 while read -r _; do :; done
 sleep 600
@@ -102,7 +104,7 @@ sleep 600
     const left = (): string[] =>
       execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
         .split('\n')
-        .filter((line) => line === 'sleep 86399');
+        .filter((line) => line === LEFT);
     await eventually(() => left().length === 1);
     const [session] = JSON.parse(`[${(await ok('session', 'list', '--template', 'guest', '--json')).trim().split('\n').join()}]`);
     await ok('session', 'close', session.id);

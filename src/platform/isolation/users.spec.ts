@@ -3,15 +3,16 @@ import { chmod, chown, mkdir, mkdtemp, realpath, rm, stat, writeFile } from 'nod
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { USER_NUMBERS } from '../../../test/support/user-numbers.js';
 import { spawnAgent } from '../runtime/spawn.js';
 import { Users } from './users.js';
 
 const LIMITS = { memory: 1024 ** 3, processes: 64, files: 512 };
-const RANGES = { cities: { first: 1_999_000_000, count: 1_000 }, sessions: { first: 1_999_100_000, count: 1_000 } };
+const { cities: CITIES, sessions: SESSIONS } = USER_NUMBERS;
 /** Of a session and its city. */
 const [PORT, QUAY] = [
-  { user: 1_999_100_101, group: 1_999_000_001 },
-  { user: 1_999_100_102, group: 1_999_000_002 },
+  { user: SESSIONS.first + 11, group: CITIES.first + 1 },
+  { user: SESSIONS.first + 12, group: CITIES.first + 2 },
 ];
 /** Only root may start programs as somebody else. */
 const isRoot = process.getuid?.() === 0;
@@ -21,7 +22,7 @@ let users: Users;
 
 beforeAll(async () => {
   if (!isRoot) return;
-  users = await Users.tryOn({ limits: LIMITS, users: RANGES }, '/data/host.toml');
+  users = await Users.tryOn({ limits: LIMITS, users: USER_NUMBERS }, '/data/host.toml');
   base = await realpath(await mkdtemp(path.join(tmpdir(), 'svc-users-')));
   await chmod(base, 0o755);
   await writeFile(path.join(base, 'admin.key'), 'secret', { mode: 0o600 });
@@ -103,10 +104,12 @@ async function said(line: string, env: Record<string, string> = {}, id = PORT): 
   });
 
   it('have numbers that are nobody elses, and no more of them than the operator has named', async () => {
-    expect(users.identityOf(1, 101)).toEqual(PORT);
-    expect(() => users.identityOf(1, 1_000)).toThrow('[users] sessions of /data/host.toml has 1000 numbers, which are used up');
-    expect(() => users.identityOf(1_000, 1)).toThrow('[users] cities of /data/host.toml has 1000 numbers');
-    const taken = { ...RANGES, sessions: { first: 65_000, count: 1_000 } };
+    expect(users.identityOf(1, 11)).toEqual(PORT);
+    expect(() => users.identityOf(1, SESSIONS.count)).toThrow(
+      `[users] sessions of /data/host.toml has ${SESSIONS.count} numbers, which are used up`,
+    );
+    expect(() => users.identityOf(CITIES.count, 1)).toThrow(`[users] cities of /data/host.toml has ${CITIES.count} numbers`);
+    const taken = { ...USER_NUMBERS, sessions: { first: 65_000, count: 1_000 } };
     await expect(Users.tryOn({ limits: LIMITS, users: taken }, 'host.toml')).rejects.toThrow(/sessions of host.toml has the number of \w+/);
     await expect(Users.tryOn({ limits: LIMITS, users: undefined }, 'host.toml')).rejects.toThrow('host.toml names no [users]');
   });
