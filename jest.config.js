@@ -42,6 +42,8 @@ export default {
   maxWorkers: 4,
   // A worker's heap is collected late; what it has loaded takes a second to load again.
   workerIdleMemoryLimit: '1GB',
+  // The first to run in a checkout writes down what it has compiled when it ends.
+  workerGracefulExitTimeout: 10_000,
   // Only what hangs is to meet it, on however slow a machine.
   testTimeout: 300_000,
 };

@@ -177,6 +177,11 @@ export class HintListener {
     this.#subscriber = undefined;
     if (subscriber === undefined) return;
     subscriber.events.on('error', () => undefined);
-    await Promise.race([subscriber.close().catch(() => undefined), sleep(500)]);
+    const closed = new AbortController();
+    void subscriber
+      .close()
+      .catch(() => undefined)
+      .then(() => closed.abort());
+    await sleep(500, closed.signal);
   }
 }
