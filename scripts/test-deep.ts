@@ -43,8 +43,8 @@ const PARTS: readonly Part[] = [
   },
   {
     name: 'kills',
-    what: 'clones of rigs killed at every place, accounts of an embedded server',
-    run: [...JEST, '--selectProjects', 'e2e', '--testPathPatterns', 'rig-clones', 'embedded'],
+    what: 'clones of rigs and servers killed at every place, accounts of an embedded server',
+    run: [...JEST, '--selectProjects', 'e2e', '--testPathPatterns', 'rig-clones', 'embedded', 'audit\\.e2e'],
   },
   { name: 'fuzz', what: 'fuzz and attacks with many more runs', run: [...JEST, '--testPathPatterns', 'fuzz', 'attacks'] },
   {
@@ -56,6 +56,22 @@ const PARTS: readonly Part[] = [
     name: 'limits',
     what: 'the largest city, every spelling of a host on every operation',
     run: [...JEST, '--testPathPatterns', 'front-door\\.e2e', 'limits'],
+  },
+  {
+    name: 'races',
+    what: 'many editors, runners, hooks and readers at once, lists of events against a model',
+    run: [
+      ...JEST,
+      '--selectProjects',
+      'db',
+      'e2e',
+      '--testPathPatterns',
+      'config-edits',
+      'runners/claims',
+      'hooks\\.e2e',
+      'streams\\.e2e',
+      'event-lists',
+    ],
   },
   deep('agents', 'agents of others, from npm', 'conformance'),
   deep('lists', 'lists and logs with the longest rows', 'long-'),

@@ -144,7 +144,7 @@ afterAll(async () => {
 
 describe('Host', () => {
   /** Each operation is asked in some of the spellings, each spelling is tried on many operations; all of all with the deep tests. */
-  const SHARES = DEEP ? 1 : 8;
+  const SHARES = DEEP ? 1 : 16;
   const foreignTo = (operation: DocumentedOperation): readonly string[] =>
     FOREIGN.filter((_, n) => (n + operations.indexOf(operation)) % SHARES === 0);
 
@@ -174,7 +174,8 @@ describe('Host', () => {
         'absolute form with a user': head(`${method} http://localhost@evil.com${path} HTTP/1.1`, [host]),
         'absolute form, upper case': head(`${method} HTTP://EVIL.COM${path} HTTP/1.1`, [host]),
       };
-      for (const [form, text] of Object.entries(forms)) {
+      const [at, share] = [operations.findIndex((o) => o.id === operation.id), DEEP ? 1 : 4];
+      for (const [form, text] of Object.entries(forms).filter((_, n) => (n + at) % share === 0)) {
         const reply = await sendRaw(stack.urls[0]!, text);
         const refused = [400, 404, 421].includes(reply.status);
         expect({ method, path, form, status: reply.status, refused }).toMatchObject({ method, path, form, refused: true });

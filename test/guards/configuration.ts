@@ -91,7 +91,7 @@ export const CONFIGURATION: readonly Guard[] = [
     find: 'where e.expires_at < clock_timestamp() and e.plan is null`',
     replace: '`',
     test: EDITS,
-    name: 'lose none of fifty edits',
+    name: 'lose none of many edits',
   },
   {
     guard: 'An edit that lost its hold is not committed.',

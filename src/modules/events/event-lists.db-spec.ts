@@ -11,6 +11,7 @@ import type { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import type { StreamHub } from '../../platform/streams/hub.js';
 import { StreamLogRepository } from '../../platform/streams/stream-log.repository.js';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { DEEP } from '../../../test/support/depth.js';
 import { registerCity } from '../../../test/support/registry.js';
 import { CityEventsRepository } from './city-events.repository.js';
 import { CityEventsService } from './city-events.service.js';
@@ -54,6 +55,7 @@ const TYPES = ['x.one', 'x.two', 'x.rare'];
 const ACTORS = ['ann', 'bob'];
 const PAYLOADS = [{}, { n: 1 }, { n: 1.5, a: { b: 'deep' } }, { 'a.b': 'flat', a: { b: 'deep' } }, { n: null, l: [1, { z: 1, a: 2 }] }];
 const MATCHES = ['n=1', 'n=1.5', 'n=null', 'a.b=flat', 'a.b=deep', 'l=[1,{"a":2,"z":1}]', 'nope='];
+const RUNS = DEEP ? 60 : 16;
 const gone = new AbortController().signal;
 
 let database: TestDatabase;
@@ -218,7 +220,7 @@ describe.each([
           expect(up.flatMap((p) => p.items.map((i) => i.seq))).toEqual(mine.filter((s) => s > after));
         },
       ),
-      { numRuns: 60 },
+      { numRuns: RUNS },
     );
   });
 
@@ -257,7 +259,7 @@ describe.each([
           if (allowed !== undefined) expect(page.event_cursor!.split(',').length).toBe(allowed.length + 1);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: RUNS },
     );
   });
 
@@ -276,7 +278,7 @@ describe.each([
         const up = await walkAll({ ...filter, limit: String(limit), after_cursor: named.map(([name, seq]) => `${name}:${seq}`).join(',') });
         expect(up.flatMap((p) => p.items.map(keyOfItem))).toEqual(mine);
       }),
-      { numRuns: 25 },
+      { numRuns: RUNS / 2 },
     );
   });
 
