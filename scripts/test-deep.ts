@@ -50,12 +50,12 @@ const PARTS: readonly Part[] = [
   {
     name: 'models',
     what: 'models and properties with many more runs',
-    run: [...JEST, '--testPathPatterns', 'model', 'property', 'checker'],
+    run: [...JEST, '--testPathPatterns', 'model', 'property', 'checker', 'sling-rehearsal'],
   },
   {
     name: 'limits',
-    what: 'the largest city, every spelling of a host on every operation',
-    run: [...JEST, '--testPathPatterns', 'front-door\\.e2e', 'limits'],
+    what: 'the largest city, every spelling of a host and every city with the token of a session on every operation',
+    run: [...JEST, '--testPathPatterns', 'front-door\\.e2e', 'limits', 'session-tokens'],
   },
   {
     name: 'races',
@@ -71,6 +71,7 @@ const PARTS: readonly Part[] = [
       'hooks\\.e2e',
       'streams\\.e2e',
       'event-lists',
+      'message-races',
     ],
   },
   deep('agents', 'agents of others, from npm', 'conformance'),

@@ -38,7 +38,7 @@ async function events(city: string, after: number): Promise<{ type: string; subj
 }
 
 const AGENTS = DEEP ? 50 : 20;
-const BEADS = DEEP ? 1_000 : 200;
+const BEADS = DEEP ? 1_000 : 100;
 
 describe(`${AGENTS} agents at two replicas`, () => {
   it(`share ${BEADS} beads: none twice, none lost, every loser told and on record`, async () => {

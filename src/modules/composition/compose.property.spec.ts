@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { setImmediate } from 'node:timers/promises';
+import { DEEP } from '../../../test/support/depth.js';
 import { anyText } from '../../../test/support/any-text.js';
 import { compose } from './compose/compose.js';
 import type { Composition } from './composition.js';
@@ -15,6 +16,7 @@ import { MemoryTree } from './trees/memory-tree.js';
 
 type Files = Readonly<Record<string, string>>;
 
+const DOSE = DEEP ? 1 : 0.2;
 /** The text of a file by the name that issues have for it. */
 function textOf(files: Files, file: string): string | undefined {
   return files[file.replace(/^(packs\/[^:]+):/, '$1/')];
@@ -98,7 +100,7 @@ describe('composing', () => {
         const places = /"(line|contents|at)":/;
         expect(plainOf(await composeFiles(turned), places)).toBe(plainOf(await composeFiles(files), places));
       }),
-      { numRuns: 60 },
+      { numRuns: 60 * DOSE },
     );
   });
 
@@ -117,7 +119,7 @@ describe('composing', () => {
         const files = render(await changed(documents, wanted));
         expect(bytes(await composeFiles({ ...others, ...files }))).toBe(bytes(await composeFiles(files)));
       }),
-      { numRuns: 50 },
+      { numRuns: 50 * DOSE },
     );
   });
 
@@ -134,7 +136,7 @@ describe('composing', () => {
           plainOf(await composeFiles(files), hashes),
         );
       }),
-      { numRuns: 50 },
+      { numRuns: 50 * DOSE },
     );
   });
 
@@ -154,11 +156,11 @@ describe('composing', () => {
         expect(found.map(({ path }) => path)).toEqual(placesOf(config).map(({ path }) => path));
         expect(found.flatMap((leaf) => sources.doubt(leaf) ?? [])).toEqual([]);
       }),
-      { numRuns: 120 },
+      { numRuns: 120 * DOSE },
     );
     // Cities that do not compose would prove nothing.
-    expect(composed).toBeGreaterThan(40);
-    expect(leaves).toBeGreaterThan(2_000);
+    expect(composed).toBeGreaterThan(40 * DOSE);
+    expect(leaves).toBeGreaterThan(2_000 * DOSE);
   });
 
   it('never throws, and tells everything at a place that exists and without the values', async () => {
@@ -182,9 +184,9 @@ describe('composing', () => {
         const sources = new Sources((file) => textOf(files, file));
         expect(leavesOf(config).flatMap((leaf) => sources.doubt(leaf) ?? [])).toEqual([]);
       }),
-      { numRuns: 250 },
+      { numRuns: 250 * DOSE },
     );
-    expect(composed).toBeGreaterThan(20);
+    expect(composed).toBeGreaterThan(20 * DOSE);
   });
 
   it('never throws for files that are any text at all', async () => {
@@ -202,7 +204,7 @@ describe('composing', () => {
         const { config, issues } = await composeFiles(files);
         expect(config === undefined).toBe(issues.some(({ severity }) => severity === 'error'));
       }),
-      { numRuns: 100 },
+      { numRuns: 100 * DOSE },
     );
   });
 

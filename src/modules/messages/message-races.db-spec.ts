@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import { DEEP } from '../../../test/support/depth.js';
 import { ANYBODY } from '../../contract/principal.js';
 import { ProblemError } from '../../contract/problems.js';
 import type { Tx } from '../../platform/database/transactions.js';
@@ -10,6 +11,7 @@ import { MessageQueueRepository } from './message-queue.repository.js';
 import type { MessageRow } from './message-row.js';
 import { sessionRealm, type SessionProcess, type SessionRealm } from './testing/session-realm.js';
 
+const ROUNDS = DEEP ? 25 : 10;
 let realm: SessionRealm;
 beforeAll(async () => {
   realm = await sessionRealm();
@@ -186,7 +188,7 @@ describe('races', () => {
   }
 
   it('every accepted request ends with exactly one terminal event, every message that was dropped with one, too', async () => {
-    for (let round = 0; round < 25; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const session = await realm.session();
       const requests: string[] = [];
       for (let i = 0; i < 4; i++) requests.push(i % 2 === 0 ? await realm.send(session, `${i}`) : await realm.submit(session, `${i}`));

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
+import { DEEP } from '../../../test/support/depth.js';
 import { ProblemError } from '../../contract/problems.js';
 import { workRealm, type WorkRealm } from '../../../test/support/work.js';
 import type { BeadStatus } from '../work/bead-record.js';
@@ -8,7 +9,7 @@ import type { SlingBatchInputBody, SlingInputBody } from './sling.schemas.js';
 import { hands, slings, type Slings } from './testing/slings.js';
 
 /** SVC_SLING_RUNS and SVC_SLING_SEED go deeper by hand; a failure prints its seed. */
-const RUNS = Number(process.env.SVC_SLING_RUNS ?? 50);
+const RUNS = Number(process.env.SVC_SLING_RUNS ?? (DEEP ? 50 : 15));
 const SEED = Number(process.env.SVC_SLING_SEED ?? 20261121);
 const LIMIT_MS = 60_000 + RUNS * 2_000;
 const BEADS = 5;

@@ -6,7 +6,7 @@ import { follow } from './testing/follow.js';
 import { history } from './testing/steps.js';
 
 /** `SVC_MODEL_RUNS` raises it; `SVC_MODEL_SEED` repeats what a failure has printed. */
-const RUNS = Number(process.env.SVC_MODEL_RUNS ?? (DEEP ? 320 : 80));
+const RUNS = Number(process.env.SVC_MODEL_RUNS ?? (DEEP ? 320 : 32));
 const SEED = Number(process.env.SVC_MODEL_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** Histories at once, each in cities of its own. */
 const LANES = 4;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { DEEP } from '../../../test/support/depth.js';
 import { anyText } from '../../../test/support/any-text.js';
 import { api, type Api } from '../../../test/support/http.js';
 import { openDoor, type Door } from './testing/front-door.js';
@@ -72,7 +73,7 @@ describe('the front door under fire', () => {
         expect(reply.headers.get('x-svc-request-id')).toMatch(/^[0-9a-f]{16}$/);
         if (reply.status >= 400) expect(reply.headers.get('content-type')).toBe('application/problem+json');
       }),
-      { numRuns: 400, seed: 20261121 },
+      { numRuns: DEEP ? 400 : 100, seed: 20261121 },
     );
   });
 
@@ -88,7 +89,7 @@ describe('the front door under fire', () => {
             instance: `urn:supervisor:request:${reply.headers.get('x-svc-request-id')}`,
           });
       }),
-      { numRuns: 400, seed: 20261121 },
+      { numRuns: DEEP ? 400 : 100, seed: 20261121 },
     );
   });
 });
