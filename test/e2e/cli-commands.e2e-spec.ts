@@ -134,9 +134,9 @@ describe('a pool of commands that end with 0', () => {
       new RegExp(`^holder: +session to-\\d+, asleep \\(exited\\), ${pause}$`, 'm').test(await ok('bead', 'show', left)),
     );
     const member = JSON.parse(await ok('bead', 'show', left, '--json')) as { assignee: string; metadata: Record<string, string> };
-    expect(await ok('agent', 'show', member.assignee)).toMatch(new RegExp(`^rest: +${pause}$`, 'm'));
+    expect(await ok('agent', 'show', member.assignee)).toMatch(new RegExp(`^rests: +${pause.slice('rests '.length)}$`, 'm'));
     expect(await ok('city', 'status')).toMatch(new RegExp(`^ +${member.assignee} ${pause}$`, 'm'));
-    expect(await shown(member.metadata['gc.session_id']!)).toMatch(/^rest: +rests until .*, exited; ended by /m);
+    expect(await shown(member.metadata['gc.session_id']!)).toMatch(/^rests: +until .*, exited; ended by /m);
     await write('scripts/worker.lazy', '', { removed: true });
     await ok('session', 'wake', member.metadata['gc.session_id']!);
     await eventually(async () => (await status(left)) === 'closed');
@@ -170,7 +170,7 @@ describe('a start that fails and is tried again', () => {
     const [first] = events.map((line) => JSON.parse(line) as { payload: Record<string, unknown>; subject: string });
     expect(first!.payload).toMatchObject({ attempt: 1, attempts: 5, retry_at: expect.stringMatching(/Z$/), to: 'asleep' });
     await eventually(async () =>
-      /^rest: +rests until \S+ \(\S+\), crashed, attempt \d of 5; ended by a changed configuration, svc session wake /m.test(
+      /^rests: +until \S+ \(\S+\), crashed, attempt \d of 5; ended by a changed configuration, svc session wake /m.test(
         await shown(first!.subject),
       ),
     );

@@ -60,8 +60,8 @@ describe('a member of a pool that cannot be started', () => {
     });
     const line = `rests until \\d\\d:\\d\\d:\\d\\dZ \\(\\S+\\), failed-create; ended by a changed configuration, svc session wake ${id}`;
     expect(await ok('agent', 'list')).toMatch(new RegExp(`^hand-1 +stopped.*${line}: .*no-such-agent`, 'm'));
-    expect(await ok('agent', 'show', 'hand-1')).toMatch(new RegExp(`^rest: +${line}: .*no-such-agent`, 'm'));
-    expect(await ok('session', 'show', id)).toMatch(new RegExp(`^rest: +${line}$`, 'm'));
+    expect(await ok('agent', 'show', 'hand-1')).toMatch(new RegExp(`^rests: +${line.slice('rests '.length)}: .*no-such-agent`, 'm'));
+    expect(await ok('session', 'show', id)).toMatch(new RegExp(`^rests: +${line.slice('rests '.length)}$`, 'm'));
     expect(await ok('city', 'status')).toMatch(new RegExp(`^resting: +\\d+ session(.*\\n)+ {2}hand-1 ${line}: .*no-such-agent`, 'm'));
     const [status] = await json('city', 'status');
     expect(status.resting.items).toContainEqual(expect.objectContaining({ session_id: id, name: 'hand-1', reason: 'failed-create' }));
@@ -109,7 +109,7 @@ describe('a pool whose members leave the work where it is', () => {
     const line =
       'rests until \\d\\d:\\d\\d:\\d\\dZ \\(\\S+\\), empty-runs; ended by work that is new or slung again: its last run took none';
     expect(await ok('agent', 'list')).toMatch(new RegExp(`^lazy-1 +stopped.*${line}`, 'm'));
-    expect(await ok('agent', 'show', 'lazy-1')).toMatch(new RegExp(`^rest: +${line}`, 'm'));
+    expect(await ok('agent', 'show', 'lazy-1')).toMatch(new RegExp(`^rests: +${line.slice('rests '.length)}`, 'm'));
     expect(await ok('city', 'status')).toMatch(new RegExp(`^resting: +(.*, )?1 pool(.*\\n)+ {2}lazy ${line}`, 'm'));
 
     await sling('lazy');
