@@ -25,7 +25,7 @@ export interface CityConfig {
   readonly formulas: readonly FormulaConfig[];
   /** Where formulas of each place find what they name beside the city itself, the strongest last. Absent in what was composed before there were any. */
   readonly formula_folders?: readonly { readonly rig: string; readonly folders: readonly string[] }[];
-  readonly order_files: readonly FileConfig[];
+  readonly order_files: readonly OrderConfig[];
   readonly commands: readonly FileConfig[];
   readonly doctor_checks: readonly FileConfig[];
   /** Of all agents of a place; an agent's own are files of its folder. Absent in what was composed before there were any. */
@@ -144,6 +144,12 @@ export interface FormulaConfig extends FileConfig {
   /** Absent for a workflow, and for what cannot be read. */
   readonly type?: 'expansion' | 'aspect';
   readonly shadows?: readonly { readonly file: string; readonly pack: string }[];
+}
+
+/** An order that wins. */
+export interface OrderConfig extends FileConfig {
+  /** As it is written. Absent in what was composed before orders were read. */
+  readonly order?: Readonly<Record<string, unknown>>;
 }
 
 export interface FileConfig {

@@ -1,6 +1,6 @@
 import { FORMULA_FORMAT } from '../formats/files.format.js';
 import { ORDER_FORMAT } from '../formats/order.format.js';
-import { Leaf } from '../tree.js';
+import { Leaf, type Table } from '../tree.js';
 import { fileName } from '../trees/file-tree.js';
 import { filesBelow, foundFile, type Found } from './found.js';
 import type { Home } from './home.js';
@@ -32,8 +32,12 @@ export async function findOrders(run: Run, home: Home, digests: ReadonlyMap<stri
     run.error({ origin: { file: at }, at: '' }, 'orders lie directly in orders/, without folders');
   }
   const flat = files.filter((file) => !file.deep);
-  await run.each(flat, (each, { path }) => each.table({ tree: home.tree, path }, ORDER_FORMAT));
-  return winners(home, flat, digests);
+  const tables = new Map<string, Table>();
+  await run.each(flat, async (each, { path }) => {
+    const order = (await each.table({ tree: home.tree, path }, ORDER_FORMAT))?.table('order');
+    if (order !== undefined) tables.set(fileName(home.tree, path), order);
+  });
+  return winners(home, flat, digests).map((found) => (tables.has(found.file) ? { ...found, order: tables.get(found.file)! } : found));
 }
 
 interface FlatFile {

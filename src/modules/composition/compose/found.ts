@@ -1,3 +1,4 @@
+import type { Table } from '../tree.js';
 import { fileName } from '../trees/file-tree.js';
 import type { Home } from './home.js';
 import { below } from './run.js';
@@ -11,6 +12,8 @@ export interface Found {
   readonly pack: string;
   /** Of a formula that is no workflow: what it is. */
   readonly type?: string;
+  /** Of an order: what it says, each value with its place. */
+  readonly order?: Table;
 }
 
 export function foundFile(home: Home, name: string, path: string, sha256: string): Found {

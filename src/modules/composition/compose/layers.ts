@@ -1,4 +1,4 @@
-import type { List } from '../tree.js';
+import type { List, Table } from '../tree.js';
 import type { Collector } from './collect.js';
 import type { Conventions } from './conventions.js';
 import type { Found } from './found.js';
@@ -47,10 +47,11 @@ export function layered(run: Run, collector: Collector, kind: Kind, input: Layer
   if (winners.length > LIMITS.files)
     run.error({ origin: { file: 'city.toml' }, at: '' }, `the city and its rigs have more than ${LIMITS.files} ${kind}`);
   return listFrom(
-    winners.slice(0, LIMITS.files).map(({ rig, found: { name, file, sha256, pack, type }, shadows }) => {
+    winners.slice(0, LIMITS.files).map(({ rig, found: { name, file, sha256, pack, type, order }, shadows }) => {
       const under =
         kind === 'formulas' && shadows.length > 0 ? { shadows: shadows.map((each) => ({ file: each.file, pack: each.pack })) } : {};
-      return derivedTree({ name, rig, file, sha256, pack, ...(type === undefined ? {} : { type }), ...under });
+      const entry = derivedTree({ name, rig, file, sha256, pack, ...(type === undefined ? {} : { type }), ...under }) as Table;
+      return order === undefined ? entry : entry.with(['order', order]);
     }),
   );
 }

@@ -2,16 +2,22 @@ import { z } from 'zod';
 import { parseDuration } from './duration.js';
 import type { Format } from './format.js';
 import { trigger } from './subsystem-keys.js';
-import { filled, flag, named, oneOf, rule, table, text, texts, zone } from './values.js';
+import { filled, flag, named, oneOf, rule, schedule, table, text, texts, zone } from './values.js';
 
 /** An order is nothing without its times, so one that cannot be read refuses it. */
 const time = z.string().refine((written) => (parseDuration(written) ?? 0) > 0, 'must be a positive duration such as 90s or 1h30m');
 
 /** Names that tell a command where it runs are not an order's to set. */
 const ownEnv = z.record(
-  z.string().regex(/^(?!(?:SVC|BEADS|BD)_|(?:ORDER|PACK)_DIR$)[^=]+$/, 'is set by the supervisor, is empty or contains ='),
+  z.string().regex(/^(?!(?:SVC|GC|BEADS|BD)_|(?:ORDER|PACK)_DIR$)[^=\0]+$/, 'is set by the supervisor, is empty or contains ='),
   z.string(),
 );
+
+/** Becomes the name of a variable. */
+const param = z
+  .string()
+  .max(64)
+  .regex(/^[A-Za-z_]\w*$/, 'must be a name such as ref: letters, figures and _');
 
 const order = table({
   description: text,
@@ -21,10 +27,12 @@ const order = table({
   trigger,
   gate: trigger,
   interval: time,
-  schedule: filled,
+  schedule,
   tz: zone,
   check: filled,
   on: filled,
+  delivery: oneOf('each', 'coalesce'),
+  catch_up: oneOf('once', 'none'),
   pool: text,
   timeout: time,
   check_timeout: time,
@@ -32,7 +40,7 @@ const order = table({
   idempotent: flag,
   no_work_gate: flag,
   env: ownEnv,
-  params: named(table({ required: flag })),
+  params: named(table({ required: flag }), param),
   skip_aliases: texts,
 });
 
@@ -40,6 +48,8 @@ type Members = Readonly<Record<string, unknown>>;
 
 const triggerOf = (members: Members): unknown => members.trigger ?? members.gate;
 const has = (members: Members, key: string): boolean => members[key] !== undefined;
+
+const isEmpty = (value: unknown): boolean => typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
 /** What each trigger cannot do without. */
 const NEEDS: Readonly<Record<string, string>> = {
@@ -56,6 +66,7 @@ const RULES: readonly (readonly [key: string, message: string, holds: (members: 
   ['env', 'is for orders with exec only', (it) => !has(it, 'env') || has(it, 'exec')],
   ['pool', 'is for orders with formula only', (it) => !has(it, 'pool') || !has(it, 'exec')],
   ['trigger', 'is required', (it) => triggerOf(it) !== undefined],
+  ['params', 'must name at least one for trigger webhook', (it) => triggerOf(it) !== 'webhook' || !isEmpty(it.params)],
   ...Object.entries(NEEDS).map(
     ([kind, key]) => [key, `is required with trigger ${kind}`, (it: Members) => triggerOf(it) !== kind || has(it, key)] as const,
   ),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readSchedule } from './cron.js';
 import { parseDuration } from './duration.js';
 
 /** What an issue of a schema says beside its text. */
@@ -25,6 +26,12 @@ export const limit = z.int().min(-1);
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]*$/;
 /** Names of agents, providers and bindings; 128 is far beyond what anybody types and keeps rows small. */
 export const name = z.string().max(128).regex(NAME, `must match ${NAME.source}`);
+
+/** Told here, so that no schedule is found out to be none when its time would have come. */
+export const schedule = filled.superRefine((written, context) => {
+  const read = readSchedule(written);
+  if (typeof read === 'string') context.addIssue({ code: 'custom', message: read });
+});
 
 /** A table with exactly these keys; those of `required` may not be missing. */
 export function table<O extends z.ZodRawShape, R extends z.ZodRawShape>(optional: O, required?: R) {
