@@ -425,6 +425,76 @@ CASE
     ELSE stream
 END), run_after) WHERE ((state = 'accepted'::text) AND (run_after < 'infinity'::timestamp with time zone));
 
+create table order_cities (
+  stream_id integer not null,
+  revision bigint default 0 not null,
+  event_types text[] default '{}'::text[] not null,
+  event_seq bigint default 0 not null,
+  constraint order_cities_pkey PRIMARY KEY (stream_id),
+  constraint order_cities_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
+) with (fillfactor=50);
+
+create table order_firings (
+  pk bigint generated always as identity not null,
+  id text collate "C" not null,
+  stream_id integer not null,
+  scoped_name text collate "C" not null,
+  name text not null,
+  rig text not null,
+  definition jsonb not null,
+  cause text not null,
+  actor text not null,
+  reason text,
+  vars jsonb default '{}'::jsonb not null,
+  event jsonb,
+  forced boolean default false not null,
+  state text not null,
+  created_at timestamp with time zone not null,
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  worker text,
+  lease_until timestamp with time zone,
+  attempts integer default 0 not null,
+  outcome text,
+  exit_code integer,
+  output text,
+  error text,
+  root_bead_id text,
+  constraint order_firings_pkey PRIMARY KEY (pk),
+  constraint order_firings_id_key UNIQUE (id),
+  constraint order_firings_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint order_firings_outcome_check CHECK ((state = 'done'::text) = (outcome IS NOT NULL)),
+  constraint order_firings_state_check CHECK (state = ANY (ARRAY['checking'::text, 'queued'::text, 'running'::text, 'done'::text]))
+) with (fillfactor=70);
+CREATE INDEX order_firings_finished_idx ON public.order_firings USING btree (finished_at) WHERE (state = 'done'::text);
+CREATE INDEX order_firings_history_idx ON public.order_firings USING btree (stream_id, scoped_name, pk DESC);
+CREATE INDEX order_firings_lease_idx ON public.order_firings USING btree (lease_until) WHERE ((state <> 'done'::text) AND (worker IS NOT NULL));
+CREATE UNIQUE INDEX order_firings_open_idx ON public.order_firings USING btree (stream_id, scoped_name) WHERE ((state <> 'done'::text) AND (NOT forced));
+CREATE INDEX order_firings_work_idx ON public.order_firings USING btree (stream_id, pk) WHERE (state <> 'done'::text);
+
+create table orders (
+  stream_id integer not null,
+  scoped_name text collate "C" not null,
+  name text not null,
+  rig text not null,
+  definition jsonb not null,
+  listens text collate "C",
+  enabled boolean not null,
+  present boolean default true not null,
+  created_at timestamp with time zone not null,
+  next_due_at timestamp with time zone,
+  look_at timestamp with time zone,
+  event_cursor bigint default 0 not null,
+  last_started_at timestamp with time zone,
+  last_outcome text,
+  failures integer default 0 not null,
+  note text,
+  constraint orders_pkey PRIMARY KEY (stream_id, scoped_name),
+  constraint orders_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
+) with (fillfactor=70);
+CREATE INDEX orders_listens_idx ON public.orders USING btree (stream_id, listens) WHERE (listens IS NOT NULL);
+CREATE INDEX orders_look_idx ON public.orders USING btree (look_at) WHERE (look_at IS NOT NULL);
+
 create table processes (
   id text not null,
   role text not null,

@@ -17,6 +17,7 @@ import { InteractionsModule } from './interactions/interactions.module.js';
 import { KeysModule } from './keys/keys.module.js';
 import { MessagesModule } from './messages/messages.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
+import { OrdersModule } from './orders/orders.module.js';
 import { PacksModule } from './packs/packs.module.js';
 import { PatchesModule } from './patches/patches.module.js';
 import { CityProvidersModule } from './providers/city-providers.module.js';
@@ -56,6 +57,7 @@ import { UsageModule } from './usage/usage.module.js';
     PacksModule,
     FormulasModule,
     RunsModule,
+    OrdersModule,
     TranscriptsModule,
     MessagesModule,
     SessionsModule,

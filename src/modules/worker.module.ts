@@ -10,6 +10,7 @@ import { MailWorkerModule } from './mail/mail.worker.module.js';
 import { InteractionsCoreModule } from './interactions/interactions-core.module.js';
 import { MessagesWorkerModule } from './messages/messages.worker.module.js';
 import { SessionsWorkerModule } from './sessions/sessions.worker.module.js';
+import { OrdersWorkerModule } from './orders/orders.worker.module.js';
 import { ProvidersWorkerModule } from './providers/providers.worker.module.js';
 import { PoolsWorkerModule } from './pools/pools.worker.module.js';
 import { RigsWorkerModule } from './rigs/rigs.worker.module.js';
@@ -34,6 +35,7 @@ import { SystemModule } from './system/system.module.js';
     RunsWorkerModule,
     RunnersWorkerModule,
     PoolsWorkerModule,
+    OrdersWorkerModule,
     MessagesWorkerModule,
     SessionsWorkerModule,
     InteractionsCoreModule,

@@ -4,6 +4,7 @@ import { ThreadsModule } from '../../platform/threads/threads.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
 import { DirectoriesModule } from '../directories/directories.module.js';
 import { AgentHost } from './agent-host.js';
+import { CityCommands } from './city-commands.js';
 import { DeploymentService } from './deployment.service.js';
 import { LaunchPlanner } from './launch-planner.js';
 import { LaunchRepository } from './launch.repository.js';
@@ -13,7 +14,7 @@ import { SessionSandboxes } from './session-sandbox.js';
 /** What sessions are made from and how their processes are started. */
 @Module({
   imports: [ConfigCoreModule, DirectoriesModule, IsolationModule, ThreadsModule],
-  providers: [AgentHost, DeploymentService, LaunchPlanner, LaunchRepository, LaunchService, SessionSandboxes],
-  exports: [DeploymentService, LaunchService],
+  providers: [AgentHost, CityCommands, DeploymentService, LaunchPlanner, LaunchRepository, LaunchService, SessionSandboxes],
+  exports: [CityCommands, DeploymentService, LaunchService],
 })
 export class LaunchModule {}

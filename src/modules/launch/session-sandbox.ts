@@ -24,6 +24,19 @@ import { WORKTREES, type Directories, type Places } from './work-dir.js';
 const SESSIONS = '.gc/sessions';
 /** Who somebody is to git: commits of an agent without it fail. */
 const GIT_IDENTITY = ['.gitconfig', '.config/git'];
+/** Among them: what commands of the city that are no session's keep. No id begins like that. */
+const COMMANDS = '@commands';
+
+/** What is run for a city without a session: each `owner` has a home of its own, which it finds again. */
+export interface CommandPlace {
+  readonly owner: string;
+  readonly template: Template;
+  readonly config: CityConfig;
+  readonly places: Places;
+  readonly directories: Directories;
+  readonly runtimeDir: string;
+}
+
 interface Session {
   readonly id: string;
   readonly pk: number;
@@ -62,6 +75,32 @@ export class SessionSandboxes {
     checkPlace(session.directories);
     const own = await this.#ownDirectory(session);
     if (users !== undefined) return this.#asUser(users, session, own);
+    return this.#inside(session, own, rules && (await this.#wayOut(session, rules)));
+  }
+
+  /**
+   * The same walls for a command that is no session's.
+   *
+   * @throws StartError unsupported when something has to isolate and cannot, and where users are the walls: a command has none
+   */
+  async ofCommand(command: CommandPlace): Promise<Sandbox | undefined> {
+    const { kind, why } = await this.isolation.found();
+    const rules = networkOf(command.config, command.template);
+    if (kind === 'users')
+      throw new StartError('unsupported', 'commands of orders have no user of their own yet, and users are the walls here');
+    if (kind === 'none' && rules !== undefined)
+      throw new StartError(
+        'unsupported',
+        `network is restricted for this command, and nothing isolates here: ${why ?? 'SVC_RUNNER_ISOLATION=none'}`,
+      );
+    if (kind === 'none') return undefined;
+    checkPlace(command.directories);
+    const own = await this.#folders(command.directories.city, path.join(COMMANDS, command.owner));
+    const id = `${COMMANDS}/${command.owner}`;
+    return this.#inside(command, own, rules && (await this.#wayOut({ id, places: command.places }, rules)));
+  }
+
+  async #inside(session: Omit<CommandPlace, 'owner'>, own: string, wayOut: WayOut | undefined): Promise<Sandbox | undefined> {
     const mounts: Mount[] = [
       // Over the root nothing would be left of what is shown.
       ...(this.host.home === '/' ? [] : [{ at: this.host.home, mode: 'write', from: path.join(own, 'home') } as const]),
@@ -69,10 +108,10 @@ export class SessionSandboxes {
       ...(await this.#ofHost(session)),
       ...(await this.#ofCity(session)),
     ];
-    return this.isolation.sandbox(mounts, rules && (await this.#wayOut(session, rules)));
+    return this.isolation.sandbox(mounts, wayOut);
   }
 
-  async #wayOut({ id, places }: Session, rules: readonly NetworkRule[]): Promise<WayOut> {
+  async #wayOut({ id, places }: Pick<Session, 'id' | 'places'>, rules: readonly NetworkRule[]): Promise<WayOut> {
     const url = this.host.apiUrl();
     const api = url === undefined ? undefined : new URL(url);
     const wanted = { rules: rules.filter((rule) => rule !== 'all'), api };
@@ -108,7 +147,7 @@ export class SessionSandboxes {
     throw new StartError('unsupported', `${script} would run outside of the sandbox, which the operator has to allow: ${how}`);
   }
 
-  async #ofHost({ template, places }: Session): Promise<Mount[]> {
+  async #ofHost({ template, places }: Pick<Session, 'template' | 'places'>): Promise<Mount[]> {
     const { rules } = await this.isolation.found();
     const home = homedir();
     // Without keys whoever reaches the service is who runs it: their sign-ins are their own.
@@ -130,7 +169,7 @@ export class SessionSandboxes {
     return mounts.flat();
   }
 
-  async #ofCity({ config, places, directories: { city, rigRoot, workDir }, runtimeDir }: Session): Promise<Mount[]> {
+  async #ofCity({ config, places, directories: { city, rigRoot, workDir }, runtimeDir }: Omit<CommandPlace, 'owner'>): Promise<Mount[]> {
     const inside = (at: string): string => path.join(city, at);
     await Promise.all([WORKTREES, '.gc/runtime/overlays'].map((at) => mkdir(inside(at), { recursive: true })));
     const packs = await packDirectories(Object.keys(config.contents), places);
@@ -151,16 +190,23 @@ export class SessionSandboxes {
   /** Its home and its `/tmp`, which last as long as the session. Those of sessions that are over go with the next start. */
   async #ownDirectory({ id, streamId, places: { cityName }, directories: { city } }: Session): Promise<string> {
     const all = path.join(city, SESSIONS);
-    const own = path.join(all, id);
-    await mkdir(all, { recursive: true, mode: 0o700 });
-    // A link would have folders made, and removed, where it leads.
-    if ((await realpath(all)) !== all) throw new StartError('unsupported', `${all} is a link, or lies behind one`);
+    const own = await this.#folders(city, id);
     const open = new Set([id, ...(await this.repository.openSessions(streamId))]);
     this.walls.closeOthers(cityName, open);
-    const over = (await readdir(all)).filter((name) => !open.has(name));
+    const over = (await readdir(all)).filter((name) => !open.has(name) && name !== COMMANDS);
     // However much they have left, the start does not wait for it.
     void Promise.allSettled(over.map((name) => rm(path.join(all, name), { recursive: true, force: true })));
-    await Promise.all(['home', 'tmp'].map((name) => mkdir(path.join(own, name), { recursive: true, mode: 0o700 })));
+    return own;
+  }
+
+  async #folders(city: string, name: string): Promise<string> {
+    const all = path.join(city, SESSIONS);
+    const own = path.join(all, name);
+    await mkdir(path.dirname(own), { recursive: true, mode: 0o700 });
+    // A link would have folders made, and removed, where it leads.
+    if ((await realpath(path.dirname(own))) !== path.dirname(own))
+      throw new StartError('unsupported', `${path.dirname(own)} is a link, or lies behind one`);
+    await Promise.all(['home', 'tmp'].map((each) => mkdir(path.join(own, each), { recursive: true, mode: 0o700 })));
     return own;
   }
 }

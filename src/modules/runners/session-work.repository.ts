@@ -150,7 +150,10 @@ export class SessionWorkRepository {
     const { rows } = await sql<{ key: string }>`
       select e.name || '/' || s.id || '/' || s.generation as key
       from runners r join sessions s on s.runner_id = r.id join event_streams e on e.id = s.stream_id
-      where r.host = ${host}`.execute(db);
+      where r.host = ${host}
+      union all
+      select e.name || '//' || f.id from order_firings f join event_streams e on e.id = f.stream_id
+      where f.state <> 'done' and f.worker is not null`.execute(db);
     return new Set(rows.map(({ key }) => key));
   }
 }

@@ -344,6 +344,60 @@ export interface Operations {
   target: string;
 }
 
+export interface OrderCities {
+  event_seq: Generated<number>;
+  event_types: Generated<string[]>;
+  revision: Generated<number>;
+  stream_id: number;
+}
+
+export interface OrderFirings {
+  actor: string;
+  attempts: Generated<number>;
+  cause: string;
+  created_at: Timestamp;
+  definition: Json;
+  error: string | null;
+  event: Json | null;
+  exit_code: number | null;
+  finished_at: Timestamp | null;
+  forced: Generated<boolean>;
+  id: string;
+  lease_until: Timestamp | null;
+  name: string;
+  outcome: string | null;
+  output: string | null;
+  pk: Generated<number>;
+  reason: string | null;
+  rig: string;
+  root_bead_id: string | null;
+  scoped_name: string;
+  started_at: Timestamp | null;
+  state: string;
+  stream_id: number;
+  vars: Generated<Json>;
+  worker: string | null;
+}
+
+export interface Orders {
+  created_at: Timestamp;
+  definition: Json;
+  enabled: boolean;
+  event_cursor: Generated<number>;
+  failures: Generated<number>;
+  last_outcome: string | null;
+  last_started_at: Timestamp | null;
+  listens: string | null;
+  look_at: Timestamp | null;
+  name: string;
+  next_due_at: Timestamp | null;
+  note: string | null;
+  present: Generated<boolean>;
+  rig: string;
+  scoped_name: string;
+  stream_id: number;
+}
+
 export interface Processes {
   heartbeat_at: Generated<Timestamp>;
   hostname: string;
@@ -671,6 +725,9 @@ export interface DB {
   mail_settings: MailSettings;
   messages: Messages;
   operations: Operations;
+  order_cities: OrderCities;
+  order_firings: OrderFirings;
+  orders: Orders;
   processes: Processes;
   provider_readiness: ProviderReadiness;
   rig_provisions: RigProvisions;

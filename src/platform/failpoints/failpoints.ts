@@ -56,6 +56,8 @@ export const FAILPOINTS = [
   'bead.after_flush',
   'claim.before_flush',
   'claim.after_flush',
+  'order.begun',
+  'order.before_end',
   'runner.after_claim',
   'runner.before_spawn',
   'runner.after_ready',

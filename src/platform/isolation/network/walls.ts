@@ -61,11 +61,11 @@ export class NetworkWalls implements OnApplicationBootstrap {
     }
   }
 
-  /** Ends those of a city's sessions that are over. */
+  /** Ends those of a city's sessions that are over; what begins with `@` is no session's and stays. */
   closeOthers(city: string, open: ReadonlySet<string>): void {
     for (const key of this.#walls.keys()) {
       const [of, session] = key.split('\0') as [string, string];
-      if (of === city && !open.has(session)) this.#close(key);
+      if (of === city && !open.has(session) && !session.startsWith('@')) this.#close(key);
     }
   }
 

@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+import path from 'node:path';
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../platform/config/config.js';
+import { StartError, UnconfirmedDead } from '../../platform/runtime/port.js';
+import { spawnAgent, type AgentProcess, type SpawnSpec } from '../../platform/runtime/spawn.js';
+import { Tail } from '../../platform/runtime/tail.js';
+import { sleep } from '../../platform/time/clock.js';
+import { masked } from '../composition/mask.js';
+import { ConfigReadsService } from '../config/config-reads.service.js';
+import { DirectoriesService } from '../directories/directories.service.js';
+import { AgentHost } from './agent-host.js';
+import { DeploymentService } from './deployment.service.js';
+import { environmentOf } from './environment.js';
+import type { Template } from './launch.js';
+import { LaunchRepository } from './launch.repository.js';
+import { locateNamed } from './named-file.js';
+import { SessionSandboxes } from './session-sandbox.js';
+import { makeRuntimeDirectory, workDirectory, type Places } from './work-dir.js';
+
+/** A line of shell that a city's files say, and that is no session's. */
+export interface CityCommand {
+  readonly city: { readonly name: string; readonly streamId: number };
+  /** '' for the city; else it runs in the rig. */
+  readonly rig: string;
+  readonly line: string;
+  /** Whose it is: what it leaves in its home it finds again the next time. */
+  readonly owner: string;
+  /** Names this one: whatever of it is left on a host is found by it. */
+  readonly id: string;
+  /** The file that says it, as in `Issue.file`: it knows where that lies. */
+  readonly file: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** What the service says, over everything else. */
+  readonly said: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+}
+
+export interface CommandEnd {
+  /** Null for one that was ended, or never began. */
+  readonly code: number | null;
+  readonly how: 'exited' | 'timeout' | 'aborted' | 'failed';
+  /** The end of what it wrote, without what looks like a secret. */
+  readonly output: string;
+  /** Why it failed, in words. */
+  readonly error?: string;
+}
+
+/** It reads nothing: it is told at once, and killed after this. */
+const ENDING = { inputMs: 0, termMs: 2_000 };
+/** Bytes of output that are kept. */
+const OUTPUT = 16 * 1024;
+/** For output that is on its way when everything that could write is gone. */
+const LAST_WORDS_MS = 2_000;
+
+/**
+ * Runs lines of shell for cities on this host: behind the walls that sessions have, with the environment that the host allows,
+ * in a group that ends as a whole. Ended with SIGTERM, then SIGKILL.
+ */
+@Injectable()
+export class CityCommands {
+  constructor(
+    private readonly app: AppConfig,
+    private readonly config: ConfigReadsService,
+    private readonly repository: LaunchRepository,
+    private readonly deployment: DeploymentService,
+    private readonly host: AgentHost,
+    private readonly sandboxes: SessionSandboxes,
+    private readonly directories: DirectoriesService,
+  ) {}
+
+  /** Never fails: what goes wrong is how it ended. @throws UnconfirmedDead when something of it is left and cannot be ended */
+  async run(command: CityCommand, signal: AbortSignal): Promise<CommandEnd> {
+    let shell: AgentProcess;
+    try {
+      shell = await spawnAgent(await this.#plan(command), { limits: ENDING });
+    } catch (error) {
+      if (error instanceof UnconfirmedDead) throw error;
+      return { code: null, how: 'failed', output: '', error: error instanceof Error ? error.message : String(error) };
+    }
+    const output = new Tail(OUTPUT);
+    shell.stdout.on('data', (chunk: Buffer) => output.push(chunk));
+    shell.stdin.end();
+    const timer = new AbortController();
+    const how = await Promise.race([
+      shell.exited.then((): CommandEnd['how'] => 'exited'),
+      sleep(command.timeoutMs, timer.signal).then((): CommandEnd['how'] => 'timeout'),
+      new Promise<CommandEnd['how']>((resolve) => {
+        if (signal.aborted) resolve('aborted');
+        signal.addEventListener('abort', () => resolve('aborted'), { once: true });
+      }),
+    ]);
+    timer.abort();
+    // Also of one that has ended: what it has left running is not to outlive it.
+    await shell.end({ hard: how === 'exited' });
+    await Promise.race([shell.closed, sleep(LAST_WORDS_MS)]);
+    const { code, signal: killed } = shell.hasExited ? await shell.exited : { code: null, signal: null };
+    const said = shown(output.text(), shell.stderrTail());
+    if (how !== 'exited') return { code: null, how, output: said };
+    return code === 0
+      ? { code, how, output: said }
+      : { code, how: 'failed', output: said, error: code === null ? `ended by ${killed ?? 'a signal'}` : `exit status ${code}` };
+  }
+
+  /** @throws StartError */
+  async #plan({ city, rig, line, owner, id, file, env: own, said }: CityCommand): Promise<SpawnSpec> {
+    const [current, cityPath, deployment] = await Promise.all([
+      this.config.known(city),
+      this.repository.cityPath(city.streamId),
+      this.deployment.id(),
+    ]);
+    if (current === undefined || cityPath === undefined)
+      throw new StartError('not_found', `the city ${city.name} is not registered, or was never composed`);
+    const { config } = current;
+    const template: Template = { ...BARE, rig, spec: { env: own } };
+    const isOthers = (directory: string): Promise<boolean> => this.directories.isOthers(directory, city.name);
+    const bound = config.rigs.find(({ name }) => name === rig)?.path;
+    if (rig !== '' && bound === undefined) throw new StartError('not_found', `the rig ${rig} is not bound to a directory`);
+    const place = bound === undefined ? undefined : { name: rig, path: bound };
+    const places: Places = { cityName: city.name, cityPath, citiesRoot: this.app.citiesRoot, rig: place, isOthers };
+    const directories = await workDirectory(template, owner, places);
+    const runtimeDir = await makeRuntimeDirectory(directories.city);
+    const folder = await locateNamed(file.slice(0, file.lastIndexOf('/') + 1) || '.', places);
+    const apiUrl = this.host.apiUrl();
+    const identity = {
+      ...said,
+      SVC_CITY: city.name,
+      SVC_CITY_PATH: directories.city,
+      SVC_CITY_RUNTIME_DIR: runtimeDir,
+      SVC_RIG: rig,
+      SVC_RIG_ROOT: directories.rigRoot ?? '',
+      SVC_DIR: directories.workDir,
+      SVC_NODE: this.host.node,
+      // These four tell what of it is left on a host.
+      SVC_DEPLOYMENT: deployment,
+      SVC_SESSION_ID: '',
+      SVC_GENERATION: id,
+      ORDER_DIR: folder ?? '',
+      PACK_DIR: folder === undefined ? directories.city : path.dirname(folder),
+      ...(apiUrl === undefined ? {} : { SVC_API_URL: apiUrl }),
+      ...(this.host.caCert === undefined ? {} : { SVC_CA_CERT: this.host.caCert }),
+    };
+    const env = environmentOf(config, template, this.host.environment(), identity, this.host.commandsDirectory);
+    const key = createHash('sha256').update(owner).digest('hex').slice(0, 16);
+    const sandbox = await this.sandboxes.ofCommand({ owner: key, template, config, places, directories, runtimeDir });
+    return { command: '/bin/sh', args: ['-c', line], cwd: directories.workDir, env, sandbox };
+  }
+}
+
+const BARE = {
+  kind: 'provider',
+  name: '',
+  provider: '',
+  transport: 'pty',
+  optionSchema: [],
+  optionDefaults: {},
+  title: '',
+  isPool: false,
+} as const satisfies Partial<Template>;
+
+/** Both outputs, of which each may have been long; error output last, where one looks first. */
+function shown(stdout: string, stderr: string): string {
+  const whole = `${stdout}${stdout !== '' && !stdout.endsWith('\n') ? '\n' : ''}${stderr}`.replaceAll('\0', '\uFFFD');
+  return masked(whole.slice(-OUTPUT)).toWellFormed();
+}

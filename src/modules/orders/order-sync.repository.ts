@@ -1,0 +1,109 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Db } from '../../platform/database/database.js';
+import type { Tx } from '../../platform/database/transactions.js';
+import type { OrderDefinition } from './order-definition.js';
+import type { OrderRow } from './order-rows.js';
+
+export interface UnsyncedCity {
+  readonly name: string;
+  readonly streamId: number;
+}
+
+export interface SyncedOrder {
+  readonly scoped_name: string;
+  readonly name: string;
+  readonly rig: string;
+  readonly definition: OrderDefinition;
+  readonly listens: string | null;
+  readonly enabled: boolean;
+  readonly created_at: Date;
+  readonly next_due_at: Date | null;
+  readonly look_at: Date | null;
+  readonly event_cursor: number;
+}
+
+/** The SQL of following the files and the events of cities. */
+@Injectable()
+export class OrderSyncRepository {
+  constructor(private readonly db: Db) {}
+
+  /** Cities whose configuration has moved on since their orders were read. */
+  async unsynced(limit: number): Promise<UnsyncedCity[]> {
+    const { rows } = await sql<UnsyncedCity>`
+      select c.name, c.stream_id as "streamId" from cities c join config_states s on s.stream_id = c.stream_id
+      left join order_cities o on o.stream_id = c.stream_id
+      where s.revision > 0 and s.revision is distinct from o.revision limit ${limit}`.execute(this.db);
+    return rows;
+  }
+
+  /** The row of a city, which is made when there is none; false while somebody else has it. */
+  async lock(tx: Tx, streamId: number): Promise<boolean> {
+    await sql`insert into order_cities (stream_id) values (${streamId}) on conflict do nothing`.execute(tx);
+    const { rows } = await sql`select 1 from order_cities where stream_id = ${streamId} for update skip locked`.execute(tx);
+    return rows.length > 0;
+  }
+
+  async orders(tx: Tx, streamId: number): Promise<OrderRow[]> {
+    const { rows } = await sql<OrderRow>`select * from orders where stream_id = ${streamId} order by scoped_name for update`.execute(tx);
+    return rows;
+  }
+
+  /** These are the orders of the city; what is left of others are their times. */
+  async save(tx: Tx, streamId: number, orders: readonly SyncedOrder[]): Promise<void> {
+    await sql`
+      insert into orders as o (stream_id, scoped_name, name, rig, definition, listens, enabled, present, created_at, next_due_at, look_at, event_cursor)
+      select ${streamId}, r.scoped_name, r.name, r.rig, r.definition, r.listens, r.enabled, true, r.created_at, r.next_due_at, r.look_at, r.event_cursor
+      from jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) as r(scoped_name text, name text, rig text, definition jsonb, listens text,
+        enabled boolean, created_at timestamptz, next_due_at timestamptz, look_at timestamptz, event_cursor bigint)
+      on conflict (stream_id, scoped_name) do update set name = excluded.name, rig = excluded.rig, definition = excluded.definition,
+        listens = excluded.listens, enabled = excluded.enabled, present = true, next_due_at = excluded.next_due_at,
+        look_at = excluded.look_at, event_cursor = excluded.event_cursor`.execute(tx);
+    await sql`
+      update orders set present = false, enabled = false, listens = null, look_at = null, next_due_at = null
+      where stream_id = ${streamId} and present and scoped_name <> all(${orders.map((order) => order.scoped_name)}::text[])`.execute(tx);
+  }
+
+  /** A city that begins to listen does so from its head on; one that listens already misses nothing. */
+  async saveCity(tx: Tx, streamId: number, { revision, types, head }: { revision: number; types: string[]; head: number }): Promise<void> {
+    await sql`
+      update order_cities set revision = ${revision}, event_types = ${types}::text[],
+        event_seq = case when event_types = '{}' then ${head} else event_seq end
+      where stream_id = ${streamId}`.execute(tx);
+  }
+
+  /** Cities whose orders wait for events and whose log has moved. */
+  async moved(limit: number): Promise<number[]> {
+    const { rows } = await sql<{ id: number }>`
+      select o.stream_id as id from order_cities o join event_streams s on s.id = o.stream_id
+      where o.event_types <> '{}' and s.head > o.event_seq limit ${limit}`.execute(this.db);
+    return rows.map(({ id }) => id);
+  }
+
+  /**
+   * Has the orders looked at whose events have come, in the next `span` events. Answers whether any has; undefined while somebody
+   * else does it.
+   */
+  async wake(tx: Tx, streamId: number, now: Date, span: number): Promise<boolean | undefined> {
+    const { rows } = await sql<{ seq: number; upto: number; types: string[] }>`
+      select o.event_seq as seq, least(s.head, o.event_seq + ${span}) as upto, o.event_types as types
+      from order_cities o join event_streams s on s.id = o.stream_id where o.stream_id = ${streamId} for update of o skip locked`.execute(
+      tx,
+    );
+    const found = rows[0];
+    if (found === undefined || found.upto <= found.seq) return undefined;
+    const { rows: came } = await sql<{ type: string }>`
+      select t.type from unnest(${found.types}::text[]) as t(type) where exists (
+        select from events e where e.type = t.type and e.stream_id = ${streamId} and e.seq > ${found.seq} and e.seq <= ${found.upto})`.execute(
+      tx,
+    );
+    await sql`update order_cities set event_seq = ${found.upto} where stream_id = ${streamId}`.execute(tx);
+    if (came.length === 0) return false;
+    // An order whose firing is open is looked at when that has ended.
+    await sql`
+      update orders o set look_at = ${now} where o.stream_id = ${streamId} and o.listens = any(${came.map(({ type }) => type)}::text[])
+        and o.look_at is null and not exists (select from order_firings f
+          where f.stream_id = ${streamId} and f.scoped_name = o.scoped_name and f.state <> 'done' and not f.forced)`.execute(tx);
+    return true;
+  }
+}

@@ -1,0 +1,20 @@
+import { Module } from '@nestjs/common';
+import { EventLogModule } from '../../platform/event-log/event-log.module.js';
+import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.js';
+import { CitiesModule } from '../cities/cities.module.js';
+import { ConfigCoreModule } from '../config/config-core.module.js';
+import { SuspensionModule } from '../launch/suspension.module.js';
+import { OrderRunsService } from './order-runs.service.js';
+import { OrderSwitchesService } from './order-switches.service.js';
+import { OrdersController } from './orders.controller.js';
+import { OrdersCoreModule } from './orders-core.module.js';
+import { OrdersRepository } from './orders.repository.js';
+import { OrdersService } from './orders.service.js';
+
+/** Orders over HTTP. */
+@Module({
+  imports: [CitiesModule, ConfigCoreModule, EventLogModule, IdempotencyModule, OrdersCoreModule, SuspensionModule],
+  controllers: [OrdersController],
+  providers: [OrderRunsService, OrderSwitchesService, OrdersRepository, OrdersService],
+})
+export class OrdersModule {}

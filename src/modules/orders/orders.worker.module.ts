@@ -1,0 +1,27 @@
+import { Module } from '@nestjs/common';
+import { ConfigCoreModule } from '../config/config-core.module.js';
+import { EventLogModule } from '../../platform/event-log/event-log.module.js';
+import { LaunchModule } from '../launch/launch.module.js';
+import { SuspensionModule } from '../launch/suspension.module.js';
+import { OrderEvaluator } from './order-evaluator.js';
+import { OrderRunner, OrderRunnerTimings } from './order-runner.js';
+import { OrderSweeper } from './order-sweeper.js';
+import { OrderSync } from './order-sync.js';
+import { OrderSyncRepository } from './order-sync.repository.js';
+import { OrdersCoreModule } from './orders-core.module.js';
+import { OrdersReconciler } from './orders.reconciler.js';
+
+/** What a worker does for orders: it fires those that are due, and runs their commands. */
+@Module({
+  imports: [ConfigCoreModule, EventLogModule, LaunchModule, OrdersCoreModule, SuspensionModule],
+  providers: [
+    OrderEvaluator,
+    OrderRunner,
+    OrderSweeper,
+    OrderSync,
+    OrderSyncRepository,
+    OrdersReconciler,
+    { provide: OrderRunnerTimings, useValue: new OrderRunnerTimings() },
+  ],
+})
+export class OrdersWorkerModule {}
