@@ -187,7 +187,7 @@ export class FiringsRepository {
     const good = outcome === 'success';
     await sql`
       update orders set last_outcome = ${outcome}, failures = ${good ? sql`0` : sql`failures + 1`},
-        look_at = case when enabled and present then ${lookAt} end
+        look_at = case when enabled and present then ${lookAt}::timestamptz end
       where stream_id = ${streamId} and scoped_name = ${scopedName}`.execute(tx);
   }
 
