@@ -1,0 +1,114 @@
+import { sql } from 'kysely';
+import { ConfigRealm } from '../../../../test/support/config-realm.js';
+import { createDb, createPool, type Db } from '../../../platform/database/database.js';
+import { Transactions } from '../../../platform/database/transactions.js';
+import { EventLog } from '../../../platform/event-log/event-log.js';
+import { MovedStreams } from '../../../platform/event-log/moved.js';
+import { Failpoints } from '../../../platform/failpoints/failpoints.js';
+import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
+import { EffectiveSuspension } from '../../launch/effective-suspension.service.js';
+import { EffectiveSuspensionRepository } from '../../launch/effective-suspension.repository.js';
+import type { Signals } from '../../../platform/streams/signals.js';
+import { RosterRepository } from '../../roster/roster.repository.js';
+import { RosterService } from '../../roster/roster.service.js';
+import { Firings } from '../firings.service.js';
+import { FiringsRepository } from '../firings.repository.js';
+import { OrderEvaluator } from '../order-evaluator.js';
+import { OrderSweeper } from '../order-sweeper.js';
+import { OrderSync } from '../order-sync.js';
+import { OrderSyncRepository } from '../order-sync.repository.js';
+import { OrderTimes } from '../order-times.js';
+import type { FiringRow } from '../order-rows.js';
+
+/** A clock that a test moves; without a time of its own it is the database's. */
+class MovedTimes extends OrderTimes {
+  at: Date | undefined;
+
+  override async now(): Promise<Date> {
+    return this.at ?? super.now();
+  }
+}
+
+/** One process's worth of firing orders. */
+export class OrderProcess {
+  readonly db: Db;
+  readonly transactions: Transactions;
+  readonly repository: FiringsRepository;
+  readonly times: MovedTimes;
+  readonly firings: Firings;
+  readonly sync: OrderSync;
+  readonly evaluator: OrderEvaluator;
+  readonly sweeper: OrderSweeper;
+  readonly failpoints = new Failpoints();
+
+  constructor(realm: ConfigRealm) {
+    this.db = createDb(createPool(realm.database.url, { max: 6 }));
+    this.transactions = new Transactions(this.db, this.failpoints);
+    this.repository = new FiringsRepository(this.db);
+    this.times = new MovedTimes(this.repository);
+    const log = new AppLogger(createLogger('silent'));
+    const events = new EventLog(new MovedStreams());
+    const signals = { mark: () => undefined } as unknown as Signals;
+    this.firings = new Firings(this.repository, this.transactions, events, signals, this.times);
+    const { reads } = realm.a;
+    const syncing = new OrderSyncRepository(this.db);
+    const roster = new RosterService(new RosterRepository(this.db));
+    const suspension = new EffectiveSuspension(new EffectiveSuspensionRepository(this.db), roster, reads);
+    this.sync = new OrderSync(syncing, reads, this.transactions, this.times, log);
+    this.evaluator = new OrderEvaluator(this.repository, syncing, this.firings, suspension, this.transactions, events, this.times, log);
+    this.sweeper = new OrderSweeper(this.repository, this.firings, log);
+  }
+
+  take(worker = 'worker', limit = 100): Promise<FiringRow[]> {
+    return this.transactions.run((tx) => this.repository.claim(tx, worker, limit, 60_000));
+  }
+}
+
+/** A city with orders, and two processes that fire them. */
+export class OrderRealm {
+  private constructor(
+    readonly realm: ConfigRealm,
+    readonly a: OrderProcess,
+    readonly b: OrderProcess,
+  ) {}
+
+  static async open(orders: Readonly<Record<string, string>>): Promise<OrderRealm> {
+    const realm = await ConfigRealm.open();
+    const opened = new OrderRealm(realm, new OrderProcess(realm), new OrderProcess(realm));
+    await opened.write(orders);
+    return opened;
+  }
+
+  get city(): ConfigRealm['city'] {
+    return this.realm.city;
+  }
+
+  /** Has the files say this of orders, and has it followed. */
+  async write(orders: Readonly<Record<string, string>>): Promise<void> {
+    for (const [name, text] of Object.entries(orders)) await this.realm.write(`orders/${name}.toml`, `[order]\n${text}\n`);
+    await this.realm.a.reloads.reload(this.city, 'files', 'test');
+    await this.a.sync.follow();
+  }
+
+  /** Both processes' clocks. */
+  set now(at: Date) {
+    this.a.times.at = at;
+    this.b.times.at = at;
+  }
+
+  firings(): Promise<FiringRow[]> {
+    return sql<FiringRow>`select * from order_firings order by pk`.execute(this.a.db).then(({ rows }) => rows);
+  }
+
+  async told(): Promise<string[]> {
+    const rows = await this.realm.sql<{ type: string; subject: string }>(
+      `select type, subject from events where type like 'order.%' order by seq`,
+    );
+    return rows.map(({ type, subject }) => `${type} ${subject}`);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.a.db.destroy(), this.b.db.destroy()]);
+    await this.realm.close();
+  }
+}
