@@ -13,6 +13,7 @@ import { CliError, oneLine } from './errors.js';
 import { addDoctor } from './doctor/doctor.command.js';
 import { addEvent } from './events/emit.command.js';
 import { addEvents } from './events/events.command.js';
+import { addOrder } from './orders/order.command.js';
 import { addFormula } from './formulas/formula.command.js';
 import { addHealth } from './health.command.js';
 import { addHook } from './hooks/hook.command.js';
@@ -72,6 +73,7 @@ export function buildProgram(io: Io): Command {
   addFormula(program, io);
   addMolecule(program, io);
   addRun(program, io);
+  addOrder(program, io);
   addUsage(program, io);
   addRunner(program, io);
   addKey(program, io);

@@ -11,6 +11,7 @@ export const FAMILIES: Readonly<Record<string, string>> = {
   keys: 'Who may do what: keys and their scopes.',
   molecules: 'Formulas made into beads.',
   mail: 'Messages between people and agents.',
+  orders: 'What is done again and again: by the clock, when something happens, or by hand.',
   packs: 'Shared configuration that cities import.',
   formulas: 'Templates of work: what a city has, what they become with values for their variables, and the files of its own.',
   patches: 'Changes that a city makes to what its packs bring.',

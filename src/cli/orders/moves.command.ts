@@ -1,0 +1,81 @@
+import type { Command } from 'commander';
+import { ask } from '../api.js';
+import { cityCommand, cityContextOf, collect, keyHeader, printJson, withExamples, withKey } from '../command.js';
+import { matchHeader, nameOf, told, withIfMatch } from '../edits.js';
+import { CliError } from '../errors.js';
+import type { Io } from '../io.js';
+import { plain } from '../table.js';
+import { pairsOf } from '../values.js';
+
+interface SwitchFlags {
+  readonly ifMatch?: string;
+  readonly json?: boolean;
+}
+
+interface RunFlags {
+  readonly var?: readonly string[];
+  readonly force?: boolean;
+  readonly wait?: boolean;
+  readonly idempotencyKey?: string;
+  readonly json?: boolean;
+}
+
+const SWITCHES = { enable: 'enabled', disable: 'disabled' } as const;
+/** Between two looks at a firing that is waited for, in milliseconds. */
+const LOOK_MS = 300;
+
+export function addMoves(order: Command, io: Io): void {
+  for (const action of ['enable', 'disable'] as const) {
+    const command = cityCommand(order, action, `${action} an order, in the city’s file`)
+      .argument('<name>', 'the order, or <order>:rig:<rig>')
+      .option('--json', 'print the answer as one JSON line');
+    withIfMatch(command, 'the configuration');
+    withExamples(command, `svc order ${action} nightly-digest`);
+    command.action(async (name: string, _options, at: Command) => {
+      const context = await cityContextOf<SwitchFlags>(at, io);
+      const { api, city, flags } = context;
+      const params = { path: { cityName: city, name: nameOf('an order', name) }, header: matchHeader(flags, [name]) };
+      const { data } = await ask(api, (signal) =>
+        action === 'enable'
+          ? api.http.POST('/v0/city/{cityName}/order/{name}/enable', { params, signal })
+          : api.http.POST('/v0/city/{cityName}/order/{name}/disable', { params, signal }),
+      );
+      await told(context, name, data, `is ${SWITCHES[action]}`);
+    });
+  }
+
+  const run = cityCommand(order, 'run', 'fire an order now, whatever its trigger; prints the id of the firing')
+    .argument('<name>', 'the order, or <order>:rig:<rig>')
+    .option('--var <name=value>', 'a value that it gets; repeatable', collect)
+    .option('--force', 'also while another firing of it is open')
+    .option('--wait', 'wait until it has ended, and exit 1 unless it succeeded')
+    .option('--json', 'print the answer as one JSON line');
+  withKey(run);
+  withExamples(run, 'svc order run deploy-hook --var ref=v1.2.3 --wait');
+  run.action(async (name: string, _options, action: Command) => {
+    const { api, city, flags } = await cityContextOf<RunFlags>(action, io);
+    const vars = pairsOf('--var', flags.var);
+    const body = { ...(vars === undefined ? {} : { vars }), ...(flags.force === true ? { force: true } : {}) };
+    const params = { path: { cityName: city, name: nameOf('an order', name) }, header: keyHeader(flags) };
+    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/order/{name}/run', { params, body, signal }));
+    const id = data.tracking_id ?? '';
+    if (flags.wait !== true) return flags.json === true ? printJson(io, data) : io.out(`${id}\n`);
+    for (;;) {
+      const at = { path: { cityName: city, bead_id: id } };
+      const firing = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/order/history/{bead_id}', { params: at, signal }));
+      const { entry, output } = firing.data;
+      if (entry?.state !== 'done') {
+        await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+        continue;
+      }
+      await (flags.json === true ? printJson(io, firing.data) : io.out(lines(output)));
+      if (entry.outcome !== 'success') throw new CliError(`${id} ended as ${entry.outcome ?? 'failed'}: ${entry.error ?? ''}`);
+      return;
+    }
+  });
+}
+
+/** Control characters of a command's output never reach the terminal. */
+function lines(output: string): string {
+  return output === '' ? '' : `${output.trimEnd().split('\n').map(plain).join('\n')}\n`;
+}

@@ -1,0 +1,100 @@
+import type { Schemas } from '../api.js';
+import { age, moment } from '../duration.js';
+import type { Io } from '../io.js';
+import { block, facts, plain, table } from '../table.js';
+
+export type Order = Schemas['OrderResponse'];
+export type Check = Schemas['OrderCheckResponse'];
+export type Entry = Schemas['OrderHistoryEntry'];
+
+const when = (instant: string | undefined): string => (instant === undefined ? '' : moment(instant));
+const failures = ({ consecutive_failures: n = 0 }: Order): string => (n > 1 ? ` (${n} in a row)` : '');
+
+/** What makes it come, in a word and what belongs to it. */
+function comes(order: Order): string {
+  const more = { cooldown: order.interval, cron: order.schedule, event: order.on }[order.trigger as string];
+  return `${order.trigger ?? ''}${more === undefined ? '' : ` ${more}`}`;
+}
+
+export function orderTable(orders: readonly Order[], io: Io): string {
+  const rows = orders.map((order) => [
+    order.scoped_name,
+    order.errors !== undefined ? 'broken' : order.enabled ? 'enabled' : 'disabled',
+    comes(order),
+    order.last_run === undefined ? 'never' : age(order.last_run),
+    `${order.last_run_outcome ?? ''}${failures(order)}`,
+    when(order.next_due_at),
+    order.errors?.join('; ') ?? order.description ?? '',
+  ]);
+  return table(['ORDER', 'STATE', 'COMES', 'LAST', 'OUTCOME', 'NEXT', 'ABOUT'], rows, io.width);
+}
+
+export function orderDetails(order: Order): string {
+  const head = facts([
+    ['order', order.scoped_name],
+    ['state', order.enabled ? 'enabled' : 'disabled'],
+    ['about', order.description],
+    ['runs', order.exec ?? `formula ${order.formula ?? ''}`],
+    ['comes', comes(order)],
+    ['time zone', order.tz],
+    ['check', order.check],
+    ['delivery', order.delivery],
+    ['timeout', `${order.timeout_ms} ms`],
+    ['pool', order.pool],
+    [
+      'params',
+      Object.entries(order.params ?? {})
+        .map(([name, { required }]) => (required ? `${name} (required)` : name))
+        .join(', ') || undefined,
+    ],
+    ['source', order.source?.file],
+    ['last run', order.last_run === undefined ? 'never' : `${moment(order.last_run)} ${order.last_run_outcome ?? ''}${failures(order)}`],
+    ['next', order.next?.map((at) => moment(at)).join(', ') || undefined],
+    ['errors', order.errors?.join('; ')],
+  ]);
+  const written = Object.entries(order.origins ?? {}).map(([key, { file, key: place }]) => [key, `${file}: ${place}`]);
+  return written.length === 0 ? head : `${head}\n${table(['KEY', 'WRITTEN IN'], written)}`;
+}
+
+export function checkTable(checks: readonly Check[], io: Io): string {
+  const rows = checks.map((check) => [check.scoped_name, check.due ? 'due' : '', when(check.next_due_at), check.reason]);
+  return table(['ORDER', 'DUE', 'NEXT', 'REASON'], rows, io.width);
+}
+
+export function historyTable(entries: readonly Entry[], io: Io): string {
+  const rows = entries.map((entry) => [
+    entry.bead_id,
+    moment(entry.created_at),
+    entry.outcome ?? entry.state ?? '',
+    entry.cause ?? '',
+    entry.duration_ms === undefined ? '' : `${entry.duration_ms} ms`,
+    entry.error ?? lastLine(entry.output ?? ''),
+  ]);
+  return table(['FIRING', 'BEGAN', 'OUTCOME', 'CAUSE', 'TOOK', 'SAID'], rows, io.width);
+}
+
+export function firingDetails({ entry, output, vars = {} }: Schemas['OrderHistoryDetailResponse']): string {
+  const head = facts([
+    ['firing', entry?.bead_id],
+    ['order', entry?.scoped_name],
+    ['outcome', entry?.outcome ?? entry?.state],
+    ['cause', entry?.cause],
+    ['actor', entry?.actor],
+    ['reason', entry?.reason],
+    ['began', entry === undefined ? undefined : moment(entry.created_at)],
+    ['took', entry?.duration_ms === undefined ? undefined : `${entry.duration_ms} ms`],
+    ['exit code', entry?.exit_code],
+    ['error', entry?.error],
+    [
+      'vars',
+      Object.entries(vars)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(', ') || undefined,
+    ],
+  ]);
+  return output === '' ? head : `${head}\n${block(output)}`;
+}
+
+function lastLine(text: string): string {
+  return plain(text.trimEnd().split('\n').at(-1) ?? '');
+}
