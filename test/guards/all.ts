@@ -6,6 +6,7 @@ import type { Guard } from './guard.js';
 import { HTTP } from './http.js';
 import { ISOLATION } from './isolation.js';
 import { NETWORK } from './network.js';
+import { ORDERS } from './orders.js';
 import { PLATFORM } from './platform.js';
 import { RUN_CONTROL } from './run-control.js';
 import { RUN_GUARDS } from './runs.js';
@@ -22,6 +23,7 @@ export const GUARDS: readonly Guard[] = [
   ...FORMULAS,
   ...RUN_CONTROL,
   ...RUN_GUARDS,
+  ...ORDERS,
   ...DIRECTORIES,
   ...HTTP,
   ...ISOLATION,

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import { DEEP } from '../../../test/support/depth.js';
 import { OrderRealm } from './testing/order-realm.js';
 
 let orders: OrderRealm;
@@ -124,9 +125,10 @@ describe('an order that waits for events', () => {
 });
 
 describe('a clock that is moved', () => {
-  it('fires a nightly order once a day for a year, and makes up once for what was missed', async () => {
+  it('fires a nightly order once a day, and makes up once for what was missed', async () => {
     orders = await OrderRealm.open({});
-    orders.now = new Date('2026-01-01T00:00:00Z');
+    const [from, to, nights] = DEEP ? ['2026-01-01', '2027-01-01', 365] : ['2026-03-15', '2026-04-04', 20];
+    orders.now = new Date(`${from}T00:00:00Z`);
     const nightly = 'exec = "true"\ntrigger = "cron"\nschedule = "30 2 * * *"\ntz = "Europe/Madrid"';
     await orders.write({ nightly, strict: `${nightly}\ncatch_up = "none"` });
     const { a } = orders;
@@ -139,13 +141,13 @@ describe('a clock that is moved', () => {
     };
     for (;;) {
       const next = await a.repository.nextLook();
-      if (next === undefined || next >= new Date('2027-01-01T00:00:00Z')) break;
+      if (next === undefined || next >= new Date(`${to}T00:00:00Z`)) break;
       orders.now = next;
       expect(await fire()).toEqual(['nightly', 'strict']);
       at.push(next);
     }
     const days = at.map((time) => time.toLocaleDateString('en-CA', { timeZone: 'Europe/Madrid' }));
-    expect([at.length, new Set(days).size]).toEqual([365, 365]);
+    expect([at.length, new Set(days).size]).toEqual([nights, nights]);
     const shown = at.map((time) => time.toLocaleTimeString('en-GB', { timeZone: 'Europe/Madrid' }));
     // The night in which there is no half past two.
     expect(shown.filter((time) => time !== '02:30:00')).toEqual(['03:00:00']);

@@ -1,0 +1,30 @@
+import type { Guard } from './guard.js';
+
+const FIRINGS = 'src/modules/orders/firing.db-spec.ts';
+
+/** Orders and their firings. */
+export const ORDERS: readonly Guard[] = [
+  {
+    guard: 'An order has one firing open at a time.',
+    file: 'db/migrations/0042_create_orders.ts',
+    find: 'create unique index order_firings_open_idx',
+    replace: 'create index order_firings_open_idx',
+    test: FIRINGS,
+    name: 'one firing open at a time',
+  },
+  {
+    guard: 'A firing that was taken from a host is ended by the next one only.',
+    file: 'src/modules/orders/firings.repository.ts',
+    find: "sql`state <> 'done' and worker = ${worker}`",
+    replace: "sql`state <> 'done'`",
+    test: FIRINGS,
+    name: 'goes to another host when it may be done twice',
+  },
+  {
+    guard: 'Commands of cities are started inside the walls.',
+    file: 'src/modules/launch/city-commands.ts',
+    find: 'cwd: directories.workDir, env, sandbox };',
+    replace: 'cwd: directories.workDir, env };',
+    test: 'test/e2e/orders-walls.e2e-spec.ts',
+  },
+];
