@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/config.js';
@@ -143,7 +144,8 @@ export class CityCommands {
     const env = environmentOf(config, template, this.host.environment(), identity, this.host.commandsDirectory);
     const key = createHash('sha256').update(owner).digest('hex').slice(0, 16);
     const sandbox = await this.sandboxes.ofCommand({ owner: key, template, config, places, directories, runtimeDir });
-    return { command: '/bin/sh', args: ['-c', line], cwd: directories.workDir, env, sandbox };
+    const begun = await fromItsFolder(line, file, places);
+    return { command: '/bin/sh', args: ['-c', begun], cwd: directories.workDir, env, sandbox };
   }
 }
 
@@ -162,4 +164,18 @@ const BARE = {
 function shown(stdout: string, stderr: string): string {
   const whole = `${stdout}${stdout !== '' && !stdout.endsWith('\n') ? '\n' : ''}${stderr}`.replaceAll('\0', '\uFFFD');
   return masked(whole.slice(-OUTPUT)).toWellFormed();
+}
+
+/** A line that begins with a path which lies beside the folder of its file, such as `assets/x.sh`, means that one. */
+async function fromItsFolder(line: string, file: string, places: Places): Promise<string> {
+  const [first = ''] = /^[\w.-]+\/[\w./-]+/.exec(line) ?? [];
+  const home = /^(.*?)[\w.-]+\/[\w.-]+$/.exec(file)?.[1];
+  if (first === '' || home === undefined) return line;
+  const found = await locateNamed(`${home}${first.replace(/^\.\//, '')}`, places);
+  if (found === undefined || !(await stat(found)).isFile()) return line;
+  const runs = await access(found, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  return `${runs ? '' : '/bin/sh '}'${found.replaceAll("'", `'\\''`)}'${line.slice(first.length)}`;
 }
