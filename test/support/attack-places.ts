@@ -38,13 +38,13 @@ const PLAIN = new Set(
   body.unread_retention body.version body.env{} body.tmux_alias body.acp_args[] body.acp_command body.args[] body.args_append[]
   body.command body.prompt_flag body.prompt_mode body.default_branch body.prefix body.display_name body.option_defaults{} body.git_url
   body.permission_mode body.action body.text body.kind body.options{} body.merge body.scope_kind body.error body.expires_at body.note
-  body.timeout body.payload{} body.network body.network[] body.vars{}`),
+  body.timeout body.payload{} query.store_ref body.network body.network[] body.vars{}`),
 );
 
 const KINDS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
   city: words('path.cityName query.city query.cities body.cities[]'),
   bead: words(
-    'path.dependsOnId path.rootID path.run_id path.workflow_id query.parent body.parent body.depends_on_id body.needs[] body.items[] body.bead body.beads[] body.dep_ids[] body.attached_bead_id',
+    'path.dependsOnId path.rootID path.bead_id path.run_id path.workflow_id query.parent body.parent body.depends_on_id body.needs[] body.items[] body.bead body.beads[] body.dep_ids[] body.attached_bead_id',
   ),
   convoy: words('body.convoy'),
   message: words('query.thread'),
@@ -63,7 +63,7 @@ const KINDS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
   name: words(`
     path.base path.dir path.name path.agent
     query.agent query.rig query.assignee query.routed_to query.pool query.providers query.items query.template query.provider query.path
-    query.actor query.subject query.request_id query.scope_ref query.target
+    query.scoped_name query.actor query.subject query.request_id query.scope_ref query.target
     body.dir body.name body.provider body.assignee body.session_name body.rig body.notify body.owner body.target body.actor body.subject
     body.agent body.aliases[] body.cc[] body.from body.to body.to[] body.alias body.base body.project_id body.request_id body.scope_ref
     body.nudge_id body.formula`),
@@ -77,6 +77,7 @@ function kindOf(operation: DocumentedOperation, place: string): Kind | undefined
   if (place === 'path.id' && path.startsWith('/v0/keys/')) return 'key';
   if (place === 'path.id') return family === 'mail' ? 'message' : family === 'molecule' ? 'bead' : (family as Kind | undefined);
   if (path.endsWith('/mail') && /^query\.(from|to)$/.test(place)) return 'name';
+  if (place === 'query.before' && path.endsWith('/orders/history')) return 'token';
   if (place === 'header.Last-Event-ID' || place === 'query.after_cursor')
     return path.startsWith('/v0/events') ? 'cursor' : path.endsWith('/events/stream') ? 'head' : 'entry';
   return KIND_OF.get(place);

@@ -1,6 +1,7 @@
-import { appendFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { appendFile, mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { FORMULA } from './config-examples-formulas.js';
+import { ORDER } from './config-examples-orders.js';
 import { PATCHES } from './config-examples-patches.js';
 import type { Api } from './http.js';
 
@@ -8,12 +9,16 @@ const RIG = 'yard';
 const FILES: Readonly<Record<string, string>> = {
   'city.toml': `\n[[rigs]]\nname = "${RIG}"\n${PATCHES}`,
   'formulas/greet.toml': FORMULA,
+  'orders/tidy.toml': ORDER,
   'pack.toml': `\n[[agent]]\nname = "hand"\ndir = "${RIG}"\nprompt_template = "agents/mayor/prompt.template.md"\n`,
 };
 
-/** Gives a running city a rig, an agent in it, patches and a formula, from files. */
+/** Gives a running city a rig, an agent in it, patches, a formula and an order, from files. */
 export async function makeAgents(client: Api, city: string, citiesRoot: string): Promise<void> {
-  for (const [file, text] of Object.entries(FILES)) await appendFile(join(citiesRoot, city, file), text);
+  for (const [file, text] of Object.entries(FILES)) {
+    await mkdir(dirname(join(citiesRoot, city, file)), { recursive: true });
+    await appendFile(join(citiesRoot, city, file), text);
+  }
   const reply = await client.post(`/v0/city/${city}/config/reload`);
   if (reply.status !== 200) throw new Error(`reload: ${reply.status} ${reply.text}`);
 }

@@ -1,5 +1,6 @@
 import { CONFIG_BODIES, configPath, useConfig } from './config-examples.js';
 import { AGENT_BODIES, agentPath, useAgents } from './config-examples-agents.js';
+import { makeFiring, orderPath, useOrders } from './config-examples-orders.js';
 import { FORMULA_BODIES, formulaPath, useFormulas } from './config-examples-formulas.js';
 import { PATCH_BODIES, patchPath, usePatches } from './config-examples-patches.js';
 import { RIG_BODIES, rigPath, useRigs } from './config-examples-rigs.js';
@@ -15,6 +16,7 @@ export interface WorkExamples extends SessionExamples {
   readonly wait: string;
   /** The root of a run. */
   readonly run: string;
+  readonly firing: string;
 }
 
 /** Makes them in a running city that has the agent `mayor`. Cities with different tags have different sessions. */
@@ -31,6 +33,7 @@ export async function makeWork(client: Api, city: string, databaseUrl: string, t
     message: await made('mail', { to: 'mayor', subject: 'hello', from: 'human' }),
     wait: await made('waits', { session: 'mayor', dep_ids: [bead] }),
     run: await aRun(databaseUrl, city, await made('beads', { title: 'a run', type: 'molecule' })),
+    firing: await makeFiring(databaseUrl, city),
     ...(await makeSessions(databaseUrl, city, tag)),
   };
 }
@@ -53,7 +56,7 @@ export function workPath(path: string, city: string, examples: WorkExamples, met
   const id =
     { bead: examples.bead, molecule: examples.run, convoy: examples.convoy, mail: examples.message, wait: examples.wait }[kind ?? ''] ??
     '0123456789ab';
-  const filled = formulaPath(configPath(patchPath(rigPath(agentPath(sessionPath(path, examples))))), city, method)
+  const filled = orderPath(formulaPath(configPath(patchPath(rigPath(agentPath(sessionPath(path, examples))))), city, method), city)
     .replace('{cityName}', city)
     .replace('{id}', id)
     .replace('{rootID}', examples.bead)
@@ -150,6 +153,7 @@ export async function workEverything(client: Api, city: string): Promise<string[
   await useConfig(ask);
   await usePatches(ask);
   await useFormulas(ask, city);
+  await useOrders(ask);
   await useAgents(ask);
   await useRigs(ask);
   await useSessions(ask);

@@ -195,7 +195,7 @@ export class OrdersController {
   @Operation({
     id: 'post-v0-city-by-city-name-order-by-name-run',
     needs: 'operate',
-    example: { vars: {} },
+    example: { vars: { ref: 'v1.2.3' } },
     summary: 'Fire an order by hand',
     description:
       'Whatever its trigger. One firing at a time: 409 while another one is open, unless `force` says that it may be carried out beside it. ' +

@@ -13,6 +13,8 @@ export type OrderState = Pick<
 
 /** A page of history is held to this; an output is shortened in lists. */
 const SHOWN = 2_000;
+/** What lists tell of what was carried out. */
+const SAID = sql`jsonb_strip_nulls(jsonb_build_object('formula', f.definition -> 'formula', 'pool', f.definition -> 'pool'))`;
 
 /** What is remembered of orders and their firings, for answers. */
 @Injectable()
@@ -41,7 +43,7 @@ export class OrdersRepository {
   /** The newest first; checks of conditions that have not passed are no firings. */
   async history(streamId: number, scopedName: string, limit: number, before?: string, from?: number): Promise<FiringRow[]> {
     const { rows } = await sql<FiringRow>`
-      select f.pk, f.id, f.scoped_name, f.name, f.rig, f.definition, f.cause, f.actor, f.reason, f.state, f.created_at, f.started_at,
+      select f.pk, f.id, f.scoped_name, f.name, f.rig, ${SAID} as definition, f.cause, f.actor, f.reason, f.state, f.created_at, f.started_at,
         f.finished_at, f.outcome, f.exit_code, right(f.output, ${SHOWN}) as output, f.error, f.root_bead_id
       from order_firings f where f.stream_id = ${streamId} and f.scoped_name = ${scopedName} and f.state <> 'checking'
         ${before === undefined ? sql`` : sql`and f.created_at < ${before}::timestamptz`}
@@ -59,8 +61,9 @@ export class OrdersRepository {
   /** What is being carried out in a scope, the newest first. */
   async open(streamId: number, rig: string | undefined, limit: number): Promise<FiringRow[]> {
     const { rows } = await sql<FiringRow>`
-      select * from order_firings where stream_id = ${streamId} and state in ('queued', 'running')
-        ${rig === undefined ? sql`` : sql`and rig = ${rig}`} order by pk desc limit ${limit}`.execute(this.db);
+      select f.id, f.name, f.scoped_name, f.rig, ${SAID} as definition, f.state, f.created_at, f.started_at
+      from order_firings f where f.stream_id = ${streamId} and f.state in ('queued', 'running')
+        ${rig === undefined ? sql`` : sql`and f.rig = ${rig}`} order by f.pk desc limit ${limit}`.execute(this.db);
     return rows;
   }
 }
