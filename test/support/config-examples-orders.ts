@@ -8,7 +8,7 @@ export async function makeFiring(databaseUrl: string, city: string): Promise<str
   const [row] = await adminAt<{ id: string }>(
     databaseUrl,
     `insert into order_firings (id, stream_id, scoped_name, name, rig, definition, cause, actor, state, created_at, finished_at, outcome, output)
-     select 'firing-' || md5('${city}'), id, 'tidy', 'tidy', '', '{"exec":"true"}', 'run', 'api', 'done', now(), now(), 'success', 'done'
+     select 'firing-' || lpad(id::text, 24, '0'), id, 'tidy', 'tidy', '', '{"exec":"true"}', 'run', 'api', 'done', now(), now(), 'success', 'done'
      from event_streams where name = '${city}' returning id`,
   );
   return row!.id;
