@@ -149,6 +149,25 @@ describe('orders', () => {
     expect((await ended('secret')).output).not.toContain('abcdefgh1234');
   });
 
+  it('launch formulas with their vars, in the transaction that ends the firing', async () => {
+    await mkdir(inCity('formulas'), { recursive: true });
+    const steps = '[vars]\nwho = { required = true }\n[[steps]]\nid = "say"\ntitle = "Greet {{who}}"\n';
+    await writeFile(inCity('formulas/greet.toml'), `formula = "greet"\n${steps}`);
+    await order('morning', 'formula = "greet"\ntrigger = "manual"\npool = "mayor"');
+    await order('gone', 'formula = "nothing"\ntrigger = "manual"');
+    await reload();
+    expect((await b.get(`${CITY}/order/gone`)).body).toMatchObject({ type: 'formula', errors: ['formula nothing not found'] });
+    expect(await a.post(`${CITY}/order/gone/run`, {})).toMatchObject({ status: 409, body: { code: 'conflict-wrong-state' } });
+    await a.post(`${CITY}/order/morning/run`, {});
+    expect(await ended('morning')).toMatchObject({ outcome: 'failed', error: expect.stringContaining('who') });
+    await a.post(`${CITY}/order/morning/run`, { vars: { who: 'Ada' } });
+    const { wisp_root_id: run, outcome } = await ended('morning', 2);
+    expect(outcome).toBe('success');
+    expect((await b.get(`${CITY}/runs/${run}/steps`)).text).toContain('Greet Ada');
+    expect((await b.get(`${CITY}/runs/${run}`)).text).toContain('mayor');
+    expect((await told('morning')).sort()).toEqual(['order.completed', 'order.failed', 'order.fired', 'order.fired']);
+  });
+
   it('are refused with file, line and key when their schedule is none', async () => {
     await order('wrong', 'exec = "true"\ntrigger = "cron"\nschedule = "61 * * * *"');
     const { valid, errors } = (await a.get(`${CITY}/config/validate`)).body;

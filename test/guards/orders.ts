@@ -27,4 +27,12 @@ export const ORDERS: readonly Guard[] = [
     replace: 'cwd: directories.workDir, env };',
     test: 'test/e2e/orders-walls.e2e-spec.ts',
   },
+  {
+    guard: 'Only a lease that has run out gives a firing away.',
+    file: 'src/modules/orders/firings.repository.ts',
+    find: "sql`state <> 'done' and worker is not null and lease_until < now()`",
+    replace: "sql`state <> 'done' and worker is not null`",
+    test: FIRINGS,
+    name: 'is not taken from a host that has renewed its lease meanwhile',
+  },
 ];

@@ -93,6 +93,17 @@ describe('a firing whose host is gone', () => {
   });
 });
 
+describe('a sweep', () => {
+  // Guard: the lease is looked at again in the transaction that takes the firing.
+  it('is not taken from a host that has renewed its lease meanwhile', async () => {
+    orders = await OrderRealm.open({ deploy: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
+    await orders.a.evaluator.look();
+    const [firing] = await orders.a.take('alive');
+    expect(await orders.b.firings.end(orders.city, firing!, undefined, { outcome: 'lost' })).toBe(false);
+    expect(await orders.firings()).toMatchObject([{ state: 'running', worker: 'alive' }]);
+  });
+});
+
 describe('an order that waits for events', () => {
   const closed = (id: string): Promise<void> =>
     orders.a.transactions.run(async (tx) => {

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type Kysely } from 'kysely';
 import { Db, type Database } from '../../platform/database/database.js';
 import type { Tx } from '../../platform/database/transactions.js';
+import type { CityScope } from '../cities/city-scope.js';
 import type { Ended, FiringRow, HandedEvent, NewFiring, OrderRow } from './order-rows.js';
 
 /** What of an order a firing changes. */
@@ -201,10 +202,15 @@ export class FiringsRepository {
   }
 
   /** The city of a stream as long as it is registered. */
-  async city(streamId: number): Promise<{ name: string; path: string; running: boolean } | undefined> {
-    const { rows } = await sql<{ name: string; path: string; running: boolean }>`
-      select c.name, c.dir as path, c.running from cities c where c.stream_id = ${streamId}`.execute(this.db);
+  async city(streamId: number): Promise<(CityScope & { readonly running: boolean }) | undefined> {
+    const { rows } = await sql<CityScope & { running: boolean }>`
+      select c.id, c.name, c.dir as path, c.name as stream, c.stream_id as "streamId", c.running from cities c
+      where c.stream_id = ${streamId}`.execute(this.db);
     return rows[0];
+  }
+
+  async launched(tx: Tx, pk: number, root: string): Promise<void> {
+    await sql`update order_firings set root_bead_id = ${root} where pk = ${pk}`.execute(tx);
   }
 
   /** The name of a stream: that of the city, registered or not. */

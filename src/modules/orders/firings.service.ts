@@ -7,7 +7,7 @@ import { Signals } from '../../platform/streams/signals.js';
 import { dueAfter } from './due.js';
 import { FiringsRepository, type OrderChange } from './firings.repository.js';
 import { OrderTimes } from './order-times.js';
-import type { Ended, FiringRow, NewFiring, OrderRow } from './order-rows.js';
+import type { Ended, FiringRow, NewFiring, OrderRow, Outcome } from './order-rows.js';
 
 /** What workers hear when a firing waits to be carried out. */
 export const ORDERS_TOPIC = 'orders';
@@ -95,14 +95,17 @@ export class Firings {
     return this.#withOrder(city, firing, async (tx, order) => {
       const now = await this.times.now();
       if (!(await this.repository.end(tx, firing.pk, worker, ended, now))) return false;
-      if (order !== undefined) {
-        // An event may wait already; everything else comes at its time.
-        const next = order.definition.trigger === 'event' ? now : order.next_due_at;
-        await this.repository.settle(tx, city.streamId, firing.scoped_name, ended.outcome, firing.forced ? order.look_at : next);
-      }
+      if (order !== undefined) await this.settle(tx, city, firing, order, ended.outcome, now);
       await this.eventLog.append(tx, [endedEvent(city, firing, ended)]);
       return true;
     });
+  }
+
+  /** What the end of a firing changes of its order. */
+  async settle(tx: Tx, city: FiringCity, firing: FiringRow, order: OrderRow, outcome: Outcome, now: Date): Promise<void> {
+    // An event may wait already; everything else comes at its time.
+    const next = order.definition.trigger === 'event' ? now : order.next_due_at;
+    await this.repository.settle(tx, city.streamId, firing.scoped_name, outcome, firing.forced ? order.look_at : next);
   }
 
   /** Another worker is to carry it out: this one stops, or has died with something that may be done twice. */

@@ -218,7 +218,7 @@ function errorsOf(members: Members, config: CityConfig, rig: string): string[] {
   return errors;
 }
 
-/** Whether firing it does something. */
-export function isFireable({ definition, errors }: Pick<EffectiveOrder, 'definition' | 'errors'>): boolean {
-  return errors.length === 0 && definition.exec !== undefined;
+/** Whether it can be fired. */
+export function isFireable({ errors }: Pick<EffectiveOrder, 'errors'>): boolean {
+  return errors.length === 0;
 }

@@ -8,6 +8,7 @@ import { AppLogger } from '../../platform/logging/logger.js';
 import { Signals } from '../../platform/streams/signals.js';
 import { sleep } from '../../platform/time/clock.js';
 import { CityCommands, type CityCommand, type CommandEnd } from '../launch/city-commands.js';
+import { FormulaFirings } from './formula-firings.js';
 import { ORDERS_TOPIC, Firings, type FiringCity } from './firings.service.js';
 import { FiringsRepository } from './firings.repository.js';
 import type { Ended, FiringRow } from './order-rows.js';
@@ -49,6 +50,7 @@ export class OrderRunner implements OnApplicationBootstrap {
     private readonly repository: FiringsRepository,
     private readonly firings: Firings,
     private readonly commands: CityCommands,
+    private readonly formulas: FormulaFirings,
     private readonly transactions: Transactions,
     private readonly timings: OrderRunnerTimings,
     private readonly signals: Signals,
@@ -116,6 +118,7 @@ export class OrderRunner implements OnApplicationBootstrap {
       const city = { name: (await this.repository.stream(firing.stream_id)) ?? '', streamId: firing.stream_id };
       if (firing.state === 'checking' && !(await this.#check(city, running))) return;
       await this.failpoints.hit('order.begun');
+      if (firing.definition.formula !== undefined) return await this.formulas.carryOut(firing, this.worker);
       const end = await this.commands.run(commandOf(city, firing, 'exec'), running.stop.signal);
       if (running.lost) return;
       if (end.how === 'aborted') return await this.#stopped(city, firing, end);

@@ -80,8 +80,6 @@ export class OrderRunsService {
   async fire(tx: Tx, city: CityScope, order: EffectiveOrder, asked: Asked): Promise<{ id: string; events: NewEvent[] }> {
     const { scopedName, definition, name, rig } = order;
     checkVars(order, asked.vars);
-    if (definition.formula !== undefined)
-      throw problem('not_implemented', `order "${scopedName}" launches a formula, which orders of this server cannot do yet`);
     if (!isFireable(order)) throw problem('wrong_state', `order "${scopedName}" cannot be fired: ${order.errors.join('; ')}`);
     if (!order.enabled && !asked.force) throw problem('wrong_state', `order "${scopedName}" is disabled`);
     const blocker = await this.suspension.blocker(city, { agent: undefined, rig }, undefined, tx);

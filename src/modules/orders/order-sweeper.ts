@@ -36,7 +36,9 @@ export class OrderSweeper {
 
   async #takeBack(firing: FiringRow): Promise<boolean> {
     const city = { name: (await this.repository.stream(firing.stream_id)) ?? '', streamId: firing.stream_id };
-    const again = firing.attempts < ATTEMPTS && (firing.state === 'checking' || firing.definition.idempotent);
+    // A launch is a transaction: what was not told to have happened has not.
+    const { idempotent, formula } = firing.definition;
+    const again = firing.attempts < ATTEMPTS && (firing.state === 'checking' || idempotent || formula !== undefined);
     if (again) return this.firings.giveBack(city, firing, undefined);
     if (firing.state === 'checking') {
       await this.firings.refused(city, firing, undefined, 'condition: the host of the check was lost');

@@ -204,7 +204,7 @@ export class OrdersController {
     status: 202,
     headers: ['Location'],
     response: OrderRunOutputBody,
-    problems: [...NAMED, 'wrong_state', 'order_running', 'order_rejected', 'not_implemented', 'idempotency_in_flight'],
+    problems: [...NAMED, 'wrong_state', 'order_running', 'order_rejected', 'idempotency_in_flight'],
   })
   @Post('order/:name/run')
   async run(

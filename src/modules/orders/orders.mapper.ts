@@ -1,8 +1,9 @@
+import type { MonitorFeedItemResponse } from '../runs/formula-runs.schemas.js';
 import { masked } from '../composition/mask.js';
 import type { EffectiveOrder } from './order-definition.js';
 import type { FiringRow } from './order-rows.js';
 import type { OrderState } from './orders.repository.js';
-import type { MonitorFeedItemResponse, OrderHistoryEntry, OrderResponse } from './orders.schemas.js';
+import type { OrderHistoryEntry, OrderResponse } from './orders.schemas.js';
 
 /** Keys that are answered as they are written. */
 const WRITTEN = ['description', 'exec', 'formula', 'pool', 'interval', 'schedule', 'check', 'check_timeout', 'on', 'timeout'] as const;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { contract } from '../../contract/registry.js';
 import { queryFlag, queryInt, queryText } from '../../contract/query.js';
 import { dateTime, instant, int64, text } from '../../contract/scalars.js';
+import { MonitorFeedItemResponse } from '../runs/formula-runs.schemas.js';
 import { TRIGGERS } from './order-definition.js';
 
 export const OrderNameParam = text.min(1).max(300);
@@ -168,30 +169,6 @@ export const OrderRunOutputBody = contract(
 );
 export type OrderRunOutputBody = z.infer<typeof OrderRunOutputBody>;
 
-export const MonitorFeedItemResponse = contract(
-  'MonitorFeedItemResponse',
-  z.strictObject({
-    id: z.string(),
-    type: z.string(),
-    status: z.string(),
-    title: z.string(),
-    scope_kind: z.string(),
-    scope_ref: z.string(),
-    target: z.string(),
-    started_at: z.string(),
-    updated_at: z.string(),
-    bead_id: optional,
-    store_ref: optional,
-    attached_bead_id: optional,
-    detail_available: z.boolean().optional(),
-    logical_bead_id: optional,
-    root_bead_id: optional,
-    root_store_ref: optional,
-    run_detail_available: z.boolean().optional(),
-    workflow_id: optional,
-  }),
-);
-export type MonitorFeedItemResponse = z.infer<typeof MonitorFeedItemResponse>;
 export const OrdersFeedBody = contract(
   'OrdersFeedBody',
   z.strictObject({

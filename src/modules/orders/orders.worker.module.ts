@@ -3,6 +3,10 @@ import { ConfigCoreModule } from '../config/config-core.module.js';
 import { EventLogModule } from '../../platform/event-log/event-log.module.js';
 import { LaunchModule } from '../launch/launch.module.js';
 import { SuspensionModule } from '../launch/suspension.module.js';
+import { RosterModule } from '../roster/roster.module.js';
+import { RunsCoreModule } from '../runs/runs-core.module.js';
+import { WorkModule } from '../work/work.module.js';
+import { FormulaFirings } from './formula-firings.js';
 import { OrderEvaluator } from './order-evaluator.js';
 import { OrderRunner, OrderRunnerTimings } from './order-runner.js';
 import { OrderSweeper } from './order-sweeper.js';
@@ -13,8 +17,9 @@ import { OrdersReconciler } from './orders.reconciler.js';
 
 /** What a worker does for orders: it fires those that are due, and runs their commands. */
 @Module({
-  imports: [ConfigCoreModule, EventLogModule, LaunchModule, OrdersCoreModule, SuspensionModule],
+  imports: [ConfigCoreModule, EventLogModule, LaunchModule, OrdersCoreModule, RosterModule, RunsCoreModule, SuspensionModule, WorkModule],
   providers: [
+    FormulaFirings,
     OrderEvaluator,
     OrderRunner,
     OrderSweeper,
