@@ -10,7 +10,7 @@ import { OrderSync } from './order-sync.js';
 
 const EVERY_MS = 1_000;
 /** Hints are gathered for so long. */
-const GATHER_MS = 50;
+const GATHER_MS = 200;
 
 /** Reads the orders of cities, fires what is due, and takes back what nobody carries out any more. Every worker has one. */
 @Injectable()
