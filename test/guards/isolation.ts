@@ -37,8 +37,8 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'Folders of sessions are made and removed in their city only.',
     file: 'src/modules/launch/session-sandbox.ts',
-    find: 'if ((await realpath(all)) !== all)',
-    replace: 'if ((await realpath(all)) === "")',
+    find: 'if ((await realpath(path.dirname(own))) !== path.dirname(own))',
+    replace: 'if ((await realpath(path.dirname(own))) === "")',
     test: 'test/e2e/isolation.e2e-spec.ts',
     name: 'follow no link',
   },

@@ -196,8 +196,8 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'Processes of runners that live are no leftovers.',
     file: 'src/modules/runners/session-work.repository.ts',
-    find: 'where r.host = ${host}`',
-    replace: 'where r.host = ${host} and false`',
+    find: 'where r.host = ${host}\n      union all',
+    replace: 'where r.host = ${host} and false\n      union all',
     test: FENCING,
     name: 'those of live runners are left alone',
   },
