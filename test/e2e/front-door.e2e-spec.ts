@@ -19,8 +19,15 @@ const MUTATIONS = operations.filter((o) => o.method !== 'GET');
 const takesFile = (o: DocumentedOperation): boolean => o.definition.requestBody?.content['application/octet-stream'] !== undefined;
 const WITH_BODY = operations.filter((o) => o.definition.requestBody !== undefined);
 const NOTHING = '0123456789ab';
-const NOWHERE: WorkExamples = { bead: NOTHING, convoy: NOTHING, message: NOTHING, wait: NOTHING, run: NOTHING, ...NO_SESSION };
-const NOWHERE: WorkExamples = { bead: NOTHING, convoy: NOTHING, message: NOTHING, wait: NOTHING, firing: NOTHING, ...NO_SESSION };
+const NOWHERE: WorkExamples = {
+  bead: NOTHING,
+  convoy: NOTHING,
+  message: NOTHING,
+  wait: NOTHING,
+  run: NOTHING,
+  firing: NOTHING,
+  ...NO_SESSION,
+};
 const target = (o: DocumentedOperation, city = 'alpha'): string => workPath(o.path, city, NOWHERE, o.method);
 /** An empty body fits where none is demanded. */
 const bodyOf = (o: DocumentedOperation): object | undefined =>

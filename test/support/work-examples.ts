@@ -63,8 +63,6 @@ export function workPath(path: string, city: string, examples: WorkExamples, met
     .replace('{run_id}', examples.run)
     .replace('{workflow_id}', examples.run)
     .replace('{bead_id}', examples.firing)
-    .replace('{run_id}', examples.bead)
-    .replace('{workflow_id}', examples.bead)
     .replace('{dependsOnId}', examples.convoy)
     .replace('{label}', 'x');
   return path.endsWith('/hook') ? `${filled}?agent=mayor` : filled;
