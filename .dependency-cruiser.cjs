@@ -22,7 +22,7 @@ const rooms = {
   operations: [...base, 'audit', 'database', 'event-log', 'queue', 'idempotency'],
   streams: [...base, 'database', 'event-log', 'turns'],
   processes: [...base, 'database', 'event-log'],
-  threads: base,
+  threads: [...base, 'turns'],
   http: [...base, 'audit', 'turns'],
   openapi: [...base, 'http'],
   embedded: ['time', 'logging'],

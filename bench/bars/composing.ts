@@ -35,7 +35,7 @@ export const composingBeside: Bar = {
     ];
     for (const [name, what, files] of cities) {
       await writeFiles(join(root, name), files);
-      lines.push(await measured(what, context.rounds * 3, () => composer.compose({ name, path: join(root, name) })));
+      lines.push(await measured(what, context.rounds * 3, () => composer.compose({ name, path: join(root, name) }, {}, () => undefined)));
     }
     const toml = new TomlWork(threads, 'toml');
     const text = Array.from({ length: 19_000 }, (_, n) => `k${n} = ${n}\n`).join('');

@@ -31,7 +31,7 @@ export const composing: Bar = {
     const composer = new CityComposer(config, new DirectoriesService(config, new DirectoriesRepository(), undefined as never), threads);
     const texts = await Promise.all(tomls.map((path) => readFile(path, 'utf8')));
     const parts = {
-      ours: () => timed(() => composer.compose({ name: 'big', path: city })),
+      ours: () => timed(() => composer.compose({ name: 'big', path: city }, {}, () => undefined)),
       parsing: () => timed(() => Promise.resolve(texts.map((text) => parse(text)))),
       floor: () =>
         timed(async () => {

@@ -1,16 +1,27 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { mkdir, realpath, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, testRedisUrl, type Stack } from '../support/app.js';
 import { adminAt } from '../support/database.js';
 import { CITY, LISTS } from '../support/long-lists.js';
 import { spawnSupervisor, type SupervisorProcess } from '../support/supervisor-process.js';
 
-/** Every list and stream on rows of the largest size, many at once, at a process of its own. */
+/**
+ * Every list and stream on rows of the largest size, then the largest cities, many at once, at a process of its own. It must not grow with
+ * callers or cities.
+ */
 const CALLERS = 3;
 const ROUNDS = 3;
-/** Measured: 590 to 640 MiB with one caller as with eight, 250 to 290 of them before the first request. It must not grow with callers. */
-const MAX_MIB = 768;
+/** Measured: 460 after the lists, 510 after the cities. */
+const MAX_MB = 600;
 const STREAMED = 5_000_000;
+/** Measured of one: a second of work, and 110 MiB of a thread's heap. */
+const LARGE = ['largea', 'largeb', 'largec', 'larged'];
+const RIGS = 2_000;
+const VARIABLES = 75;
 
 let stack: Stack;
 let server: SupervisorProcess;
@@ -28,13 +39,10 @@ beforeAll(async () => {
     if (path === 'events') streams.push(`/v0/city/${city}/events/stream?after_seq=0`);
     if (path.includes('transcript')) streams.push(`/v0/city/${city}/session/s-1/stream?format=structured`);
   }
-  server = spawnSupervisor({
-    SVC_ROLE: 'api',
-    SVC_DATABASE_URL: stack.databaseUrl,
-    SVC_DATA_DIR: stack.config.dataDir,
-    SVC_RUNNER_ISOLATION: 'none',
-    ...(testRedisUrl === undefined ? {} : { SVC_REDIS_URL: testRedisUrl }),
-  });
+  const env = { SVC_ROLE: 'api', SVC_DATABASE_URL: stack.databaseUrl, SVC_DATA_DIR: stack.config.dataDir, SVC_RUNNER_ISOLATION: 'none' };
+  // As it is installed: from its sources it would hold those as well.
+  execFileSync(process.execPath, [fileURLToPath(new URL('../../scripts/build.mjs', import.meta.url))]);
+  server = spawnSupervisor({ ...env, ...(testRedisUrl === undefined ? {} : { SVC_REDIS_URL: testRedisUrl }) }, { isBuilt: true });
   url = await server.ready();
 });
 afterAll(async () => {
@@ -43,8 +51,40 @@ afterAll(async () => {
   await stack?.stop();
 });
 
-/** Of the process, at the most since its start. MiB. */
-const most = (): number => Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.child.pid}/status`, 'utf8'))![1]) / 1024;
+/** Of the process, at the most since its start. MB. */
+const most = (): number => (Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.child.pid}/status`, 'utf8'))![1]) * 1024) / 1e6;
+
+/** A city whose pack has an agent in every rig: a few short files that stand for as much as is accepted. */
+async function makeLarge(name: string): Promise<void> {
+  const dir = join(await realpath(stack.config.dataDir), 'cities', name);
+  await mkdir(join(dir, 'desk/agents/a'), { recursive: true });
+  const env = Array.from({ length: VARIABLES }, (_, n) => `V${n} = "1"`).join();
+  const rigs = Array.from({ length: RIGS }, (_, n) => `[[rigs]]\nname = "r${n}"\n`).join('');
+  await writeFile(join(dir, 'city.toml'), `[workspace]\nstart_command = "bin/agent"\n[imports.desk]\nsource = "desk"\n${rigs}`);
+  await writeFile(join(dir, 'desk/pack.toml'), '[pack]\nname = "desk"\nschema = 2\n');
+  await writeFile(join(dir, 'desk/agents/a/agent.toml'), `scope = "rig"\nenv = { ${env} }\n`);
+  await writeFile(join(dir, 'desk/agents/a/prompt.md'), 'Do it.');
+  await adminAt(stack.databaseUrl, CITY, [name]);
+  await adminAt(stack.databaseUrl, 'update cities set dir = $2 where name = $1', [name, dir]);
+}
+
+/** Until there is a turn: who asks for large cities all at once is told to come back. */
+async function composed(city: string): Promise<void> {
+  const post = { method: 'POST', headers: { 'X-SVC-Request': '1', 'Content-Type': 'application/json' } };
+  for (const [path, init] of [
+    ['reload', post],
+    ['validate', { ...post, body: '{"files":{}}' }],
+    ['composed', {}],
+    ['explain', {}],
+    ['diff', {}],
+  ] as const) {
+    const response = await asked(`/v0/city/${city}/config/${path}`, init);
+    const text = await response.text();
+    if (response.status !== 200) throw new Error(`${city} ${path}: ${response.status} ${text.slice(0, 500)}`);
+    // Otherwise the city was small.
+    if (path === 'composed') expect(text.length).toBeGreaterThan(2_000_000);
+  }
+}
 
 /** Asks again while so much is asked at once that the service says to come back. */
 async function asked(target: string, init: RequestInit = {}): Promise<Response> {
@@ -76,8 +116,8 @@ async function begin(target: string): Promise<[string, number]> {
   return [target, response.status];
 }
 
-describe('a process that answers the longest lists and streams to many', () => {
-  it(`stays under ${MAX_MIB} MiB`, async () => {
+describe(`a process stays under ${MAX_MB} MB`, () => {
+  it('that answers the longest lists and streams to many', async () => {
     const all = Array.from({ length: CALLERS }, () => 0);
     for (let round = 0; round < ROUNDS; round++) {
       const [pages, begun] = await Promise.all([
@@ -89,6 +129,14 @@ describe('a process that answers the longest lists and streams to many', () => {
       // Otherwise the rows were none.
       expect(pages.filter(([, , bytes]) => bytes < 100_000)).toEqual([]);
     }
-    expect(most()).toBeLessThan(MAX_MIB);
+
+    expect(most()).toBeLessThan(MAX_MB);
+  });
+
+  it('that composes the largest cities at once, and is asked for all of them', async () => {
+    for (const city of LARGE) await makeLarge(city);
+    await Promise.all(LARGE.map(composed));
+
+    expect(most()).toBeLessThan(MAX_MB);
   });
 });

@@ -1,9 +1,9 @@
 import type { Guard } from './guard.js';
 
 const THREAD = 'src/platform/threads/thread.ts';
-const TURNS = 'src/platform/threads/turns.ts';
+const BUDGET = 'src/platform/turns/budget.ts';
 const THREADS_SPEC = 'src/platform/threads/threads.spec.ts';
-const TURNS_SPEC = 'src/platform/threads/turns.spec.ts';
+const BUDGET_SPEC = 'src/platform/turns/budget.spec.ts';
 const COMPOSER = 'src/modules/config/city-composer.ts';
 const COMPOSER_SPEC = 'src/modules/config/city-composer.spec.ts';
 const TOML_WORK = 'src/modules/config/toml-work.ts';
@@ -37,24 +37,54 @@ export const THREADS: readonly Guard[] = [
   },
   {
     guard: 'An owner has one thread at a time: another one is left for others.',
-    file: TURNS,
-    find: 'this.#running.has(owner) || ',
+    file: BUDGET,
+    find: 'this.#held.has(owner) || ',
     replace: '',
-    test: TURNS_SPEC,
+    test: BUDGET_SPEC,
   },
   {
     guard: 'Owners take turns, however much one of them has waiting.',
-    file: TURNS,
+    file: BUDGET,
     find: '      this.#waiting.delete(owner);\n      if (line.length > 0) this.#waiting.set(owner, line);\n',
     replace: '      if (line.length === 0) this.#waiting.delete(owner);\n',
-    test: TURNS_SPEC,
+    test: BUDGET_SPEC,
   },
   {
     guard: 'Only so much of one owner may wait for a thread.',
-    file: TURNS,
+    file: BUDGET,
     find: "    if (line.length >= this.most) throw new NoTurn('too much of it waits already');\n",
     replace: '',
-    test: TURNS_SPEC,
+    test: BUDGET_SPEC,
+  },
+  {
+    guard: 'Who wants much of a budget is not overtaken by those who want less.',
+    file: BUDGET,
+    find: 'if (amount > this.#left) return;',
+    replace: 'if (amount > this.#left) continue;',
+    test: BUDGET_SPEC,
+  },
+  {
+    guard: 'What is given back of a budget counts once.',
+    file: BUDGET,
+    find: '        if (isOver) return;\n',
+    replace: '',
+    test: BUDGET_SPEC,
+  },
+  {
+    guard: 'Large results of composing are held one after the other.',
+    file: COMPOSER,
+    find: 'await this.threads.hold(name, known ?? LIMITS.result)',
+    replace: 'await this.threads.hold(`${name}${Math.random()}`, 0)',
+    test: COMPOSER_SPEC,
+    name: 'one large result',
+  },
+  {
+    guard: 'What a failed use of a large result has held is given back.',
+    file: COMPOSER,
+    find: '      holding.share?.giveBack();\n    }\n',
+    replace: '    }\n',
+    test: COMPOSER_SPEC,
+    name: 'failed use',
   },
   {
     guard: 'Only small cities are composed on the event loop.',

@@ -12,10 +12,14 @@ export interface SupervisorProcess {
   ready(ms?: number): Promise<string>;
 }
 
-/** `serve` as a process of its own, from the sources, with an environment that holds nothing else of ours. */
-export function spawnSupervisor(env: Record<string, string>, as: { uid?: number; gid?: number } = {}): SupervisorProcess {
+/** `serve` as a process of its own, from the sources or as it was built last, with an environment that holds nothing else of ours. */
+export function spawnSupervisor(
+  env: Record<string, string>,
+  { isBuilt = false, ...as }: { uid?: number; gid?: number; isBuilt?: boolean } = {},
+): SupervisorProcess {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_') && name !== 'NODE_OPTIONS'));
-  const child = spawn(process.execPath, ['--import', `${root}scripts/typescript.mjs`, `${root}src/entry/serve.ts`], {
+  const fromSources = ['--import', `${root}scripts/typescript.mjs`, `${root}src/entry/serve.ts`];
+  const child = spawn(process.execPath, isBuilt ? [`${root}dist/src/entry/serve.js`] : fromSources, {
     cwd: root,
     env: { ...inherited, SVC_PORT: '0', SVC_LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

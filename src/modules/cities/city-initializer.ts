@@ -36,7 +36,8 @@ export class CityInitializer {
     await requireDirectory(dir);
     const hash = await configHash(dir);
     const unfetched = await this.#fetchPacks({ name, path: dir });
-    const result = await this.composer.compose({ name, path: dir });
+    // How many cities are brought up at a time says who asks for it.
+    const result = await this.composer.compose({ name, path: dir }, {}, (composed) => composed);
     if ('errors' in result) throw unfetched ?? new InitFailure(codeOf(result.errors[0]!), summaryOf(result.errors));
     await publish('starting_bead_store');
     await materialize(dir);

@@ -18,6 +18,8 @@ let threads: Threads;
 let composer: CityComposer;
 /** Tasks that went to threads. */
 let asked: string[];
+/** Who asked for a share of what large results may take. */
+let held: string[];
 
 beforeEach(async () => {
   root = await folder('svc-composer-');
@@ -29,6 +31,12 @@ afterAll(removeFolders);
 function use(options: Partial<ThreadOptions> = {}): void {
   threads = new Threads(new ThreadOptions(options));
   asked = [];
+  held = [];
+  const hold = threads.hold.bind(threads);
+  threads.hold = (owner, characters) => {
+    held.push(owner);
+    return hold(owner, characters);
+  };
   const run = threads.run.bind(threads);
   threads.run = (request) => {
     asked.push(request.owner);
@@ -64,7 +72,7 @@ function wide(rigs: number, variables: number): Record<string, string> {
 const SMALL = { 'city.toml': START, 'agents/a/prompt.md': 'Do it.' };
 
 async function composeCity(name: string): Promise<Composing> {
-  return composer.compose({ name, path: path.join(root, name) });
+  return composer.compose({ name, path: path.join(root, name) }, {}, (result) => result);
 }
 
 function hashOf(result: Composing): string {
@@ -157,10 +165,40 @@ describe('composing', () => {
       order.push(name);
     };
     const first = one('alpha');
-    while (asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    while (held.length === 0) await new Promise((resolve) => setImmediate(resolve));
     const many = [one('alpha'), one('alpha'), one('alpha')];
-    while (asked.length < 4) await new Promise((resolve) => setImmediate(resolve));
+    while (held.length < 4) await new Promise((resolve) => setImmediate(resolve));
     await Promise.all([first, ...many, one('beta')]);
     expect(order.indexOf('beta')).toBeLessThan(3);
+  });
+
+  it('holds one large result at a time, and shares with those that are known to be less', async () => {
+    use({ held: 3 * 1024 * 1024 });
+    for (const name of ['alpha', 'beta']) await city(name, wide(100, 300));
+    let inside = 0;
+    let most = 0;
+    const one = (name: string): Promise<void> =>
+      composer.compose({ name, path: path.join(root, name) }, {}, async (result) => {
+        hashOf(result);
+        most = Math.max(most, ++inside);
+        while (held.length < 2) await new Promise((resolve) => setImmediate(resolve));
+        inside--;
+      });
+    // Nothing is known of them yet: each may be the largest.
+    const unknown = [one('alpha'), one('beta')];
+    await Promise.all(unknown);
+    expect(most).toBe(1);
+    // What nobody uses any more is given back.
+    await Promise.all([composeCity('alpha'), composeCity('beta'), one('alpha').catch(() => undefined)]);
+    expect((await threads.hold('gamma', Infinity)).giveBack).toBeDefined();
+  });
+
+  it('gives back what a failed use has held', async () => {
+    use({ held: 1 });
+    await city('alpha', wide(100, 300));
+    const failing = composer.compose({ name: 'alpha', path: path.join(root, 'alpha') }, {}, () => Promise.reject(new Error('of its user')));
+    await expect(failing).rejects.toThrow('of its user');
+    hashOf(await composeCity('alpha'));
+    expect(held).toEqual(['alpha', 'alpha']);
   });
 });

@@ -5,8 +5,9 @@ import { AppConfig } from '../../platform/config/config.js';
 import { TooDear } from '../../platform/threads/thread.js';
 import { Threads } from '../../platform/threads/threads.js';
 import { sleep } from '../../platform/time/clock.js';
+import type { Share } from '../../platform/turns/budget.js';
 import { compose } from '../composition/compose/compose.js';
-import { SMALL } from '../composition/compose/limits.js';
+import { LIMITS, SMALL } from '../composition/compose/limits.js';
 import { Outgrown } from '../composition/compose/run.js';
 import { errorsOf, type Issue } from '../composition/issue.js';
 import { DiskPackStore } from '../composition/packs/disk-pack-store.js';
@@ -38,6 +39,11 @@ export interface ComposeOptions {
   readonly asking?: Asking | undefined;
 }
 
+/** What is held of the budget for large texts. */
+interface Holding {
+  share?: Share;
+}
+
 /** Files that never rest are taken as they were found after this many readings. */
 const MOMENTS = 5;
 const BETWEEN_MS = 20;
@@ -50,8 +56,8 @@ const KNOWN = 10_000;
  */
 @Injectable()
 export class CityComposer {
-  /** Directories whose last composing was more than may be done here. */
-  readonly #large = new Set<string>();
+  /** Directories whose last composing was more than may be done here, and how many characters it gave. */
+  readonly #large = new Map<string, number>();
 
   constructor(
     private readonly config: AppConfig,
@@ -59,11 +65,25 @@ export class CityComposer {
     private readonly threads: Threads,
   ) {}
 
-  /** @throws ProblemError unavailable when the disk fails, a file is being written all the time, or too many wait for a thread */
-  async compose(city: ComposedCity, options: ComposeOptions = {}): Promise<Composing> {
+  /**
+   * Composes, and answers what `use` makes of the result. Large results take turns, one of a city at a time: `use` waits neither for
+   * another composing nor in a transaction that somebody else needs for one.
+   *
+   * @throws ProblemError unavailable when the disk fails, a file is being written all the time, or too many wait for their turn
+   */
+  async compose<T>(city: ComposedCity, options: ComposeOptions, use: (result: Composing) => Promise<T> | T): Promise<T> {
+    const holding: Holding = {};
+    try {
+      return await use(await this.#resting(city, options, holding));
+    } finally {
+      holding.share?.giveBack();
+    }
+  }
+
+  async #resting(city: ComposedCity, options: ComposeOptions, holding: Holding): Promise<Composing> {
     for (let n = 1; ; n++) {
       try {
-        const result = await this.#read(city, options);
+        const result = await this.#read(city, options, holding);
         // When files change while they are read, half of a change may have been seen.
         if (n === MOMENTS || !(await result.ledger.changed())) return result;
       } catch (error) {
@@ -74,7 +94,7 @@ export class CityComposer {
     }
   }
 
-  async #read(city: ComposedCity, { overlay, asking }: ComposeOptions): Promise<Composing> {
+  async #read(city: ComposedCity, { overlay, asking }: ComposeOptions, holding: Holding): Promise<Composing> {
     const { name, path: dir } = city;
     const ledger = new Ledger();
     const disk = new DiskTree(dir, '', ledger);
@@ -83,7 +103,7 @@ export class CityComposer {
       const { citiesRoot } = this.config;
       const isOthers = (directory: string): Promise<boolean> => this.directories.isOthers(directory, name);
       const packs = new DiskPackStore({ city: tree, cityDir: dir, citiesRoot, ledger, isOthers });
-      const { issues, rigs, stored } = await this.#files(city, tree, packs);
+      const { issues, rigs, stored } = await this.#files(city, tree, packs, holding);
       const { places, claims } = await rigsOutside(rigs, { city: dir, citiesRoot }, ledger, asking);
       if (errorsOf(issues).length > 0) return { ...attemptOf(stored, issues, claims), ledger };
       const refused = new Set(await this.directories.refusedRigs(name, claims));
@@ -95,9 +115,11 @@ export class CityComposer {
     }
   }
 
-  async #files({ name, path: dir }: ComposedCity, tree: FileTree, packs: PackStore): Promise<ComposedFiles> {
+  async #files({ name, path: dir }: ComposedCity, tree: FileTree, packs: PackStore, holding: Holding): Promise<ComposedFiles> {
     const cityName = path.basename(dir);
-    if (!this.#large.has(dir)) {
+    holding.share?.giveBack();
+    const known = this.#large.get(dir);
+    if (known === undefined) {
       try {
         return filesOf(await compose({ tree, packs, cityName, small: true }));
       } catch (error) {
@@ -105,22 +127,29 @@ export class CityComposer {
       }
     }
     this.#large.delete(dir);
+    const share = (holding.share = await this.threads.hold(name, known ?? LIMITS.result));
     const answer = await this.threads.run({ task: composing, owner: name, input: { cityName }, answerers: answerersOf(tree, packs) });
     if ('failure' in answer) throw new TreeFailure(answer.failure.path, answer.failure.message, true);
     const { files } = answer;
-    if (!isSmall(files)) this.#remember(dir);
+    const size = sizeOf(files);
+    share.shrink(size);
+    // What certainly is no more than may be done here need not go to a thread the next time; what cannot be used may be anything then.
+    if (files.stored === undefined) this.#remember(dir, LIMITS.result);
+    else if (size >= SMALL.result / 2) this.#remember(dir, size);
     return files;
   }
 
-  #remember(dir: string): void {
-    this.#large.add(dir);
-    if (this.#large.size > KNOWN) this.#large.delete(this.#large.values().next().value!);
+  #remember(dir: string, size: number): void {
+    this.#large.set(dir, size);
+    if (this.#large.size > KNOWN) this.#large.delete(this.#large.keys().next().value!);
   }
 }
 
-/** What certainly is no more than may be done here need not go to a thread the next time. */
-function isSmall({ stored }: ComposedFiles): boolean {
-  return stored !== undefined && stored.configText.length + stored.originsText.length < SMALL.result / 2;
+/** Characters of what is held of a result until it is stored. */
+function sizeOf({ stored }: ComposedFiles): number {
+  if (stored === undefined) return 0;
+  const { configText, originsText, answer, texts } = stored;
+  return configText.length + originsText.length + answer.length + [...texts.values()].reduce((sum, text) => sum + text.length, 0);
 }
 
 function refused({ file, message }: Pick<Issue, 'file' | 'message'>): Attempt {

@@ -116,12 +116,13 @@ export class ConfigEditsService {
       const draft = this.draft(city, current.config);
       const edited = await work(draft);
       const made = await withFolders(city.path, draft.plan(id));
-      const composed = await this.#compose(request, draft);
-      const compared = await this.revisions.compare(city, composed);
-      await this.#announce(city, id, made, deadline);
-      plan = made;
-      await this.#write(city, made, deadline);
-      const answer = await this.#commit(request, id, composed, compared, edited);
+      const answer = await this.#composed(request, draft, async (composed) => {
+        const compared = await this.revisions.compare(city, composed);
+        await this.#announce(city, id, made, deadline);
+        plan = made;
+        await this.#write(city, made, deadline);
+        return this.#commit(request, id, composed, compared, edited);
+      });
       await this.failpoints.hit('config.after_commit');
       await forgetRemoved(city.path, made).catch((error: unknown) => this.log.warn({ err: error }, 'a removed folder was left aside'));
       return answer;
@@ -155,12 +156,14 @@ export class ConfigEditsService {
     }
   }
 
-  async #compose({ city, caller, rig }: EditRequest, draft: Draft): Promise<Composed> {
+  async #composed<T>({ city, caller, rig }: EditRequest, draft: Draft, use: (composed: Composed) => Promise<T>): Promise<T> {
     const asking = { caller, rig };
-    const after = await this.composer.compose(city, { overlay: draft.overlay(), asking });
-    if ('composed' in after) return after.composed;
-    const before = await this.composer.compose(city, { asking });
-    throw refusalOf(after.errors, 'errors' in before ? before.errors : []);
+    const done = await this.composer.compose(city, { overlay: draft.overlay(), asking }, async (after) =>
+      'composed' in after ? { answer: await use(after.composed) } : after,
+    );
+    if ('answer' in done) return done.answer;
+    const before = await this.composer.compose(city, { asking }, (found) => ('errors' in found ? found.errors : []));
+    throw refusalOf(done.errors, before);
   }
 
   /** From here on a crash leaves traces on disk, and the plan to take them back. */

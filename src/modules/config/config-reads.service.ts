@@ -10,6 +10,7 @@ import { Threads } from '../../platform/threads/threads.js';
 import { notRunning } from '../cities/cities.service.js';
 import type { CityScope } from '../cities/city-scope.js';
 import type { CityConfig } from '../composition/city-config.js';
+import { SMALL } from '../composition/compose/limits.js';
 import { describeIssue } from '../composition/issue.js';
 import { PRESETS } from '../composition/presets/presets.js';
 import { TreeFailure } from '../composition/trees/file-tree.js';
@@ -52,12 +53,17 @@ export interface Read<T> {
   readonly index: number;
 }
 
-/** Parsed configurations kept in a process; a revision never changes, and which one counts is asked each time. */
+/**
+ * Parsed configurations kept in a process, and characters of them: in memory they take some five times as much. A revision never changes,
+ * and which one counts is asked each time.
+ */
 const CACHED = 16;
+const CACHED_CHARACTERS = 4 * 1024 * 1024;
 
 @Injectable()
 export class ConfigReadsService {
-  readonly #parsed = new Map<string, CityConfig>();
+  readonly #parsed = new Map<string, { readonly config: CityConfig; readonly size: number }>();
+  #characters = 0;
 
   constructor(
     private readonly app: AppConfig,
@@ -79,16 +85,26 @@ export class ConfigReadsService {
     if (row === undefined) return undefined;
     const { revision, hash, head: index } = row;
     const key = `${city.streamId}:${hash}`;
-    let config = this.#parsed.get(key);
-    if (config === undefined) {
+    let known = this.#parsed.get(key);
+    if (known === undefined) {
       const text = await this.repository.text(city.streamId, revision, 'config', tx);
       if (text === undefined) throw problem('unavailable', 'the configuration changed many times while it was read; try again');
-      config = JSON.parse(text) as CityConfig;
+      known = { config: JSON.parse(text) as CityConfig, size: text.length };
     }
+    this.#forget(key);
+    this.#parsed.set(key, known);
+    this.#characters += known.size;
+    // What was used last stays, however large it is: it is used again at once.
+    for (const oldest of this.#parsed.keys()) {
+      if (oldest === key || (this.#parsed.size <= CACHED && this.#characters <= CACHED_CHARACTERS)) break;
+      this.#forget(oldest);
+    }
+    return { revision, hash, config: known.config, index };
+  }
+
+  #forget(key: string): void {
+    this.#characters -= this.#parsed.get(key)?.size ?? 0;
     this.#parsed.delete(key);
-    this.#parsed.set(key, config);
-    if (this.#parsed.size > CACHED) this.#parsed.delete(this.#parsed.keys().next().value!);
-    return { revision, hash, config, index };
   }
 
   /** Texts that are stored with what the city runs. For other families. */
@@ -117,22 +133,21 @@ export class ConfigReadsService {
   async composed(city: CityScope, revision: number | undefined): Promise<Read<string>> {
     const row = await this.#current(city);
     const wanted = revision ?? row.revision;
-    const text = await this.#text(city, wanted, 'config');
-    const shown = await this.#work(city, showing, text, costOfShowing(text));
-    return { body: `{"revision":${wanted},"config":${shown}}`, revision: wanted, index: row.head };
+    return this.#holding(city, [wanted], async () => {
+      const text = await this.#text(city, wanted, 'config');
+      const shown = await this.#work(city, showing, text, costOfShowing(text));
+      return { body: `{"revision":${wanted},"config":${shown}}`, revision: wanted, index: row.head };
+    });
   }
 
   async explain(city: CityScope, query: ConfigExplainQuery): Promise<Read<ConfigExplainResponse>> {
     const { config, revision, index } = await this.current(city);
     const start = startAfter(query.cursor, revision);
-    const [text, origins] = await Promise.all([this.#text(city, revision, 'config'), this.#text(city, revision, 'origins')]);
     const { path, limit } = query;
-    const { values, total } = await this.#work(
-      city,
-      explaining,
-      { config: text, origins, path, start, limit },
-      costOfShowing(text, origins),
-    );
+    const { values, total } = await this.#holding(city, [revision], async () => {
+      const [text, origins] = await Promise.all([this.#text(city, revision, 'config'), this.#text(city, revision, 'origins')]);
+      return this.#work(city, explaining, { config: text, origins, path, start, limit }, costOfShowing(text, origins));
+    });
     const page = pageFrom(start, values, total, revision);
     return {
       body: { ...toExplained(config, PRESETS), revision, values: page.items, values_total: total, ...page.next },
@@ -150,7 +165,7 @@ export class ConfigReadsService {
   /** Composes the files as they are now, or with some of them as they might be. Changes nothing. */
   async validate(city: CityScope, caller: Principal, candidate?: ConfigCandidateBody): Promise<ConfigValidateOutputBody> {
     const { overlay, unusable } = candidate === undefined ? { overlay: undefined, unusable: [] } : overlayOf(candidate);
-    const { issues } = await this.composer.compose(city, { overlay, asking: { caller } });
+    const { issues } = await this.composer.compose(city, { overlay, asking: { caller } }, (result) => result);
     const lines = (severity: string): string[] => issues.filter((issue) => issue.severity === severity).map(describeIssue);
     const errors = [...unusable, ...lines('error')];
     const warnings = lines('warning');
@@ -178,19 +193,34 @@ export class ConfigReadsService {
 
   async diff(city: CityScope, query: ConfigDiffQuery): Promise<ConfigDiffBody> {
     const row = await this.#current(city);
-    const from = query.from ?? row.revision;
-    const before = await this.#text(city, from, 'config');
-    if (query.to !== undefined) {
-      const after = await this.#text(city, query.to, 'config');
-      return { from, to: String(query.to), ...(await this.#differences(city, before, after)) };
-    }
-    const now = await this.composer.compose(city);
-    if ('errors' in now) return { from, to: 'files', differences: [], total: 0, errors: now.errors.map(describeIssue) };
-    return { from, to: 'files', ...(await this.#differences(city, before, now.composed.configText)) };
+    const { from = row.revision, to } = query;
+    if (to !== undefined)
+      return this.#holding(city, [from, to], async () => {
+        const before = await this.#text(city, from, 'config');
+        const after = await this.#text(city, to, 'config');
+        return { from, to: String(to), ...(await this.#differences(city, before, after)) };
+      });
+    return this.composer.compose(city, {}, async (now) => {
+      if ('errors' in now) return { from, to: 'files', differences: [], total: 0, errors: now.errors.map(describeIssue) };
+      const before = await this.#text(city, from, 'config');
+      return { from, to: 'files', ...(await this.#differences(city, before, now.composed.configText)) };
+    });
   }
 
   #differences(city: CityScope, before: string, after: string): Promise<Pick<ConfigDiffBody, 'differences' | 'total'>> {
     return this.#work(city, differing, { before, after }, costOfShowing(before, after));
+  }
+
+  /** Texts of these revisions are in memory while this works: large ones wait for each other. */
+  async #holding<T>({ name, streamId }: CityScope, revisions: readonly number[], work: () => Promise<T>): Promise<T> {
+    const size = await this.repository.size(streamId, revisions);
+    if (size <= SMALL.result) return work();
+    const share = await this.threads.hold(name, size);
+    try {
+      return await work();
+    } finally {
+      share.giveBack();
+    }
   }
 
   /** @throws ProblemError validation_failed when the configuration is too much for what was asked */

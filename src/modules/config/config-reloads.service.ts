@@ -6,8 +6,9 @@ import { EventLog } from '../../platform/event-log/event-log.js';
 import { sleep } from '../../platform/time/clock.js';
 import type { Issue } from '../composition/issue.js';
 import type { Ledger } from '../composition/trees/ledger.js';
-import { CityComposer } from './city-composer.js';
+import { CityComposer, type Composing } from './city-composer.js';
 import { ConfigRevisionsService, type ConfiguredCity } from './config-revisions.service.js';
+import type { ConfigStateRow } from './config.repository.js';
 
 export interface ReloadableCity extends ConfiguredCity {
   readonly path: string;
@@ -55,7 +56,14 @@ export class ConfigReloadsService {
   async tryReload(city: ReloadableCity, cause: ConfigCause, actor: string): Promise<Reloaded | undefined> {
     const before = await this.revisions.state(city);
     if (before.editing) return undefined;
-    const result = await this.composer.compose(city);
+    return this.composer.compose(city, {}, (result) => this.#commit(city, { cause, actor, before }, result));
+  }
+
+  async #commit(
+    city: ReloadableCity,
+    { cause, actor, before }: { cause: ConfigCause; actor: string; before: ConfigStateRow },
+    result: Composing,
+  ): Promise<Reloaded | undefined> {
     const compared = 'errors' in result ? undefined : await this.revisions.compare(city, result.composed);
     return this.transactions.run(
       async (tx) => {

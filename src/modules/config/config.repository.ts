@@ -117,6 +117,14 @@ export class ConfigRepository {
     return rows[0]?.text;
   }
 
+  /** Bytes of the configurations of these revisions and of where they were written; of those that are there. */
+  async size(streamId: number, revisions: readonly number[]): Promise<number> {
+    const { rows } = await sql<{ bytes: number }>`
+      select coalesce(sum(octet_length(config) + octet_length(origins)), 0)::float8 as bytes from config_revisions
+      where stream_id = ${streamId} and revision = any (${revisions}::bigint[])`.execute(this.db);
+    return rows[0]!.bytes;
+  }
+
   async summary(streamId: number, revision: number): Promise<RevisionRow | undefined> {
     const row = await this.db
       .selectFrom('config_revisions')

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
 import { AppLogger } from '../logging/logger.js';
 import { Lifecycle } from '../health/lifecycle.js';
+import { Budget, NoTurn, type Share } from '../turns/budget.js';
 import type { Answerers } from './protocol.js';
 import type { Task } from './task.js';
 import { Thread, TooDear, TooLate, type ThreadLimits } from './thread.js';
-import { NoTurn, Turns } from './turns.js';
 
 /**
  * What costs no more than this is done where it is asked for, in characters of TOML of which everything is changed: the dearest of
@@ -32,6 +32,8 @@ export class ThreadOptions implements ThreadLimits {
   readonly waitMs: number;
   /** A thread that nobody needed for so long is ended: it gives back what it holds. */
   readonly idleMs: number;
+  /** Characters of texts that are held at a time for what is done with them: they are in memory several times meanwhile. */
+  readonly held: number;
 
   constructor(given: Partial<ThreadOptions> = {}) {
     this.count = given.count ?? 2;
@@ -41,6 +43,7 @@ export class ThreadOptions implements ThreadLimits {
     this.waiting = given.waiting ?? 32;
     this.waitMs = given.waitMs ?? 30_000;
     this.idleMs = given.idleMs ?? 60_000;
+    this.held = given.held ?? 12 * 1024 * 1024;
   }
 }
 
@@ -59,7 +62,8 @@ export interface ThreadRequest<I, O> {
  */
 @Injectable()
 export class Threads {
-  readonly #turns: Turns;
+  readonly #places: Budget;
+  readonly #texts: Budget;
   /** Those that have nothing to do; what was used last comes first, so that the others end. */
   readonly #idle: { readonly thread: Thread; readonly timer: NodeJS.Timeout }[] = [];
   readonly #all = new Set<Thread>();
@@ -70,7 +74,8 @@ export class Threads {
     private readonly log?: Pick<AppLogger, 'warn'>,
     lifecycle?: Pick<Lifecycle, 'onStop'>,
   ) {
-    this.#turns = new Turns(options.count, options.waiting, options.waitMs);
+    this.#places = new Budget(options.count, options.waiting, options.waitMs);
+    this.#texts = new Budget(options.held, options.waiting, options.waitMs);
     lifecycle?.onStop('background', 'threads', () => this.stop());
   }
 
@@ -81,9 +86,7 @@ export class Threads {
    * for too long, what an answerer throws; an Error for a bug: another thread takes the place of one that has died.
    */
   async run<I, O>({ task, owner, input, answerers = {} }: ThreadRequest<I, O>): Promise<O> {
-    const giveBack = await this.#turns.take(owner).catch((error: unknown) => {
-      throw error instanceof NoTurn ? problem('unavailable', 'other work is in front of this; try again', { cause: error }) : error;
-    });
+    const place = await this.#places.take(owner).catch(inFront);
     const thread = this.#take();
     try {
       return await thread.run(task, input, answerers);
@@ -93,13 +96,23 @@ export class Threads {
       throw error;
     } finally {
       this.#put(thread);
-      giveBack();
+      place.giveBack();
     }
   }
 
   /** As `run`; here and at once when it costs little, in the units of `INLINE_COST`. */
   async runOrDo<I, O>(request: ThreadRequest<I, O>, cost: number): Promise<O> {
     return cost > INLINE_COST ? this.run(request) : request.task.work(request.input, NOTHING_TO_ASK);
+  }
+
+  /**
+   * Waits until so many characters may be in memory for this owner: whoever has large texts made, or reads them, holds a share until it
+   * needs them no more. Nobody asks for one in a transaction, or for a second one.
+   *
+   * @throws ProblemError unavailable when that takes too long
+   */
+  hold(owner: string, characters: number): Promise<Share> {
+    return this.#texts.take(owner, characters).catch(inFront);
   }
 
   async stop(): Promise<void> {
@@ -136,4 +149,8 @@ export class Threads {
     }, this.options.idleMs).unref();
     this.#idle.unshift({ thread, timer });
   }
+}
+
+function inFront(error: unknown): never {
+  throw error instanceof NoTurn ? problem('unavailable', 'other work is in front of this; try again', { cause: error }) : error;
 }
