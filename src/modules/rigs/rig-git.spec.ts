@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { appendFile, cp, mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, cp, mkdir, mkdtemp, readdir, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startGitServer, type GitServer } from '../../../test/support/git-server.js';
 import { AppConfig, loadConfig, type Config } from '../../platform/config/config.js';
+import { GitRunner } from '../../platform/git/git-runner.js';
 import { gitRunner } from '../../platform/git/testing/runner.js';
 import { Git } from '../../platform/git/git.js';
+import { isolationOf } from '../../platform/isolation/testing/isolation.js';
 import { OutgoingGuard } from '../../platform/outgoing/outgoing-guard.js';
 import { failureOf } from './rig-failure.js';
 import { RigGit } from './rig-git.js';
@@ -18,7 +20,7 @@ const forever = new AbortController().signal;
 
 beforeAll(async () => {
   server = await startGitServer();
-  base = await mkdtemp(path.join(tmpdir(), 'svc-rig-git-'));
+  base = await realpath(await mkdtemp(path.join(tmpdir(), 'svc-rig-git-')));
   await server.repository('one', { a: 'a' }, 'trunk');
   rigs = gitFor(`127.0.0.1:${server.port}`);
 });
@@ -27,9 +29,8 @@ afterAll(async () => {
   await rm(base, { recursive: true, force: true });
 });
 
-function gitFor(allowed: string): RigGit {
-  const config = new AppConfig(loadConfig({ SVC_ALLOWED_TARGETS: allowed }, '/') as Config);
-  const runner = gitRunner(base);
+function gitFor(allowed: string, runner = gitRunner(base)): RigGit {
+  const config = new AppConfig(loadConfig({ SVC_ALLOWED_TARGETS: allowed, SVC_DATA_DIR: base }, '/') as Config);
   return new RigGit(new Git(new OutgoingGuard(config), runner), runner, config);
 }
 
@@ -137,6 +138,39 @@ describe('git for rigs', () => {
     git(bare, 'config', 'core.worktree', base);
     expect([await rigs.branchOf(bare), await rigs.status(bare, forever)]).toEqual(['secret', expect.objectContaining({ clean: false })]);
   });
+
+  (process.getuid?.() === 0 ? it : it.skip)(
+    'clones and looks as users of nobody where those are the walls (skipped: not root)',
+    async () => {
+      const [CITIES, SESSIONS] = [1_995_000_000, 1_995_100_000];
+      const ranges = `cities = { first = ${CITIES}, count = 10 }\nsessions = { first = ${SESSIONS}, count = 100 }\n`;
+      await writeFile(path.join(base, 'host.toml'), `[users]\n${ranges}`);
+      const isolation = isolationOf(base, 'users');
+      try {
+        const walled = gitFor(`127.0.0.1:${server.port}`, new GitRunner(isolation));
+        const city = path.join(base, 'cities/port');
+        const into = path.join(city, '.gc/cache/rigs/op');
+        await mkdir(path.dirname(into), { recursive: true });
+        await chmod(city, 0o750);
+        await walled.clone({ url: server.url('one'), branch: 'trunk', into, signal: forever });
+        for (const name of [city, into, path.join(into, 'a'), path.join(into, '.git/config')]) {
+          const { uid, gid, mode } = await stat(name);
+          expect([name, uid, gid, mode & 0o7]).toEqual([name, 0, 0, 0]);
+        }
+        // As when a session was started: the city's group has it all. What lies there may be anything from then on.
+        execFileSync('chgrp', ['-R', String(CITIES + 3), city]);
+        execFileSync('git', ['config', 'filter.x.clean', `id -u >${into}/ran`], { cwd: into });
+        await writeFile(path.join(into, '.git/info/attributes'), '* filter=x\n').catch(() => undefined);
+        await writeFile(path.join(into, 'a'), 'changed');
+        expect(await walled.status(into, forever)).toMatchObject({ branch: 'trunk', changed_files: 1 });
+        expect(await walled.branchOf(into)).toBe('trunk');
+        expect(await readdir(into)).not.toContain('ran');
+        expect(await readdir(path.join(base, 'cities/.packs'))).toEqual([]);
+      } finally {
+        isolation.onApplicationShutdown();
+      }
+    },
+  );
 
   it('says nothing of a directory that is no repository, also inside of one', async () => {
     const inner = path.join(base, 'one/inner');

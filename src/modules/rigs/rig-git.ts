@@ -1,12 +1,14 @@
+import { realpath, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/config.js';
 import { gitEnvironment, PORTS } from '../../platform/git/git-environment.js';
-import { failureOf, GitFailure } from '../../platform/git/git-failure.js';
+import { failureOf } from '../../platform/git/git-failure.js';
 import { GitRunner } from '../../platform/git/git-runner.js';
 import { ownRepository } from '../../platform/git/own-repository.js';
 import { Git, type Limits } from '../../platform/git/git.js';
-import { checkTree } from '../../platform/git/tree-limits.js';
 import { OutgoingRefused } from '../../platform/outgoing/outgoing-guard.js';
+import { openWorkFolder } from '../composition/packs/checkout-store.js';
 import { parseSource, type RepositorySource } from '../composition/packs/sources.js';
 import { CLONE_MS } from './rigs.operations.js';
 import type { GitStatus } from './rigs.schemas.js';
@@ -32,7 +34,6 @@ interface How {
   readonly settings?: Settings;
   /** Codes that are no failure, beside 0. */
   readonly fine?: readonly number[];
-  readonly mode?: 'read' | 'write';
 }
 
 const LOOK_MS = 3_000;
@@ -60,8 +61,17 @@ export class RigGit {
     if (source.transport === 'http' && !this.#isNamed(source))
       throw new OutgoingRefused('forbidden', `${source.host} may be called with https only`);
     const within = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
-    await this.git.clone(source, into, LIMITS, within);
-    if (branch !== undefined) await this.#switch(into, branch, within);
+    if (!(await this.runner.isLent())) return this.git.clone(source, into, LIMITS, within, branch);
+    // A city is closed for whoever git runs as: the clone is made beside checkouts, where it can go.
+    const workshop = await openWorkFolder(await realpath(this.config.citiesRoot));
+    try {
+      const made = path.join(workshop, 'clone');
+      await this.git.clone(source, made, LIMITS, within, branch);
+      await rm(into, { recursive: true, force: true });
+      await rename(made, into);
+    } finally {
+      await rm(workshop, { recursive: true, force: true });
+    }
   }
 
   /** The default branch of a repository; undefined when there is none at `directory`. */
@@ -85,14 +95,6 @@ export class RigGit {
     return statusIn(await this.#look(place, args, signal, { settings: await this.#withoutFilters(place, signal) }));
   }
 
-  async #switch(directory: string, branch: string, signal: AbortSignal): Promise<void> {
-    const remote = `refs/remotes/origin/${branch}`;
-    const place = await placeOf(directory);
-    if (place === undefined) throw new GitFailure('failed', 'what was cloned is no repository of its own');
-    checkTree(Buffer.from(await this.#look(place, ['ls-tree', '-r', '-l', '-z', '--full-tree', remote], signal)), LIMITS);
-    await this.#look(place, ['checkout', '-q', '-f', '-B', branch, '--track', `origin/${branch}`], signal, { mode: 'write' });
-  }
-
   /** Filters are programs that a repository's own settings name: nothing that lies in a rig is run. */
   async #withoutFilters(place: Place, signal: AbortSignal): Promise<Settings> {
     const names = await this.#look(place, ['config', '--null', '--name-only', '--get-regexp', '^filter\\.'], signal, { fine: [1] });
@@ -106,13 +108,13 @@ export class RigGit {
 
   /** Runs git in this very repository, wherever its settings say that its files lie. @throws GitFailure */
   async #look({ cwd, gitDir }: Place, args: readonly string[], signal: AbortSignal, how: How = {}): Promise<string> {
-    const { settings = [], fine = [], mode = 'read' } = how;
+    const { settings = [], fine = [] } = how;
     const { code, stdout, stderr } = await this.runner.run({
       args: [`--git-dir=${gitDir}`, `--work-tree=${cwd}`, ...args],
       cwd,
       env: withSettings(settings),
       signal,
-      places: [{ at: cwd, mode }],
+      places: [{ at: cwd, mode: 'read' }],
     });
     if (code !== 0 && !fine.includes(code)) throw failureOf(stderr);
     return stdout.toString('utf8');

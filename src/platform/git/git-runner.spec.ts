@@ -1,11 +1,13 @@
-import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasBubblewrap } from '../../../test/support/bubblewrap.js';
+import type { Isolation } from '../isolation/isolation.js';
 import { isolationOf } from '../isolation/testing/isolation.js';
+import { listProcesses } from '../runtime/process-table.js';
 import { gitEnvironment, type Remote } from './git-environment.js';
-import { GitRunner, type Place } from './git-runner.js';
+import { GitRunner, type Place, type WalledRun } from './git-runner.js';
 
 let base: string;
 let own: string;
@@ -67,6 +69,7 @@ async function said(line: string, places: readonly Place[], remote?: Remote, run
     const isolation = isolationOf(base);
     // Right before bubblewrap is started an agent is as fast as it can be.
     const swapping = Object.assign(Object.create(isolation) as typeof isolation, {
+      groupOf: () => Promise.resolve(undefined),
       sandbox: async (mounts: readonly Place[]) => {
         const sandbox = (await isolation.sandbox(mounts))!;
         const enter: typeof sandbox.enter = async (program) => {
@@ -79,6 +82,84 @@ async function said(line: string, places: readonly Place[], remote?: Remote, run
     });
     const look = [`cat ${at}/secret`, [{ at, mode: 'read' }], undefined] as const;
     expect(await said(...look, new GitRunner(swapping))).toBe('fatal: what git is to work on is another by now\n');
+  });
+});
+
+(process.getuid?.() === 0 ? describe : describe.skip)('git where users are the walls (skipped: not root)', () => {
+  const [CITIES, SESSIONS] = [1_997_000_000, 1_997_100_000];
+  const LENT = SESSIONS + 999;
+  const isolation = (): Isolation => isolationOf(base, 'users');
+  const used: Isolation[] = [];
+  const runner = (): GitRunner => new GitRunner(used[used.push(isolation()) - 1]!);
+  let work: string;
+
+  beforeAll(async () => {
+    const ranges = `cities = { first = ${CITIES}, count = 1_000 }\nsessions = { first = ${SESSIONS}, count = 1_000 }\n`;
+    await writeFile(path.join(base, 'host.toml'), `[users]\n${ranges}`);
+    await chmod(path.join(base, 'admin.key'), 0o600);
+    await chmod(path.join(base, 'home'), 0o700);
+  });
+  beforeEach(async () => {
+    work = await mkdtemp(path.join(base, 'cities/work-'));
+  });
+  afterEach(() => used.splice(0).forEach((each) => each.onApplicationShutdown()));
+
+  const SECRETS = (): string =>
+    `${base}/admin.key ${base}/cities/quay/secret ${base}/home/.bashrc /etc/shadow /proc/${process.pid}/environ`;
+  const together = (line: string, remote = REMOTE): Promise<string> =>
+    runner().together(remote, [work], async (run) => {
+      const args = ['-c', `alias.say=!${line}`, 'say'];
+      const { stdout, stderr } = await run({
+        args,
+        cwd: work,
+        env: gitEnvironment(remote, ['127.0.0.1']),
+        signal: forever,
+        places: [{ at: work, mode: 'write' }],
+        remote,
+      });
+      return stdout.toString() + stderr;
+    });
+
+  it('reads nothing of the service and of cities when it calls somebody, and signs in with a copy', async () => {
+    expect(await together(`cat ${SECRETS()} 2>/dev/null; id -u; id -G; cat ~/.netrc; ls -A ~ | xargs`)).toBe(
+      `${LENT}\n${LENT}\nsecret\n.gitconfig .netrc\n`,
+    );
+    expect(
+      await together(`kill -0 ${process.pid} 2>/dev/null || echo refused; echo x 2>/dev/null >${base}/home/.netrc || echo closed`),
+    ).toBe('refused\nclosed\n');
+  });
+
+  it('leaves what it made to the service, and nothing that runs', async () => {
+    const left = 'cp /bin/sleep run && chmod 6755 run && mkdir made && echo x >made/file && (setsid ./run 86397 >/dev/null 2>&1 &)';
+    await together(left);
+    for (const name of ['', 'made', 'made/file', 'run']) {
+      const { uid, gid, mode } = await stat(path.join(work, name));
+      expect([name, uid, gid, mode & 0o6022]).toEqual([name, 0, 0, 0]);
+    }
+    expect((await listProcesses()).filter((entry) => entry.user?.() === LENT)).toEqual([]);
+  });
+
+  it('has a user for itself, also beside another process', async () => {
+    const seen = await Promise.all([together('id -u; sleep 1'), runner().together(REMOTE, [], (run) => run(idle()))]);
+    expect(new Set([seen[0].trim(), seen[1].stdout.toString().trim()]).size).toBe(2);
+  });
+  const idle = (): WalledRun => {
+    const args = ['-c', 'alias.say=!id -u; sleep 1', 'say'];
+    return { args, cwd: '/', env: gitEnvironment(undefined), signal: forever, places: [], remote: REMOTE };
+  };
+
+  it('looks at what a city shares as one of the city', async () => {
+    await writeFile(path.join(work, 'file'), 'shared\n', { mode: 0o640 });
+    for (const name of ['', 'file']) await chown(path.join(work, name), 0, CITIES + 7);
+    await chmod(work, 0o750);
+    const look = `cat ${work}/file ${SECRETS()} 2>/dev/null; id -u; id -G; touch ${work}/x 2>/dev/null || echo refused`;
+    expect(await said(look, [{ at: work, mode: 'read' }], undefined, runner())).toBe(`shared\n${LENT}\n${CITIES + 7}\nrefused\n`);
+  });
+
+  it('is given no folder behind a link', async () => {
+    await rm(work, { recursive: true });
+    await symlink(path.join(base, 'cities/quay'), work);
+    await expect(together('true')).rejects.toMatchObject({ reason: 'unavailable' });
   });
 });
 

@@ -4,8 +4,9 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { Isolation } from '../isolation/isolation.js';
+import type { LentWork } from '../isolation/lent-user.js';
 import type { Mount } from '../isolation/mounts.js';
-import type { Program } from '../runtime/port.js';
+import { StartError, UnconfirmedDead, type Program, type Sandbox } from '../runtime/port.js';
 import type { Remote } from './git-environment.js';
 import { GitFailure } from './git-failure.js';
 import { gitProgram, runGit, type GitExit, type GitRun } from './git-process.js';
@@ -43,8 +44,52 @@ const LOOK = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 export class GitRunner {
   constructor(private readonly isolation: Isolation) {}
 
-  /** @throws GitFailure as `runGit`; failed when a place is a link, or has become another while git was started */
+  /** Whether users of the system are the walls: then git has a user of its own, who cannot go into cities. */
+  async isLent(): Promise<boolean> {
+    return (await this.isolation.found()).kind === 'users';
+  }
+
+  /**
+   * Runs of git that belong together. Where users of the system are the walls, they run as one whom nobody else has, who owns the folders
+   * meanwhile: they are below the cities' root, and there. Who is called by ssh, or lies on disk, is called by the service's user: ssh
+   * takes no user without a name, and a city's repository may be closed for others.
+   *
+   * @throws GitFailure unavailable when nobody can be had for it; what `work` throws
+   */
+  async together<T>(
+    remote: Remote,
+    folders: readonly string[],
+    work: (run: (run: WalledRun) => Promise<GitExit>) => Promise<T>,
+  ): Promise<T> {
+    if (remote.transport === 'ssh' || remote.transport === 'file') return work((run) => this.run(run));
+    return this.#lent({ folders, files: CREDENTIALS[remote.transport] }, (sandbox) =>
+      work((run) => (sandbox === undefined ? this.#walled(run) : lentRun(sandbox, run))),
+    );
+  }
+
+  /**
+   * A look at what users of a city share is theirs to run: as one of them, where users are the walls.
+   *
+   * @throws GitFailure as `runGit`; failed when a place is a link, or has become another while git was started
+   */
   async run(run: WalledRun): Promise<GitExit> {
+    const [place, ...others] = run.places;
+    const isLook = place?.mode === 'read' && others.length === 0 && run.remote === undefined;
+    const group = isLook ? await this.isolation.groupOf(place.at) : undefined;
+    if (group === undefined) return this.#walled(run);
+    return this.#lent({ folders: [], group }, (sandbox) => (sandbox === undefined ? this.#walled(run) : lentRun(sandbox, run)));
+  }
+
+  async #lent<T>(lent: Omit<LentWork, 'below'>, work: (sandbox: Sandbox | undefined) => Promise<T>): Promise<T> {
+    try {
+      return await this.isolation.lent(lent, work);
+    } catch (error) {
+      if (!(error instanceof StartError || error instanceof UnconfirmedDead)) throw error;
+      throw new GitFailure('unavailable', 'git cannot be isolated here', { cause: error });
+    }
+  }
+
+  async #walled(run: WalledRun): Promise<GitExit> {
     const places = [...run.places, ...sourceOf(run.remote)];
     const sandbox = await this.isolation.sandbox([...(await home(run.remote)), ...places]).catch((error: unknown) => {
       throw new GitFailure('unavailable', 'git cannot be isolated here', { cause: error });
@@ -60,6 +105,11 @@ export class GitRunner {
       await Promise.all(handles.map((handle) => handle.close()));
     }
   }
+}
+
+async function lentRun(sandbox: Sandbox, run: WalledRun): Promise<GitExit> {
+  const { GIT_CONFIG_GLOBAL: _none, ...env } = run.env;
+  return runGit(run, await sandbox.enter(gitProgram({ ...run, env })));
 }
 
 /** Its own, over the one of the service's user: nothing that is written there lasts. */

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { OutgoingGuard } from '../outgoing/outgoing-guard.js';
@@ -35,7 +35,8 @@ export class Git {
     const env = await this.#environment(remote);
     const limit = AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]);
     const args = ['ls-remote', '-q', '--', remote.url, ...patterns];
-    const { stdout } = required(await this.runner.run({ args, cwd: '/', env, signal: limit, memory: LIST_MEMORY, places: [], remote }));
+    const asked = { args, cwd: '/', env, signal: limit, memory: LIST_MEMORY, places: [], remote };
+    const { stdout } = required(await this.runner.together(remote, [], (run) => run(asked)));
     const refs = new Map<string, string>();
     for (const line of stdout.toString('utf8').split('\n')) {
       const [, commit, name, peeled] = /^([0-9a-f]{40,64})\t(\S+?)(\^\{\})?$/.exec(line) ?? [];
@@ -54,45 +55,57 @@ export class Git {
     const local = gitEnvironment(undefined);
     const gitDir = path.join(work, 'git');
     const places: Place[] = [{ at: work, mode: 'write' }];
-    required(await this.runner.run({ args: ['init', '-q', '--bare', '--', gitDir], cwd: work, env: local, signal, places }));
-    await boundedBy(limits.bytes, gitDir, signal, async (bounded) => {
-      const base = ['--git-dir', gitDir, 'fetch', '-q', '--no-tags', '--no-recurse-submodules'];
-      const fetch = (...args: string[]): Promise<GitExit> =>
-        this.runner.run({ args: [...base, ...args], cwd: work, env, signal: bounded, places, remote });
-      const one = await fetch('--depth=1', '--', remote.url, commit);
-      if (one.code === 0) return;
-      // Some servers give no single commits, or none without its history.
-      const everything = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'];
-      required(await fetch('--', remote.url, ...everything));
+    const made = await mkdir(into, { recursive: true });
+    const checkedOut = this.runner.together(remote, [work, into], async (run) => {
+      required(await run({ args: ['init', '-q', '--bare', '--', gitDir], cwd: work, env: local, signal, places }));
+      await boundedBy(limits.bytes, gitDir, signal, async (bounded) => {
+        const base = ['--git-dir', gitDir, 'fetch', '-q', '--no-tags', '--no-recurse-submodules'];
+        const fetch = (...args: string[]): Promise<GitExit> =>
+          run({ args: [...base, ...args], cwd: work, env, signal: bounded, places, remote });
+        const one = await fetch('--depth=1', '--', remote.url, commit);
+        if (one.code === 0) return;
+        // Some servers give no single commits, or none without its history.
+        const everything = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'];
+        required(await fetch('--', remote.url, ...everything));
+      });
+      const inside = (...args: string[]): Promise<GitExit> =>
+        run({ args: ['--git-dir', gitDir, ...args], cwd: work, env: local, signal, places });
+      const known = await inside('cat-file', '-e', `${commit}^{commit}`);
+      if (known.code !== 0) throw new GitFailure('not_found', 'the repository does not have this commit');
+      checkTree(required(await inside('ls-tree', '-r', '-l', '-z', '--full-tree', commit)).stdout, limits);
+      places.push({ at: into, mode: 'write' });
+      required(await inside('--work-tree', into, '-c', 'core.bare=false', 'checkout', '-q', '-f', '--detach', commit));
     });
-    const inside = (...args: string[]): Promise<GitExit> =>
-      this.runner.run({ args: ['--git-dir', gitDir, ...args], cwd: work, env: local, signal, places });
-    const known = await inside('cat-file', '-e', `${commit}^{commit}`);
-    if (known.code !== 0) throw new GitFailure('not_found', 'the repository does not have this commit');
-    checkTree(required(await inside('ls-tree', '-r', '-l', '-z', '--full-tree', commit)).stdout, limits);
-    await mkdir(into, { recursive: true });
-    places.push({ at: into, mode: 'write' });
-    required(await inside('--work-tree', into, '-c', 'core.bare=false', 'checkout', '-q', '-f', '--detach', commit));
+    await checkedOut.catch(async (error: unknown) => {
+      if (made !== undefined) await rm(made, { recursive: true, force: true });
+      throw error;
+    });
   }
 
   /**
    * Clones a repository with its history into `into`, which has to be empty or absent; `origin` is the remote.
    * Whatever goes wrong, the caller removes what is there.
+   *
+   * @param branch the one that the repository names unless given
    */
-  async clone(remote: Remote, into: string, limits: Limits, signal: AbortSignal): Promise<void> {
+  async clone(remote: Remote, into: string, limits: Limits, signal: AbortSignal, branch?: string): Promise<void> {
     const env = await this.#environment(remote);
     const local = gitEnvironment(undefined);
     await mkdir(into, { recursive: true });
     const places: Place[] = [{ at: into, mode: 'write' }];
-    await boundedBy(limits.bytes, into, signal, async (bounded) => {
-      const args = ['clone', '-q', '--template=', '--no-checkout', '--no-recurse-submodules', '--', remote.url, into];
-      required(await this.runner.run({ args, cwd: '/', env, signal: bounded, places, remote }));
+    await this.runner.together(remote, [into], async (run) => {
+      await boundedBy(limits.bytes, into, signal, async (bounded) => {
+        const args = ['clone', '-q', '--template=', '--no-checkout', '--no-recurse-submodules', '--', remote.url, into];
+        required(await run({ args, cwd: '/', env, signal: bounded, places, remote }));
+      });
+      const inside = (...args: string[]): Promise<GitExit> => run({ args, cwd: into, env: local, signal, places });
+      // An empty repository has nothing to check out.
+      if (branch === undefined && (await inside('rev-parse', '-q', '--verify', 'HEAD^{commit}')).code !== 0) return;
+      const tree = branch === undefined ? 'HEAD' : `refs/remotes/origin/${branch}`;
+      checkTree(required(await inside('ls-tree', '-r', '-l', '-z', '--full-tree', tree)).stdout, limits);
+      const what = branch === undefined ? ['HEAD', '--'] : ['-B', branch, '--track', `origin/${branch}`];
+      required(await inside('checkout', '-q', '-f', ...what));
     });
-    const inside = (...args: string[]): Promise<GitExit> => this.runner.run({ args, cwd: into, env: local, signal, places });
-    // An empty repository has nothing to check out.
-    if ((await inside('rev-parse', '-q', '--verify', 'HEAD^{commit}')).code !== 0) return;
-    checkTree(required(await inside('ls-tree', '-r', '-l', '-z', '--full-tree', 'HEAD')).stdout, limits);
-    required(await inside('checkout', '-q', '-f', 'HEAD', '--'));
   }
 
   async #environment(remote: Remote): Promise<Record<string, string>> {

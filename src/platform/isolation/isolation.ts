@@ -1,3 +1,4 @@
+import { lstat, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { AppConfig } from '../config/config.js';
@@ -6,6 +7,7 @@ import type { Sandbox } from '../runtime/port.js';
 import { Bubblewrap } from './bubblewrap.js';
 import { CityWay } from './city-way.js';
 import { readHostFile, type HostRules } from './host-file.js';
+import { asLentUser, type LentWork } from './lent-user.js';
 import type { Mount } from './mounts.js';
 import { insideOf, type WayOut } from './network/inside.js';
 import { Users } from './users.js';
@@ -70,6 +72,24 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
   async sandbox(mounts: readonly Mount[], wayOut?: WayOut): Promise<Sandbox | undefined> {
     const { bubblewrap } = await this.found();
     return bubblewrap?.sandbox(mounts, `name its folder under [[runner.visible]] in ${this.hostFile}`, wayOut && insideOf(wayOut));
+  }
+
+  /**
+   * Runs what belongs to no session: where users are the walls, as one whom nobody else has meanwhile. Elsewhere without a sandbox of its
+   * own. @throws StartError as `asLentUser`
+   */
+  async lent<T>(lent: Omit<LentWork, 'below'>, work: (sandbox: Sandbox | undefined) => Promise<T>): Promise<T> {
+    const { users } = await this.found();
+    if (users === undefined) return work(undefined);
+    return asLentUser(users, { ...lent, below: await realpath(this.config.citiesRoot) }, work);
+  }
+
+  /** The city whose users share this place: its group, where users are the walls and it has been opened for them. */
+  async groupOf(place: string): Promise<number | undefined> {
+    const { users } = await this.found();
+    if (users === undefined) return undefined;
+    const found = await lstat(place).catch(() => undefined);
+    return found !== undefined && users.isCity(found.gid) ? found.gid : undefined;
   }
 
   async #find(): Promise<Found> {

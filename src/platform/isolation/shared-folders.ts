@@ -92,6 +92,41 @@ export async function give(directory: string, user: number, group: number, mode:
   }
 }
 
+/** Gives the service back what somebody owns in a tree, with the bits that its mask leaves. Nobody runs as that user any more. */
+export async function regain(directory: string, user: number): Promise<void> {
+  const held = await heldAt(directory);
+  try {
+    await regainIn(held, user, { left: MAX_ENTRIES }, 0);
+    await regainOne(held, user);
+  } finally {
+    await held.close();
+  }
+}
+
+async function regainIn(held: FileHandle, user: number, count: { left: number }, depth: number): Promise<void> {
+  if (depth > MAX_DEPTH) throw new StartError('unsupported', 'folders are too deep to be taken back');
+  const at = `/proc/self/fd/${held.fd}`;
+  for await (const { name } of await opendir(at)) {
+    if (--count.left < 0) throw new StartError('unsupported', 'there are too many files to be taken back');
+    const found = await lstat(path.posix.join(at, name));
+    if (!found.isFile() && !found.isDirectory()) continue;
+    const handle = await open(path.posix.join(at, name), found.isDirectory() ? FOLDER : FILE);
+    try {
+      if (found.isDirectory()) await regainIn(handle, user, count, depth + 1);
+      await regainOne(handle, user);
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+async function regainOne(handle: FileHandle, user: number): Promise<void> {
+  const { uid, mode } = await handle.stat();
+  if (uid !== user) return;
+  await handle.chown(process.getuid!(), process.getgid!());
+  await handle.chmod(mode & 0o777 & ~process.umask());
+}
+
 /** @throws StartError */
 async function heldAt(directory: string): Promise<FileHandle> {
   const handle = await open(directory, FOLDER).catch((error: NodeJS.ErrnoException) => {

@@ -18,6 +18,8 @@ type Tools = Readonly<Record<(typeof TOOLS)[number], string>>;
 const INSIDE = `umask 007; for n in $0; do eval "export $n=\\"\\$SVC_OF_$n\\""; unset "SVC_OF_$n"; done; exec "$@"`;
 const OURS = /^SVC_/;
 const NAME = /^[A-Za-z_]\w*$/;
+/** The last numbers of sessions are for what is run outside of sessions, one user for each run at a time. */
+const LENT = 16;
 
 /** What a session has for itself. */
 export interface Own {
@@ -51,13 +53,14 @@ export class Users {
     if (process.platform !== 'linux') throw new Error('only Linux has it');
     if (process.getuid?.() !== 0) throw new Error('the service is not root, and cannot start programs as other users');
     if (ranges === undefined) throw new Error(`${hostFile} names no [users] with the numbers for it`);
+    if (ranges.sessions.count <= LENT) throw new Error(`[users] sessions of ${hostFile} has too few numbers: git and probes take ${LENT}`);
     await refuseTaken(ranges.sessions, '/etc/passwd', hostFile, 'sessions');
     await refuseTaken(ranges.cities, '/etc/group', hostFile, 'cities');
     const found = await Promise.all(TOOLS.map(async (tool) => [tool, await toolAt(tool)] as const));
     const users = new Users(Object.fromEntries(found) as Tools, limits, ranges, hostFile);
     // The last ones: a host may not have all numbers.
-    const { cities, sessions } = ranges;
-    const [user, group] = [sessions.first + sessions.count - 1, cities.first + cities.count - 1];
+    const { cities } = ranges;
+    const [user, group] = [users.lent[0]!, cities.first + cities.count - 1];
     const asked = { command: '/bin/sh', args: ['-c', 'id -u; id -G'], cwd: '/', env: {} };
     const { command, args, env } = users.#wrapped(asked, { user, group });
     const { stdout } = await promisify(execFile)(command, args, { timeout: PROBE_MS, killSignal: 'SIGKILL', env, cwd: '/' });
@@ -78,9 +81,18 @@ export class Users {
     return group >= this.ranges.cities.first && group < this.ranges.cities.first + this.ranges.cities.count;
   }
 
+  /** Users that belong to no session, for one run of something at a time. */
+  get lent(): readonly number[] {
+    const { first, count } = this.ranges.sessions;
+    return Array.from({ length: LENT }, (_, n) => first + count - 1 - n);
+  }
+
   /** The sessions whose users something runs as on this host, by their numbers. */
   async running(): Promise<ReadonlySet<number>> {
-    const users = (await listProcesses()).map((entry) => entry.user?.()).filter((user) => user !== undefined && this.isSession(user));
+    const lent = new Set(this.lent);
+    const users = (await listProcesses())
+      .map((entry) => entry.user?.())
+      .filter((user) => user !== undefined && this.isSession(user) && !lent.has(user));
     return new Set(users.map((user) => user! - this.ranges.sessions.first));
   }
 
@@ -137,7 +149,7 @@ export class Users {
 
   #numberOf(kind: 'cities' | 'sessions', id: number): number {
     const { first, count } = this.ranges[kind];
-    if (Number.isSafeInteger(id) && id >= 0 && id < count) return first + id;
+    if (Number.isSafeInteger(id) && id >= 0 && id < (kind === 'sessions' ? count - LENT : count)) return first + id;
     throw new StartError('unsupported', `[users] ${kind} of ${this.hostFile} has ${count} numbers, which are used up: make it longer`);
   }
 

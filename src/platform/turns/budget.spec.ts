@@ -63,8 +63,6 @@ describe('a budget', () => {
     line.held[0]!.shrink(9);
     await settled();
     expect(line.order).toEqual(['a', 'b', 'c']);
-    // What was given back is given out once.
-    line.held[0]!.giveBack();
     line.held[0]!.giveBack();
     line.askFor('d', 9);
     line.askFor('e', 1);
@@ -73,6 +71,23 @@ describe('a budget', () => {
     line.held.shift();
     for (let n = 0; n < 3; n++) await line.done();
     expect(line.order).toHaveLength(5);
+  });
+
+  it('is given back once, whoever says so again', async () => {
+    const budget = new Budget(2, 10, 60_000);
+    const first = await budget.take('a');
+    first.giveBack();
+    const second = await budget.take('a');
+    first.giveBack();
+    let isThird = false;
+    const third = budget.take('a').then((share) => {
+      isThird = true;
+      share.giveBack();
+    });
+    await settled();
+    expect(isThird).toBe(false);
+    second.giveBack();
+    await third;
   });
 
   it('is not waited for by too many, nor without end', async () => {

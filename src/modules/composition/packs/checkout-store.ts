@@ -43,12 +43,9 @@ export class CheckoutStore {
     const directory = checkoutDirectory(root, source.url, commit);
     if ((await faultOf(directory, source.url, commit)) === undefined) return directory;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(FETCH_MS)]);
-    const store = path.join(root, STORE_DIRECTORY);
     let work: string | undefined;
     try {
-      await mkdir(store, { recursive: true });
-      await removeAbandoned(store);
-      work = await mkdtemp(path.join(store, WORK));
+      work = await openWorkFolder(root);
       const fresh = path.join(work, 'checkout');
       const tree = treeOfCheckout(fresh);
       const git = path.join(work, 'fetch');
@@ -71,6 +68,14 @@ export class CheckoutStore {
     if (source.transport !== 'file') return source;
     return { ...source, url: `file://${await fileRepository(source, root, isOthers)}` };
   }
+}
+
+/** An empty folder below the cities' root, beside the checkouts; whoever asks for it removes it. What others have left there goes. */
+export async function openWorkFolder(root: string): Promise<string> {
+  const store = path.join(root, STORE_DIRECTORY);
+  await mkdir(store, { recursive: true });
+  await removeAbandoned(store);
+  return mkdtemp(path.join(store, WORK));
 }
 
 /** The real path of a repository on disk. @throws PackFailure invalid_source */

@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Isolation } from '../../../platform/isolation/isolation.js';
 import { existing, type Mount } from '../../../platform/isolation/mounts.js';
-import { StartError, type Program } from '../../../platform/runtime/port.js';
+import { StartError, UnconfirmedDead, type Program } from '../../../platform/runtime/port.js';
 import { PROGRAMS, SIGN_INS } from './host-places.js';
 
 /**
@@ -74,9 +74,9 @@ export class ProbeHost {
     const PATH = (await this.searchPath()).join(':');
     const env = { PATH, HOME: this.home, LANG: 'C.UTF-8', NO_COLOR: '1', TERM: 'dumb' };
     try {
-      return await this.#started(await this.#walled({ command: program, args, cwd: this.home, env }));
+      return await this.#isolated({ command: program, args, cwd: this.home, env });
     } catch (error) {
-      if (!(error instanceof StartError)) throw error;
+      if (!(error instanceof StartError || error instanceof UnconfirmedDead)) throw error;
       return { code: undefined, stdout: '', stderr: error.message };
     }
   }
@@ -93,9 +93,19 @@ export class ProbeHost {
     return said;
   }
 
-  async #walled(program: Program): Promise<Program> {
-    if (this.isolation === undefined) return program;
-    const { rules } = await this.isolation.found();
+  /** Where users are the walls: as one of nobody's, who has a copy of the one sign-in. What agents cannot start, it cannot either. */
+  async #isolated(program: Program): Promise<CommandResult> {
+    const { isolation } = this;
+    if (isolation === undefined) return this.#started(program);
+    return isolation.lent({ folders: [], files: SIGN_INS[this.item] ?? [] }, async (sandbox) => {
+      if (sandbox === undefined) return this.#started(await this.#walled(program, isolation));
+      const { HOME: _service, ...env } = program.env;
+      return this.#started(await sandbox.enter({ ...program, cwd: '/', env }));
+    });
+  }
+
+  async #walled(program: Program, isolation: Isolation): Promise<Program> {
+    const { rules } = await isolation.found();
     const named = rules.visible.filter(({ presets, cities }) => presets?.includes(this.item) !== false && cities === undefined);
     const seen = await Promise.all([
       ...PROGRAMS.map((at) => existing(path.join(this.home, at), 'read')),
@@ -103,7 +113,7 @@ export class ProbeHost {
       ...named.map(({ path: at, write }) => existing(at, write ? 'write' : 'read')),
     ]);
     const own: Mount[] = this.home === '/' ? [] : [{ at: this.home, mode: 'hidden' }];
-    const sandbox = await this.isolation.sandbox([{ at: '/tmp', mode: 'hidden' }, ...own, ...seen.flat()]);
+    const sandbox = await isolation.sandbox([{ at: '/tmp', mode: 'hidden' }, ...own, ...seen.flat()]);
     return sandbox === undefined ? program : sandbox.enter(program);
   }
 

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasBubblewrap } from '../../../../test/support/bubblewrap.js';
 import { isolationOf } from '../../../platform/isolation/testing/isolation.js';
+import { listProcesses } from '../../../platform/runtime/process-table.js';
 import { PRESET_NAMES } from '../../composition/presets/presets.js';
 import { probeAll } from '../provider-prober.js';
 import { remedyOf } from '../provider-remedies.js';
@@ -196,5 +197,25 @@ describe('probes', () => {
     expect(await status('claude')).toBe('needs_auth');
     expect(await host.read('.claude/seen')).toBe('.claude\n.local\nsigned in');
     await rm(data, { recursive: true });
+  });
+
+  (process.getuid?.() === 0 ? it : it.skip)('run commands as a user of nobody where users are the walls (skipped: not root)', async () => {
+    const data = await mkdtemp(path.join(tmpdir(), 'svc-probe-data-'));
+    const ranges = 'cities = { first = 1_996_000_000, count = 10 }\nsessions = { first = 1_996_100_000, count = 100 }';
+    await writeFile(path.join(data, 'host.toml'), `[users]\n${ranges}\n`);
+    await writeFile(path.join(data, 'admin.key'), 'secret', { mode: 0o600 });
+    const isolation = isolationOf(data, 'users');
+    try {
+      host = new ProbeHost(home, ['/usr/bin', '/bin'], isolation);
+      const look = `cat ${data}/admin.key ${home}/x /proc/${process.pid}/environ 2>/dev/null; id -u; test "$HOME" = ${home} || echo own`;
+      await put('x', 'secret');
+      await chmod(path.join(home, 'x'), 0o600);
+      expect(await host.run('sh', ['-c', look])).toEqual({ code: 0, stdout: '1996100099\nown\n', stderr: '' });
+      expect((await host.run('sh', ['-c', '(setsid sleep 86396 >/dev/null 2>&1 &)'])).code).toBe(0);
+      expect((await listProcesses()).filter((entry) => entry.user?.() === 1_996_100_099)).toEqual([]);
+    } finally {
+      isolation.onApplicationShutdown();
+      await rm(data, { recursive: true });
+    }
   });
 });

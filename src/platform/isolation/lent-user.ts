@@ -1,0 +1,98 @@
+import { chmod, chown, copyFile, lstat, mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { homedir, tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StartError, type Sandbox } from '../runtime/port.js';
+import { give, pass, regain } from './shared-folders.js';
+import type { Users } from './users.js';
+
+const WAIT_MS = 30_000;
+const AGAIN_MS = 50;
+/** Of files that are copied: how many, and bytes of one. */
+const MAX_COPIED = 200;
+const MAX_SIZE = 1024 * 1024;
+
+export interface LentWork {
+  /** Empty folders of the service's that are the user's meanwhile, and the folder from which on the way to them is opened. */
+  readonly folders: readonly string[];
+  readonly below: string;
+  /** Files and folders of the service's home that it gets a copy of; what is large in them is left out. */
+  readonly files?: readonly string[];
+  /** A city's group that it is in. */
+  readonly group?: number;
+}
+
+/**
+ * Runs something as a user whom nobody else on this host has meanwhile: it reaches the folders that it is given, a home of its own and what
+ * everybody may. Afterwards nothing runs as that user any more, and the folders are the service's again.
+ *
+ * @throws StartError unsupported when too many others are at it, or a folder is a link; what `work` throws
+ */
+export async function asLentUser<T>(
+  users: Users,
+  { folders, below, files = [], group }: LentWork,
+  work: (sandbox: Sandbox) => Promise<T>,
+): Promise<T> {
+  const { user, lock } = await lend(users);
+  const home = await mkdtemp(path.join(await realpath(tmpdir()), 'svc-lent-'));
+  try {
+    // What a process left that was killed.
+    await users.end(user);
+    const count = { left: MAX_COPIED };
+    for (const file of files) await copied(path.join(homedir(), file), path.join(home, file), count);
+    await own(home, user);
+    // Git takes no repository of another user for safe, and asks no variable when it serves one.
+    await writeFile(path.join(home, '.gitconfig'), '[safe]\n\tdirectory = *\n');
+    await chmod(path.join(home, '.gitconfig'), 0o644);
+    try {
+      for (const folder of folders) {
+        for (let at = path.dirname(folder); at !== below && at !== path.dirname(at); at = path.dirname(at)) await pass(at);
+        await give(folder, user, user, 0o750);
+      }
+      return await work(users.sandbox({ user, group: group ?? user }, { home, tmp: home, insteadOf: homedir() }));
+    } finally {
+      await users.end(user);
+      for (const folder of folders) await regain(folder, user);
+    }
+  } finally {
+    await rm(home, { recursive: true, force: true });
+    lock.close();
+  }
+}
+
+/** A socket without a file is a lock that ends with its process. */
+async function lend(users: Users): Promise<{ user: number; lock: Server }> {
+  for (const until = performance.now() + WAIT_MS; performance.now() < until; await sleep(AGAIN_MS))
+    for (const user of users.lent) {
+      const lock = createServer((socket) => socket.destroy());
+      const taken = await new Promise<boolean>((resolve) => {
+        lock.once('error', () => resolve(false));
+        lock.listen(`\0svc-lent-${user}`, () => resolve(true));
+      });
+      if (taken) return { user, lock: lock.unref() };
+    }
+  throw new StartError('unsupported', 'too much is run outside of sessions at once; try again');
+}
+
+/** No link is followed, and nothing waited for. */
+async function copied(from: string, to: string, count: { left: number }): Promise<void> {
+  const found = await lstat(from).catch(() => undefined);
+  if (found === undefined || --count.left < 0) return;
+  if (found.isDirectory()) {
+    await mkdir(to, { recursive: true });
+    for (const name of await readdir(from)) await copied(path.join(from, name), path.join(to, name), count);
+  } else if (found.isFile() && found.size <= MAX_SIZE) {
+    await mkdir(path.dirname(to), { recursive: true });
+    await copyFile(from, to);
+  }
+}
+
+/** Nobody else has been in there yet. */
+async function own(at: string, user: number): Promise<void> {
+  if ((await lstat(at)).isDirectory()) {
+    for (const name of await readdir(at)) await own(path.join(at, name), user);
+    await chmod(at, 0o700);
+  } else await chmod(at, 0o600);
+  await chown(at, user, user);
+}
