@@ -158,10 +158,10 @@ describe('git for rigs', () => {
           expect([name, uid, gid, mode & 0o7]).toEqual([name, 0, 0, 0]);
         }
         // As when a session was started: the city's group has it all. What lies there may be anything from then on.
-        execFileSync('chgrp', ['-R', String(CITIES + 3), city]);
         execFileSync('git', ['config', 'filter.x.clean', `id -u >${into}/ran`], { cwd: into });
         await writeFile(path.join(into, '.git/info/attributes'), '* filter=x\n').catch(() => undefined);
         await writeFile(path.join(into, 'a'), 'changed');
+        execFileSync('chgrp', ['-R', String(CITIES + 3), city]);
         expect(await walled.status(into, forever)).toMatchObject({ branch: 'trunk', changed_files: 1 });
         expect(await walled.branchOf(into)).toBe('trunk');
         expect(await readdir(into)).not.toContain('ran');

@@ -211,7 +211,7 @@ describe('probes', () => {
       await put('x', 'secret');
       await chmod(path.join(home, 'x'), 0o600);
       expect(await host.run('sh', ['-c', look])).toEqual({ code: 0, stdout: '1996100099\nown\n', stderr: '' });
-      expect((await host.run('sh', ['-c', '(setsid sleep 86396 >/dev/null 2>&1 &)'])).code).toBe(0);
+      expect((await host.run('sh', ['-c', '(setsid sleep 86395 >/dev/null 2>&1 &)'])).code).toBe(0);
       expect((await listProcesses()).filter((entry) => entry.user?.() === 1_996_100_099)).toEqual([]);
     } finally {
       isolation.onApplicationShutdown();
