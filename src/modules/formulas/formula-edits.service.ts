@@ -11,11 +11,12 @@ import { ConfigEditsService, type EditAnswer } from '../config/config-edits.serv
 import { ConfigReadsService } from '../config/config-reads.service.js';
 import { fieldsOf, summaryOf } from '../config/refusals.js';
 import type { Compiled } from './compile/compile.js';
-import { runsCommands, validate } from './compile/describe.js';
+import { runsCommands } from './compile/describe.js';
+import { validating } from './formula-tasks.js';
+import { FormulaWork } from './formula-work.js';
 import { noneOfItsOwn, ownFormula } from './formulas.service.js';
 import { hostOf } from './host.js';
 import type { FormulaValidateOutputBody } from './formulas.schemas.js';
-import { StoredLibrary } from './stored-library.js';
 
 export interface FormulaEdit {
   readonly city: CityScope;
@@ -31,6 +32,7 @@ export class FormulaEditsService {
   constructor(
     private readonly reads: ConfigReadsService,
     private readonly edits: ConfigEditsService,
+    private readonly work: FormulaWork,
   ) {}
 
   async validate(city: CityScope, name: string, text: string): Promise<FormulaValidateOutputBody> {
@@ -68,7 +70,7 @@ export class FormulaEditsService {
     if (!NAME.test(name)) return refused(`the name must match ${NAME.source}`);
     if (text.trim() === '') return refused('empty formula body');
     const sha256 = createHash('sha256').update(text).digest('hex');
-    const library = new StoredLibrary(config, '', (digests) => this.reads.texts(city, digests), { name, file, sha256, text });
-    return library.with(() => validate(name, library, hostOf(config)));
+    const candidate = { name, file, sha256, text };
+    return this.work.run(city, validating, { shelf: config, rig: '', candidate, name, compiler: hostOf(config) });
   }
 }

@@ -5,11 +5,12 @@ import { RosterModule } from '../roster/roster.module.js';
 import { RunCountsModule } from '../runs/run-counts.module.js';
 import { FormulaEditsService } from './formula-edits.service.js';
 import { FormulaTargetsRepository } from './formula-targets.repository.js';
+import { FormulaWorkModule } from './formula-work.module.js';
 import { FormulasController } from './formulas.controller.js';
 import { FormulasService } from './formulas.service.js';
 
 @Module({
-  imports: [CitiesModule, ConfigCoreModule, RosterModule, RunCountsModule],
+  imports: [CitiesModule, ConfigCoreModule, FormulaWorkModule, RosterModule, RunCountsModule],
   controllers: [FormulasController],
   providers: [FormulaEditsService, FormulasService, FormulaTargetsRepository],
 })

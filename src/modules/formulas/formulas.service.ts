@@ -7,12 +7,12 @@ import { pageFrom, startAfter } from '../config/page.js';
 import { fieldsOf, summaryOf } from '../config/refusals.js';
 import { RosterService } from '../roster/roster.service.js';
 import { RunCountsService } from '../runs/run-counts.service.js';
-import { compile } from './compile/compile.js';
-import { describe } from './compile/describe.js';
+import { compiling, layersIn, listing } from './formula-tasks.js';
 import { rigOf, type AskedScope } from './formula-scope.js';
 import { hostOf } from './host.js';
 import { FormulaTargetsRepository } from './formula-targets.repository.js';
-import { layersOf, toDetail, toSummary, type Layers } from './formulas.mapper.js';
+import { FormulaWork } from './formula-work.js';
+import { toDetail } from './formulas.mapper.js';
 import type {
   FormulaDetailResponse,
   FormulaListBody,
@@ -21,13 +21,14 @@ import type {
   FormulasQuery,
   FormulaSourceOutputBody,
 } from './formulas.schemas.js';
-import { StoredLibrary } from './stored-library.js';
+import { formulasAt } from './stored-library.js';
 
 /** What a city's formulas are and what they become. Everything comes from the revision that the city runs. */
 @Injectable()
 export class FormulasService {
   constructor(
     private readonly reads: ConfigReadsService,
+    private readonly work: FormulaWork,
     private readonly targets: FormulaTargetsRepository,
     private readonly roster: RosterService,
     private readonly runs: RunCountsService,
@@ -36,17 +37,13 @@ export class FormulasService {
   async list(city: CityScope, query: FormulasQuery): Promise<Read<FormulaListBody>> {
     const current = await this.reads.current(city);
     const rig = rigOf(query, city.name, current.config, 'query');
-    const library = this.#library(city, current.config, rig);
-    const all = library.all.filter(({ type }) => type === undefined);
+    const shelf = current.config;
+    const all = formulasAt(shelf, rig).filter(({ type }) => type === undefined);
     const start = startAfter(query.cursor, current.revision);
     const entries = all.slice(start, start + query.limit);
     const runs = await this.runs.byFormula(city.streamId, rig);
-    const summaries = await library.with(() =>
-      entries.map((entry) => {
-        const { formula, issues } = describe(entry.name, library);
-        return toSummary(entry, this.#layers(entry, current.config), formula, issues, runs.get(entry.name) ?? 0);
-      }),
-    );
+    const counted = entries.map(({ name }) => runs.get(name) ?? 0);
+    const summaries = await this.work.run(city, listing, { shelf, rig, entries, runs: counted });
     const { items, next } = pageFrom(start, summaries, all.length, current.revision);
     const body = { items, total: all.length, partial: items.some(({ errors }) => errors !== undefined), ...next };
     return { body, revision: current.revision, index: current.index };
@@ -81,17 +78,17 @@ export class FormulasService {
     const current = await this.reads.current(city);
     const { config, revision, index } = current;
     const rig = rigOf(scope, city.name, config, part);
-    const library = this.#library(city, config, rig);
-    const entry = library.entry(name);
+    const entry = formulasAt(config, rig).find((each) => each.name === name);
     if (entry === undefined) throw problem('formula_not_found', `formula ${name} not found`);
     if (entry.type !== undefined) throw problem('formula_not_found', `formula ${name} is not a workflow: it is an ${entry.type}`);
     const injected = { ...(rig === '' ? {} : { rig_name: rig }), convoy_id: await this.#convoyOf(city, current, target, part) };
     const options = { vars: vars ?? {}, injected, strict: vars !== undefined, compiler: hostOf(config) } as const;
-    const { recipe, formula, issues } = await library.with(() => compile(name, library, options));
-    if (library.formula(name) === undefined) throw stale();
+    const compiled = await this.work.run(city, compiling, { shelf: config, rig, name, options });
+    if (compiled === undefined) throw stale();
+    const { recipe, formula, issues } = compiled;
     if (recipe === undefined || formula === undefined)
       throw problem('invalid_request', `formula ${name} cannot be used: ${summaryOf(issues)}`, { errors: fieldsOf(issues) });
-    return { body: toDetail(recipe, formula, this.#layers(entry, config)), revision, index };
+    return { body: toDetail(recipe, formula, layersIn(config, entry)), revision, index };
   }
 
   /** The input convoy that a target stands for. @throws ProblemError invalid_request for what is neither agent nor bead */
@@ -106,14 +103,6 @@ export class FormulasService {
         value: target,
       });
     return bead === 'convoy' ? target : `preview-input-convoy:${target}`;
-  }
-
-  #library(city: CityScope, config: CityConfig, rig: string): StoredLibrary {
-    return new StoredLibrary(config, rig, (digests) => this.reads.texts(city, digests));
-  }
-
-  #layers(entry: FormulaConfig, config: CityConfig): Layers {
-    return layersOf(entry, entry.rig === '' ? undefined : config.formulas.find(({ rig, name }) => rig === '' && name === entry.name));
   }
 }
 

@@ -6,6 +6,19 @@ import type { BesideFile, Library } from './compile/library.js';
 /** Reads texts of a revision by SHA-256. */
 export type ReadTexts = (digests: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
+/** What of a composed city says which formulas there are. */
+export type Shelf = Pick<CityConfig, 'formulas' | 'formula_folders' | 'contents'>;
+
+/** Everything that a place sees, by name: the last of a name counts. */
+export function formulasAt({ formulas }: Pick<Shelf, 'formulas'>, rig: string): FormulaConfig[] {
+  return [...byName(formulas, rig).values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function byName(formulas: readonly FormulaConfig[], rig: string): Map<string, FormulaConfig> {
+  const places = rig === '' ? [''] : ['', rig];
+  return new Map(places.flatMap((place) => formulas.filter((each) => each.rig === place).map((each) => [each.name, each] as const)));
+}
+
 /** A compiling asks for texts at most this often: parents and expansions name each other. */
 const ROUNDS = 100;
 
@@ -14,33 +27,23 @@ const ROUNDS = 100;
  * that it lacked until it lacks none; most formulas take two rounds.
  */
 export class StoredLibrary implements Library {
-  readonly #formulas = new Map<string, FormulaConfig>();
+  readonly #formulas: ReadonlyMap<string, FormulaConfig>;
   readonly #folders: readonly string[];
   readonly #texts = new Map<string, string>();
   readonly #asked = new Set<string>();
   #wanted = new Set<string>();
 
   constructor(
-    private readonly config: CityConfig,
+    private readonly config: Shelf,
     rig: string,
     private readonly read: ReadTexts,
     /** A formula as it might be. */
     private readonly candidate?: FormulaSource,
   ) {
-    for (const place of rig === '' ? [''] : ['', rig])
-      for (const formula of config.formulas) if (formula.rig === place) this.#formulas.set(formula.name, formula);
+    this.#formulas = byName(config.formulas, rig);
     const folders = config.formula_folders ?? [];
     const of = (place: string): readonly string[] => folders.find((each) => each.rig === place)?.folders ?? [];
     this.#folders = [...of(''), '', ...(rig === '' ? [] : of(rig))];
-  }
-
-  /** Everything that the place sees, by name. */
-  get all(): FormulaConfig[] {
-    return [...this.#formulas.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-  }
-
-  entry(name: string): FormulaConfig | undefined {
-    return this.#formulas.get(name);
   }
 
   /** Does what needs texts. */

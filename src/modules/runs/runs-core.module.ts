@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ConfigCoreModule } from '../config/config-core.module.js';
 import { ConvoysCoreModule } from '../convoys/convoys-core.module.js';
+import { FormulaWorkModule } from '../formulas/formula-work.module.js';
 import { MailNoticesModule } from '../mail/mail-notices.module.js';
 import { RosterModule } from '../roster/roster.module.js';
 import { WorkModule } from '../work/work.module.js';
@@ -16,7 +17,7 @@ import { RunsRepository } from './runs.repository.js';
 
 /** Launching, and what follows for runs from changes of beads: in every process that writes work, once. */
 @Module({
-  imports: [ConfigCoreModule, ConvoysCoreModule, MailNoticesModule, RosterModule, WorkModule],
+  imports: [ConfigCoreModule, ConvoysCoreModule, FormulaWorkModule, MailNoticesModule, RosterModule, WorkModule],
   providers: [
     GateOpening,
     GatesRepository,

@@ -34,10 +34,12 @@ export interface Compiled {
 /**
  * Makes a recipe of a formula. Pure, and bounded whatever the formula says: it reads nothing but the library that it is
  * given, never throws for what is in it, and tells all mistakes at once.
+ *
+ * @throws Outgrown with a small budget
  */
-export function compile(name: string, library: Library, options: CompileOptions): Compiled {
+export function compile(name: string, library: Library, options: CompileOptions, budget = new Budget()): Compiled {
   const issues = new Issues();
-  const formulas = new Formulas(library, issues, new Budget());
+  const formulas = new Formulas(library, issues, budget);
   const asked: Where = { file: library.formula(name)?.file ?? `formulas/${name}.toml`, key: '' };
   let formula: Formula | undefined;
   let recipe: Recipe | undefined;

@@ -7,10 +7,10 @@ import type { Library } from './library.js';
 import { Budget, TooMuch } from './limits.js';
 import { walk } from './step-tree.js';
 
-/** What a formula says of itself with its parents, without making anything of it: as much as a list shows. */
-export function describe(name: string, library: Library): { formula?: Formula; issues: readonly Issue[] } {
+/** What a formula says of itself with its parents, without making anything of it: as much as a list shows. @throws Outgrown with a small budget */
+export function describe(name: string, library: Library, budget = new Budget()): { formula?: Formula; issues: readonly Issue[] } {
   const issues = new Issues();
-  const formulas = new Formulas(library, issues, new Budget());
+  const formulas = new Formulas(library, issues, budget);
   const source = library.formula(name);
   const asked: Where = { file: source?.file ?? `formulas/${name}.toml`, key: '' };
   let formula: Formula | undefined;
@@ -25,11 +25,11 @@ export function describe(name: string, library: Library): { formula?: Formula; i
 }
 
 /** All that can be said against a formula before anybody gives its variables values. An aspect is nothing by itself. */
-export function validate(name: string, library: Library, compiler: '1.0.0' | '2.0.0'): Compiled {
-  const described = describe(name, library);
+export function validate(name: string, library: Library, compiler: '1.0.0' | '2.0.0', isSmall = false): Compiled {
+  const described = describe(name, library, new Budget(isSmall));
   if (described.issues.length > 0 && described.formula === undefined) return described;
   if (described.formula?.type === 'aspect') return described;
-  return compile(name, library, { vars: {}, injected: {}, strict: false, compiler });
+  return compile(name, library, { vars: {}, injected: {}, strict: false, compiler }, new Budget(isSmall));
 }
 
 /** Whether a formula has a script run. */

@@ -4,11 +4,12 @@ import type { CityScope } from '../../cities/city-scope.js';
 import type { CityConfig } from '../../composition/city-config.js';
 import { ConfigReadsService } from '../../config/config-reads.service.js';
 import { fieldsOf, summaryOf } from '../../config/refusals.js';
-import { compile } from '../../formulas/compile/compile.js';
 import type { Recipe } from '../../formulas/compile/recipe.js';
 import { RESERVED } from '../../formulas/compile/vars.js';
+import { compiling } from '../../formulas/formula-tasks.js';
+import { FormulaWork } from '../../formulas/formula-work.js';
 import { hostOf } from '../../formulas/host.js';
-import { StoredLibrary } from '../../formulas/stored-library.js';
+import { formulasAt } from '../../formulas/stored-library.js';
 import { RunsRepository } from '../runs.repository.js';
 import { requireSupported } from './supported.js';
 
@@ -31,6 +32,7 @@ export class RunPreparation {
   constructor(
     private readonly reads: ConfigReadsService,
     private readonly repository: RunsRepository,
+    private readonly work: FormulaWork,
   ) {}
 
   /**
@@ -42,14 +44,14 @@ export class RunPreparation {
   async prepare(city: Pick<CityScope, 'name' | 'streamId'>, wanted: Wanted): Promise<Recipe> {
     const { formula: name, rig, vars } = wanted;
     const { config } = await this.reads.current(city);
-    const library = new StoredLibrary(config, rig, (digests) => this.reads.texts(city, digests));
-    const entry = library.entry(name);
+    const entry = formulasAt(config, rig).find((each) => each.name === name);
     if (entry === undefined) throw problem('formula_not_found', `formula ${name} not found`);
     if (entry.type !== undefined) throw problem('formula_not_found', `formula ${name} is not a workflow: it is an ${entry.type}`);
     const issue = wanted.source === undefined ? undefined : await this.repository.workBead(city.streamId, wanted.source);
     const options = { vars, injected: injectedFor(config, wanted, issue), strict: true, compiler: hostOf(config) } as const;
-    const { recipe, issues } = await library.with(() => compile(name, library, options));
-    if (library.formula(name) === undefined) throw problem('unavailable', 'the configuration changed while it was read; try again');
+    const compiled = await this.work.run(city, compiling, { shelf: config, rig, name, options });
+    if (compiled === undefined) throw problem('unavailable', 'the configuration changed while it was read; try again');
+    const { recipe, issues } = compiled;
     if (recipe === undefined)
       throw problem('invalid_request', `formula ${name} cannot be used: ${summaryOf(issues)}`, { errors: fieldsOf(issues) });
     requireSupported(recipe);

@@ -46,7 +46,7 @@ export function slings(realm: WorkRealm, work: WorkService = realm.work): Slings
   const dispatch = new SlingDispatch(repository, convoys, new DependenciesService(new DependenciesRepository(realm.db), work));
   const runs = new RunsRepository(realm.db);
   const roster = new RosterService(new RosterRepository(realm.db));
-  const preparation = new RunPreparation(NO_CONFIG, runs);
+  const preparation = new RunPreparation(NO_CONFIG, runs, undefined as never);
   const formulas = new SlingFormulas(
     roster,
     preparation,
