@@ -48,4 +48,19 @@ export const FORMULAS: readonly Guard[] = [
     replace: "if (found === 'never') throw",
     test: 'src/modules/config/edit-files.spec.ts',
   },
+  {
+    guard: 'What is much of formulas is not done on the event loop.',
+    file: 'src/modules/formulas/formula-work.ts',
+    find: 'isSmall: true }',
+    replace: 'isSmall: false }',
+    test: 'src/modules/formulas/formula-work.spec.ts',
+  },
+  {
+    guard: 'All formulas of a page share what may be done on the event loop.',
+    file: 'src/modules/formulas/formula-tasks.ts',
+    find: 'describe(entry.name, library, shared ?? new Budget())',
+    replace: 'describe(entry.name, library, new Budget(shared !== undefined))',
+    test: 'src/modules/formulas/formula-work.spec.ts',
+    name: 'a page of little ones',
+  },
 ];
