@@ -73,11 +73,14 @@ export class CityRegistrationService {
   }
 }
 
+/** Characters that are read on the event loop for one name. */
+const MAX_SITE = 64 * 1024;
+
 /** The name the city had on this machine before, when its files still tell it. */
 async function siteName(dir: string): Promise<string | undefined> {
   try {
     const text = await new DiskTree(dir).read('.gc/site.toml');
-    const site = text === undefined ? {} : parse(text);
+    const site = text === undefined || text.length > MAX_SITE ? {} : parse(text);
     return typeof site.workspace_name === 'string' ? site.workspace_name : undefined;
   } catch {
     return undefined;

@@ -82,7 +82,7 @@ describe('work on formulas', () => {
 
   it('is looked at as it might be in a thread as well', async () => {
     const { asked, work, shelf, of } = made({});
-    const text = `${DEAR.replace('NAME', 'new')}[[steps]]\nid = "a"\ntitle = "again"\n`;
+    const text = `${DEAR.replace('NAME', 'new')}[[steps]]\nid = "d"\ntitle = "D"\nneeds = ["nobody"]\n`;
     const candidate = { name: 'new', file: 'formulas/new.toml', sha256: '0'.repeat(64), text };
     const { issues } = await work.run(of('alpha'), validating, { shelf, rig: '', candidate, name: 'new', compiler: '2.0.0' });
     expect(asked).toEqual(['alpha validating']);

@@ -88,9 +88,13 @@ export async function mcpServersOf(
   return servers;
 }
 
+/** Of the characters of a definition, which is read on the event loop. */
+const MAX_LENGTH = 64 * 1024;
+
 async function definitionIn(file: string, name: string, { contents }: CityConfig, roots: Roots): Promise<Definition> {
   const text = await readNamedFile(file, contents, roots);
   if (text === undefined) throw broken(`${file}: it is not there any more`);
+  if (text.length > MAX_LENGTH) throw broken(`${file}: it has more than ${MAX_LENGTH} characters`);
   const { table, issues } = checkedFiles.check(text, file, MCP_FORMAT);
   const [error] = errorsOf(issues);
   if (error !== undefined || table === undefined) throw broken(error === undefined ? file : describeIssue(error));

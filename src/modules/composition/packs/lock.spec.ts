@@ -39,4 +39,12 @@ describe('packs.lock', () => {
     expect((await read('[[[')).issues).toHaveLength(1);
     expect(await readLock(new MemoryTree({}), [])).toEqual(new Map());
   });
+
+  it('is not read when it is longer than pins may be', async () => {
+    const long = `# ${'x'.repeat(256 * 1024)}\n${writeLock(new Map([['https://example.org/a', a]]))}`;
+    expect(await read(long)).toEqual({
+      lock: new Map(),
+      issues: [{ severity: 'error', file: 'packs.lock', key: '', message: 'has more than 262144 characters' }],
+    });
+  });
 });

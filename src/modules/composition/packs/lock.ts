@@ -1,12 +1,15 @@
 import { stringify } from 'smol-toml';
 import { LOCK_FORMAT } from '../formats/lock.format.js';
-import { readTable } from '../formats/read.js';
+import { checkDocument, readTable } from '../formats/read.js';
 import type { Issue } from '../issue.js';
 import { Table } from '../tree.js';
 import type { FileTree } from '../trees/file-tree.js';
 import { InvalidSource, parseSource } from './sources.js';
 
 export const LOCK_FILE = 'packs.lock';
+
+/** Characters: room for as many pins as a city may have packs. It is read on the event loop. */
+const MAX_LENGTH = 256 * 1024;
 
 /** What a repository's pack is pinned to. */
 export interface LockedPack {
@@ -24,7 +27,7 @@ export type Lock = ReadonlyMap<string, LockedPack>;
 /** The city's pins; what cannot be used is left out and told. @throws TreeFailure that is transient */
 export async function readLock(tree: FileTree, issues: Issue[]): Promise<Lock> {
   const pins = new Map<string, LockedPack>();
-  const table = await readTable(tree, LOCK_FILE, LOCK_FORMAT, issues);
+  const table = await readTable(tree, LOCK_FILE, LOCK_FORMAT, issues, checkBrief);
   for (const [source, node] of table?.table('packs')?.entries ?? []) {
     if (!(node instanceof Table)) continue;
     const id = idOf(source);
@@ -37,6 +40,12 @@ export async function readLock(tree: FileTree, issues: Issue[]): Promise<Lock> {
   }
   return pins;
 }
+
+const checkBrief: typeof checkDocument = (text, file, format, issues) => {
+  if (text.length <= MAX_LENGTH) return checkDocument(text, file, format, issues);
+  issues.push({ severity: 'error', file, key: '', message: `has more than ${MAX_LENGTH} characters` });
+  return undefined;
+};
 
 function idOf(source: string): string | undefined {
   try {
