@@ -86,3 +86,66 @@ describe.each(ROWS)('a made up token of %s', (path, kind, rows, items = 'items')
       expect(await ask(`?cursor=${encodeURIComponent(token(members))}`)).toMatchObject({ status: 400, body: { code: 'invalid-cursor' } });
   });
 });
+
+/** Of one session each in two cities; positions are numbers that all cities share. */
+const SESSION = `insert into sessions (stream_id, id, session_name, title, kind, template, provider, origin, created_by, state, closed_at, options)
+  select $1, 's-1', 's-1', 't', 'provider', 'p', 'p', 'manual', 'api', 'closed', now(), '{}' where $2 <> ''`;
+const OF_SESSIONS = [
+  [
+    'session/s-1/messages',
+    'message',
+    `insert into session_messages (stream_id, session_pk, id, intent, body, source, sender)
+     select $1, s.pk, 'msg-' || s.pk || '-' || n, 'default', $2, 'message', 'a' from sessions s, generate_series(1, 9) n where s.stream_id = $1`,
+    { pk: 'number' },
+  ],
+  [
+    'pending',
+    'pending',
+    `insert into session_interactions (stream_id, session_pk, request_id, generation, kind, prompt, options, opened_rev)
+     select $1, s.pk, $2 || n, 0, 'approval', $2, '[]', n from sessions s, generate_series(1, 9) n where s.stream_id = $1`,
+    { us: 'digits', pk: 'number' },
+  ],
+] as const;
+
+describe.each(OF_SESSIONS)('a made up token of %s', (path, kind, rows, members) => {
+  const cities = [THEIRS, MINE, THEIRS].map((name, n) => `${name}-${kind}-${n}`) as [string, string, string];
+  const ask = (query: string): ReturnType<Api['get']> => client.get(`/v0/city/${cities[1]}/${path}${query}`);
+  const shown = (body: any): string[] => (body.items as object[]).map((item) => JSON.stringify(item));
+
+  beforeAll(async () => {
+    // Theirs lie before and behind.
+    for (const name of cities) {
+      const [{ stream_id: stream }] = (await adminAt(stack.databaseUrl, CITY, [name])) as [{ stream_id: number }];
+      for (const statement of [SESSION, rows]) await adminAt(stack.databaseUrl, statement, [stream, name]);
+    }
+  });
+
+  it('begins elsewhere in the own list, or is refused', async () => {
+    const all = shown((await ask('')).body);
+    expect(all).toHaveLength(9);
+    const { next_cursor: given } = (await ask('?limit=3')).body as { next_cursor: string };
+    const held = JSON.parse(Buffer.from(given.slice(3), 'base64url').toString()) as Record<string, unknown>;
+    expect(Object.keys(held).sort()).toEqual(['k', ...Object.keys(members)].sort());
+    for (const name of Object.keys(members))
+      for (const by of [-1_000_000, -30, -9, -1, 1, 9, 30, 1_000_000]) {
+        const moved = Math.max(1, Number(held[name]) + by);
+        const crafted = { ...held, [name]: typeof held[name] === 'string' ? String(moved) : moved };
+        const { status, body, text } = await ask(`?cursor=${encodeURIComponent(token(crafted))}`);
+        expect([crafted, status]).toEqual([crafted, 200]);
+        expect(text).not.toContain(THEIRS);
+        const items = shown(body);
+        expect(items).toEqual(all.slice(all.length - items.length));
+      }
+    const wrong = [
+      {},
+      { k: kind },
+      { ...held, k: 'other' },
+      { ...held, pk: -1 },
+      { ...held, pk: '1' },
+      { ...held, pk: 1.5 },
+      { ...held, pk: 1e300 },
+    ];
+    for (const crafted of wrong)
+      expect(await ask(`?cursor=${encodeURIComponent(token(crafted))}`)).toMatchObject({ status: 400, body: { code: 'invalid-cursor' } });
+  });
+});
