@@ -81,6 +81,26 @@ describe('requests in work', () => {
     await Promise.all(flood);
   });
 
+  it('of a caller that writes without end leave it its reads: room in the line, and every other turn', async () => {
+    const post = (name: string): Promise<Reply> => by('svc_one').post('/v0/city/one/held', { name });
+    const flood = times(4, () => post('w'));
+    await atWork('one w', 'one w', 'one w', 'one w');
+    const more = times(5, () => post('w'));
+    await waiting(5);
+    expect((await post('w')).status).toBe(429);
+    const read = held('svc_one', 'one');
+    await waiting(6);
+    HELD.letGo(1);
+    await atWork('one w', 'one w', 'one w', 'one');
+    for (let n = 0; n < 3; n++) {
+      HELD.letGo();
+      await eventually(() => HELD.names.length > 0 || n === 2);
+    }
+    const letting = setInterval(() => HELD.letGo(), 10);
+    expect((await Promise.all([...flood, ...more, read])).map(({ status }) => status >= 300)).toEqual(times(10, () => false));
+    clearInterval(letting);
+  });
+
   it('that only wait for something hold no place', async () => {
     const resting = times(12, () => by('svc_one').get('/v0/city/one/resting'));
     await eventually(() => HELD.names.length === 12);

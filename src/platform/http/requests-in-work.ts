@@ -16,6 +16,8 @@ const LINE: LineLimits = { waitMs: 10_000, bytes: 16 << 20 };
 const BODY_LIMIT = 1 << 20;
 /** So many of those that have waited begin in one turn of the event loop; then it looks at its sockets again. */
 const STARTS_A_TURN = 4;
+/** Of a line, so much is for what is no read: who writes without end can still look at what came of it. */
+const WRITES = 0.75;
 const WAIT_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
 type Next = (refused?: ProblemError) => void;
@@ -24,6 +26,8 @@ type Next = (refused?: ProblemError) => void;
 interface Line {
   requests: number;
   bytes: number;
+  /** Those of them that are no reads. */
+  writes: number;
 }
 
 /** One request on its way through this room. */
@@ -36,6 +40,7 @@ class Visit implements Place {
 
   constructor(
     readonly party: Party,
+    readonly isRead: boolean,
     private readonly room: RequestsInWork,
   ) {
     this.working = new Working(party, this);
@@ -56,7 +61,7 @@ class Visit implements Place {
 
 /**
  * How many requests are worked on at once in this process, of each caller and in all. Those that find no place wait, before
- * their bodies are parsed, and get one in turn: a city at a time, then a key of it at a time. A request takes its place once all
+ * their bodies are parsed, and get one in turn: a city at a time, then a key of it at a time, whose reads and writes take turns. A request takes its place once all
  * of it is there, and gives it back when its answer is made: a client that sends or reads slowly holds none, and neither does one
  * that has left without an answer, once what was done for it is done.
  */
@@ -114,7 +119,7 @@ export class RequestsInWork {
 
   /** Lets a request in whose caller is known: at once when its body is still to come, otherwise when it has a place. */
   enter(request: FastifyRequest, party: Party, next: Next): void {
-    const visit = new Visit(party, this);
+    const visit = new Visit(party, isRead(request), this);
     this.#visits.set(request, visit);
     const go: Next = (refused) => (refused === undefined ? workFor(visit.working, next) : next(refused));
     if (!hasBody(request)) return this.#seek(visit, request, () => headBytes(request), go);
@@ -204,11 +209,15 @@ export class RequestsInWork {
     visit.state = 'waiting';
     this.#waiting.add(visit);
     if (request !== undefined) this.#watch(request.socket, visit);
-    const leave = this.#turns.wait(visit.party, () => {
-      ended();
-      visit.state = 'working';
-      this.#later(next);
-    });
+    const leave = this.#turns.wait(
+      visit.party,
+      () => {
+        ended();
+        visit.state = 'working';
+        this.#later(next);
+      },
+      visit.isRead,
+    );
     if (visit.state !== 'waiting') return;
     visit.quit = (why) => {
       if (!leave()) return;
@@ -242,7 +251,10 @@ export class RequestsInWork {
   /** Puts a request into its caller's line. The refusal when that is full. */
   #join(visit: Visit, bytes: number): ProblemError | undefined {
     const line = this.#lines.get(visit.party.owner);
-    const full = line !== undefined && (line.requests >= this.limits.waiting || line.bytes + bytes > this.line.bytes);
+    const { waiting } = this.limits;
+    const full =
+      line !== undefined &&
+      (line.requests >= waiting || line.bytes + bytes > this.line.bytes || (!visit.isRead && line.writes >= Math.ceil(waiting * WRITES)));
     if (full) return this.#tooMany(visit.party, `found ${line.requests} that wait`);
     this.#add(visit, bytes);
     return undefined;
@@ -250,9 +262,10 @@ export class RequestsInWork {
 
   #add(visit: Visit, bytes: number): void {
     const { owner } = visit.party;
-    const line = this.#lines.get(owner) ?? { requests: 0, bytes: 0 };
+    const line = this.#lines.get(owner) ?? { requests: 0, bytes: 0, writes: 0 };
     visit.bytes = bytes;
     line.requests++;
+    if (!visit.isRead) line.writes++;
     line.bytes += bytes;
     this.#lines.set(owner, line);
   }
@@ -261,6 +274,7 @@ export class RequestsInWork {
     const { owner } = visit.party;
     const line = this.#lines.get(owner)!;
     line.requests--;
+    if (!visit.isRead) line.writes--;
     line.bytes -= visit.bytes;
     if (line.requests === 0) this.#lines.delete(owner);
   }
@@ -282,9 +296,14 @@ export class RequestsInWork {
 
 const stopping = (): ProblemError => problem('unavailable', 'this process is stopping, try again');
 
+function isRead({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
 /** Bodies of reads are never looked at. */
-function hasBody({ method, headers }: FastifyRequest): boolean {
-  if (method === 'GET' || method === 'HEAD') return false;
+function hasBody(request: FastifyRequest): boolean {
+  if (isRead(request)) return false;
+  const { headers } = request;
   const length = headers['content-length'];
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }

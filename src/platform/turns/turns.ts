@@ -44,9 +44,33 @@ class Lately {
 
 class Lane {
   held = 0;
-  readonly waiting = new Set<() => void>();
+  readonly #reads = new Set<() => void>();
+  readonly #others = new Set<() => void>();
+  #wasRead = false;
 
   constructor(readonly name: string) {}
+
+  get waiting(): number {
+    return this.#reads.size + this.#others.size;
+  }
+
+  add(entry: () => void, isRead: boolean): void {
+    (isRead ? this.#reads : this.#others).add(entry);
+  }
+
+  delete(entry: () => void): boolean {
+    return this.#reads.delete(entry) || this.#others.delete(entry);
+  }
+
+  /** Takes who is next out of the line: a read after what is none, and the other way round, as long as there are both. */
+  shift(): (() => void) | undefined {
+    const line = this.#others.size === 0 || (this.#reads.size > 0 && !this.#wasRead) ? this.#reads : this.#others;
+    const [entry] = line;
+    if (entry === undefined) return undefined;
+    this.#wasRead = line === this.#reads;
+    line.delete(entry);
+    return entry;
+  }
 }
 
 class Owner {
@@ -73,7 +97,7 @@ class Owner {
 /**
  * A number of places that owners share. Each has a ceiling, a lower one beside others when it wants many: so one that floods does
  * not have them all when another comes, and what it has under way is little. Those that wait get free places in turn, an owner at
- * a time, and within it a lane at a time; in a lane it is first come, first served. No step looks at more than a few of them.
+ * a time, and within it a lane at a time; in a lane reads and what is none take turns, each first come, first served. No step looks at more than a few of them.
  */
 export class Turns {
   readonly #owners = new Map<string, Owner>();
@@ -126,16 +150,16 @@ export class Turns {
    * Waits in line for a place: `granted` is called once, possibly at once, when there is one. The result ends the wait; it is
    * false when the place was given before.
    */
-  wait(party: Party, granted: () => void): () => boolean {
+  wait(party: Party, granted: () => void, isRead = false): () => boolean {
     const owner = this.#ownerOf(party);
     const lane = owner.lane(party.lane);
     const entry = (): void => granted();
-    lane.waiting.add(entry);
+    lane.add(entry, isRead);
     this.#count(owner, 1);
     this.#refresh(owner, lane);
     this.#serve();
     return () => {
-      if (!lane.waiting.delete(entry)) return false;
+      if (!lane.delete(entry)) return false;
       this.#count(owner, -1);
       this.#refresh(owner, lane);
       this.#forget(owner, lane);
@@ -165,9 +189,8 @@ export class Turns {
       // Whoever is served goes to the end of both lines; who may have less by now goes out of them.
       owner.ready.delete(lane);
       this.#ready.delete(owner);
-      const [entry] = this.#mayMore(owner, lane, now) ? lane.waiting : [];
+      const entry = this.#mayMore(owner, lane, now) ? lane.shift() : undefined;
       if (entry !== undefined) {
-        lane.waiting.delete(entry);
         this.#count(owner, -1);
         this.#hold(owner, lane);
       }
@@ -217,7 +240,7 @@ export class Turns {
   /** Puts an owner and a lane of it in line, or takes them out, as it is with them now. */
   #refresh(owner: Owner, lane: Lane): void {
     const now = this.now();
-    if (lane.waiting.size > 0 && lane.held < this.#inOwner(owner, lane, now)) owner.ready.add(lane);
+    if (lane.waiting > 0 && lane.held < this.#inOwner(owner, lane, now)) owner.ready.add(lane);
     else owner.ready.delete(lane);
     if (owner.ready.size > 0 && owner.held < this.#ofOwner(owner, now)) this.#ready.add(owner);
     else this.#ready.delete(owner);
@@ -231,7 +254,7 @@ export class Turns {
 
   /** Nothing is kept of who neither has nor wants anything. */
   #forget(owner: Owner, lane: Lane): void {
-    if (lane.held === 0 && lane.waiting.size === 0) owner.lanes.delete(lane.name);
+    if (lane.held === 0 && lane.waiting === 0) owner.lanes.delete(lane.name);
     if (owner.held === 0 && owner.waiting === 0) this.#owners.delete(owner.name);
   }
 }
