@@ -12,7 +12,7 @@ const clients = new Map<string, Api>();
 const as = (name: string): Api => clients.get(name)!;
 
 beforeAll(async () => {
-  stack = await startStack({ apis: 1, config: { auth: 'keys', requestLimits: { total: 16, key: 12, city: 12, waiting: 100 } } });
+  stack = await startStack({ apis: 1, config: { auth: 'keys', requestLimits: { total: 16, key: 12, city: 12, waiting: 120 } } });
   const key = async (name: string, cities?: string[]): Promise<void> => {
     const token = await putKey(stack.databaseUrl, name, { scope: 'write', ...(cities === undefined ? {} : { cities }) });
     clients.set(name, api(stack.urls[0]!, { Authorization: `Bearer ${token}` }));

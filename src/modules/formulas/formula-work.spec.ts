@@ -48,7 +48,9 @@ describe('work on formulas', () => {
   it('is done at once when it is little', async () => {
     const { asked, compiled, work, shelf, of } = made({ small: SMALL });
     expect((await compiled('small'))!.recipe!.steps).toHaveLength(5);
-    expect(await work.run(of('alpha'), listing, { shelf, rig: '', entries: shelf.formulas })).toMatchObject([{ name: 'small' }]);
+    expect(await work.run(of('alpha'), listing, { shelf, rig: '', entries: shelf.formulas, runs: [7] })).toMatchObject([
+      { name: 'small', run_count: 7 },
+    ]);
     const asIt = { shelf, rig: '', name: 'small', compiler: '2.0.0' } as const;
     expect((await work.run(of('alpha'), validating, asIt)).issues).toEqual([]);
     expect(asked).toEqual([]);
@@ -74,7 +76,7 @@ describe('work on formulas', () => {
     const long = `description = "${'x'.repeat(1_000)}"\n${SMALL}`;
     const { asked, work, shelf, of } = made(Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`f${n}`, long])));
     const entries = shelf.formulas;
-    const page = await work.run(of('alpha'), listing, { shelf, rig: '', entries });
+    const page = await work.run(of('alpha'), listing, { shelf, rig: '', entries, runs: entries.map(() => 1) });
     expect(asked).toEqual(['alpha listing']);
     expect(page.map(({ name }) => name)).toEqual(entries.map(({ name }) => name));
     expect(page.filter(({ errors }) => errors !== undefined)).toEqual([]);
