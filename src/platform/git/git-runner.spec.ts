@@ -3,6 +3,7 @@ import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasBubblewrap } from '../../../test/support/bubblewrap.js';
+import { USER_NUMBERS } from '../../../test/support/user-numbers.js';
 import type { Isolation } from '../isolation/isolation.js';
 import { isolationOf } from '../isolation/testing/isolation.js';
 import { listProcesses } from '../runtime/process-table.js';
@@ -86,15 +87,16 @@ async function said(line: string, places: readonly Place[], remote?: Remote, run
 });
 
 (process.getuid?.() === 0 ? describe : describe.skip)('git where users are the walls (skipped: not root)', () => {
-  const [CITIES, SESSIONS] = [1_997_000_000, 1_997_100_000];
-  const LENT = SESSIONS + 999;
+  const { cities, sessions } = USER_NUMBERS;
+  const CITIES = cities.first;
+  const LENT = sessions.first + sessions.count - 1;
   const isolation = (): Isolation => isolationOf(base, 'users');
   const used: Isolation[] = [];
   const runner = (): GitRunner => new GitRunner(used[used.push(isolation()) - 1]!);
   let work: string;
 
   beforeAll(async () => {
-    const ranges = `cities = { first = ${CITIES}, count = 1_000 }\nsessions = { first = ${SESSIONS}, count = 1_000 }\n`;
+    const ranges = `cities = { first = ${CITIES}, count = ${cities.count} }\nsessions = { first = ${sessions.first}, count = ${sessions.count} }\n`;
     await writeFile(path.join(base, 'host.toml'), `[users]\n${ranges}`);
     await chmod(path.join(base, 'admin.key'), 0o600);
     await chmod(path.join(base, 'home'), 0o700);
