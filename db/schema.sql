@@ -1771,8 +1771,9 @@ AS $function$
       v_meta := v_bead -> 'metadata';
       if p_subject = p_run and not coalesce(v_meta ? 'gc.formula_name', false)
         or p_subject <> p_run and v_meta ->> 'gc.root_bead_id' is distinct from p_run then return null; end if;
-      select r.rig, s.name into v_rig, v_city from runs r join event_streams s on s.id = r.stream_id where r.stream_id = p_stream and r.id = p_run;
-      if not found then return null; end if;
+      -- From the event alone: it says the same whenever and wherever it is read.
+      v_rig := coalesce(v_bead ->> 'rig', '');
+      select s.name into v_city from event_streams s where s.id = p_stream;
       v_round := v_meta ->> 'gc.attempt';
       return json_strip_nulls(json_build_object(
         'type', 'workflow.bead', 'workflow_id', p_run, 'root_bead_id', p_run,

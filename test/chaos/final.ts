@@ -14,7 +14,7 @@ const compiler = new Kysely<unknown>({
 
 /** The log as its readers would see it; ordered by nothing but the key. */
 const LOG = sql`
-  select s.name as stream, e.seq::float8 as seq, e.type, ${wireCity()} as city, ${wireText()} || '}' as text
+  select s.name as stream, e.seq::float8 as seq, e.type, ${wireCity()} as city, ${wireText({ workflow: true })} || '}' as text
   from events e join event_streams s on s.id = e.stream_id order by e.stream_id, e.seq`.compile(compiler).sql;
 
 type Numbers = (number | string)[];

@@ -7,8 +7,6 @@ import { Proxy } from './proxy.js';
 
 /** Built for the run alone, so that nobody's next build disturbs it. */
 const ENTRY = fileURLToPath(new URL('../../.chaos/src/entry/serve.js', import.meta.url));
-/** What is loaded twenty times a round is compiled and looked for once. */
-const LOADER = new URL('../../scripts/typescript.mjs', import.meta.url).href;
 const READY_WITHIN_MS = 180_000;
 const RESTART_MS = 250;
 
@@ -76,7 +74,7 @@ export class Member {
     if (this.#child !== undefined) return;
     this.armed = this.options.failpoints(this);
     this.starts++;
-    const child = spawn(process.execPath, ['--import', LOADER, ENTRY], { env: this.#environment(), stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [ENTRY], { env: this.#environment(), stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
     this.#ready = this.#asked = false;
     this.#termAt = undefined;

@@ -7,7 +7,9 @@ import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
  */
 
 /** What streams say beside it: what the event means for those who follow a run. */
-const WORKFLOW = sql`, ',"workflow":' || event_workflow(e.stream_id, e.seq, e.ts, e.type, e.subject, e.run_id, e.payload)`;
+const WORKFLOW = sql`, ',"workflow":' || case
+    when e.type like 'bead.%' and e.payload #> '{bead,metadata}' ?| array['gc.root_bead_id', 'gc.formula_name']
+    then event_workflow(e.stream_id, e.seq, e.ts, e.type, e.subject, e.run_id, e.payload) end`;
 
 /** SQL for the envelope's JSON of table alias `e` (`events`), without the closing brace. */
 export function wireText({ workflow }: { readonly workflow: boolean } = { workflow: false }): RawBuilder<string> {
