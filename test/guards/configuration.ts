@@ -182,8 +182,10 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'Files that the result would break are not written.',
     file: 'src/modules/config/config-edits.service.ts',
-    find: "throw refusalOf(after.errors, 'errors' in before ? before.errors : []);",
-    replace: "if ('composed' in before) return before.composed;\n    throw refusalOf(after.errors, before.errors);",
+    find: "const before = await this.composer.compose(city, { asking }, (found) => ('errors' in found ? found.errors : []));",
+    replace:
+      "const before = await this.composer.compose(city, { asking }, async (found) => ('errors' in found ? found.errors : ((await use(found.composed)) as never)));\n" +
+      '    if (!Array.isArray(before)) return before as T;',
     test: EDITS,
     name: 'is refused as a whole when the result cannot be used',
   },

@@ -9,8 +9,8 @@ export const FORMULAS: readonly Guard[] = [
   {
     guard: 'Of how many files a formula is made is bounded.',
     file: `${COMPILE}/limits.ts`,
-    find: 'formulas: 64,',
-    replace: 'formulas: 6_400,',
+    find: 'formulas: 64,\n  /** Characters',
+    replace: 'formulas: 6_400,\n  /** Characters',
     test: HOSTILE,
   },
   {
