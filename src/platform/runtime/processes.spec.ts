@@ -66,6 +66,17 @@ describe('a process that is started', () => {
     await agent.end();
   });
 
+  it('has its output kept until somebody reads it, also when it has ended before', async () => {
+    const agent = await spawnAgent({ command: '/bin/sh', args: ['-c', 'echo one; /bin/sleep 0.05; echo two'], cwd: '/tmp', env: {} });
+    expect(await agent.exited).toEqual({ code: 0, signal: null });
+    // Node empties the pipes of a process in the turns after its end.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    let out = '';
+    agent.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+    await agent.closed;
+    expect(out).toBe('one\ntwo\n');
+  });
+
   it('leads a group of its own', async () => {
     const agent = await spawnAgent(await script(STAYS));
     const entry = (await listProcesses()).find(({ pid }) => pid === agent.pid)!;

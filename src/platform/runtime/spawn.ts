@@ -17,6 +17,7 @@ export interface AgentProcess {
   readonly pid: number;
   readonly birth: string | undefined;
   readonly stdin: Writable;
+  /** Kept until somebody reads it, so somebody has to. */
   readonly stdout: Readable;
   /** The last 64 KiB of its error output so far. */
   stderrTail(): string;
@@ -46,6 +47,7 @@ export async function spawnAgent({ command, args, cwd, env, sandbox }: SpawnSpec
   child.stderr!.on('data', (chunk: Buffer) => stderr.push(chunk));
   // A process that has gone does not read any more; its exit says so better.
   for (const stream of [child.stdin!, child.stdout!, child.stderr!]) stream.on('error', () => undefined);
+  keepUntilRead(child.stdout!);
   let hasExited = false;
   const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
     child.once('exit', (code, signal) => {
@@ -86,6 +88,18 @@ export async function spawnAgent({ command, args, cwd, env, sandbox }: SpawnSpec
       return ending;
     },
   };
+}
+
+/** When a process exits, Node throws away what nobody has begun to read, except of a stream that is read by `readable`. */
+function keepUntilRead(output: Readable): void {
+  const hold = (): void => undefined;
+  output.on('readable', hold);
+  const release = (event: string | symbol): void => {
+    if (event !== 'data') return;
+    output.off('newListener', release);
+    output.off('readable', hold);
+  };
+  output.on('newListener', release);
 }
 
 async function spawned(program: Program, sandbox: Sandbox | undefined): Promise<ChildProcess> {
