@@ -131,9 +131,13 @@ describe('orders', () => {
     expect(await ended('when')).toMatchObject({ cause: 'condition', outcome: 'success', output: 'when\n' });
     expect(await a.post(`${CITY}/order/when/disable`)).toMatchObject({ status: 200, body: { status: 'disabled' } });
     expect(await readFile(inCity('city.toml'), 'utf8')).toContain('[[orders.overrides]]');
-    expect((await b.get(`${CITY}/orders?enabled=false`)).body.orders).toMatchObject([{ name: 'when', enabled: false }]);
+    // What the service brings is off until a city wants it.
+    expect((await b.get(`${CITY}/orders?enabled=false`)).body.orders).toMatchObject([
+      { name: 'daily-digest' },
+      { name: 'when', enabled: false },
+    ]);
     expect(await a.post(`${CITY}/order/when/enable`)).toMatchObject({ status: 200, body: { status: 'enabled' } });
-    expect((await b.get(`${CITY}/orders?enabled=false`)).body.orders).toEqual([]);
+    expect((await b.get(`${CITY}/orders?enabled=false`)).body.orders).toMatchObject([{ name: 'daily-digest' }]);
     expect((await b.get(`${CITY}/order/when`)).body.origins.enabled).toEqual({ file: 'city.toml', key: 'orders.overrides[0].enabled' });
     await a.post(`${CITY}/order/when/disable`);
   });
