@@ -3,6 +3,9 @@ import type { Row, WorkWorld } from './model-work-world.js';
 
 /** Runs of the model: a root with steps, one of which may be tried again. */
 export class ModelRuns {
+  /** Roots whose first step has been tried again: that bead may have been removed since. */
+  readonly #retried = new Set<Row>();
+
   constructor(
     private readonly work: WorkWorld,
     private readonly close: (city: string, row: Row) => void,
@@ -31,7 +34,8 @@ export class ModelRuns {
     if (root === undefined || root.bead.status === 'closed') return;
     const steps = [...beads.values()].filter(({ bead }) => bead.metadata?.['gc.root_bead_id'] === root.bead.id);
     const { random } = world;
-    if (step.metadata?.['gc.step_ref'] === 'f.a.attempt.1' && random.chance(0.5) && steps.length === 2) {
+    if (step.metadata?.['gc.step_ref'] === 'f.a.attempt.1' && random.chance(0.5) && !this.#retried.has(root)) {
+      this.#retried.add(root);
       this.#step(city, root, world.is('attempt skipped') ? 'f.a.attempt.3' : 'f.a.attempt.2');
       return;
     }
