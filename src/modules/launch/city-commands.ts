@@ -19,18 +19,29 @@ import { locateNamed } from './named-file.js';
 import { SessionSandboxes } from './session-sandbox.js';
 import { makeRuntimeDirectory, workDirectory, type Places } from './work-dir.js';
 
-/** A line of shell that a city's files say, and that is no session's. */
-export interface CityCommand {
+/** What a city's files have run that is no session's. */
+export type CityCommand = (Line | Script) & About;
+
+/** A line of shell. */
+interface Line {
+  readonly line: string;
+  /** The file that says it, as in `Issue.file`: it knows where that lies. */
+  readonly file: string;
+}
+
+interface Script {
+  /** A file of the city or of one of its packs, as `Issue.file` names it. */
+  readonly script: string;
+}
+
+interface About {
   readonly city: { readonly name: string; readonly streamId: number };
   /** '' for the city; else it runs in the rig. */
   readonly rig: string;
-  readonly line: string;
   /** Whose it is: what it leaves in its home it finds again the next time. */
   readonly owner: string;
   /** Names this one: whatever of it is left on a host is found by it. */
   readonly id: string;
-  /** The file that says it, as in `Issue.file`: it knows where that lies. */
-  readonly file: string;
   readonly env: Readonly<Record<string, string>>;
   /** What the service says, over everything else. */
   readonly said: Readonly<Record<string, string>>;
@@ -45,6 +56,8 @@ export interface CommandEnd {
   readonly output: string;
   /** Why it failed, in words. */
   readonly error?: string;
+  /** It did not even begin. */
+  readonly unstarted?: true;
 }
 
 /** It reads nothing: it is told at once, and killed after this. */
@@ -77,7 +90,7 @@ export class CityCommands {
       shell = await spawnAgent(await this.#plan(command), { limits: ENDING });
     } catch (error) {
       if (error instanceof UnconfirmedDead) throw error;
-      return { code: null, how: 'failed', output: '', error: error instanceof Error ? error.message : String(error) };
+      return { code: null, how: 'failed', unstarted: true, output: '', error: error instanceof Error ? error.message : String(error) };
     }
     const output = new Tail(OUTPUT);
     shell.stdout.on('data', (chunk: Buffer) => output.push(chunk));
@@ -104,7 +117,9 @@ export class CityCommands {
   }
 
   /** @throws StartError */
-  async #plan({ city, rig, line, owner, id, file, env: own, said }: CityCommand): Promise<SpawnSpec> {
+  async #plan(command: CityCommand): Promise<SpawnSpec> {
+    const { city, rig, owner, id, env: own, said } = command;
+    const file = 'script' in command ? command.script : command.file;
     const [current, cityPath, deployment] = await Promise.all([
       this.config.known(city),
       this.repository.cityPath(city.streamId),
@@ -144,7 +159,7 @@ export class CityCommands {
     const env = environmentOf(config, template, this.host.environment(), identity, this.host.commandsDirectory);
     const key = createHash('sha256').update(owner).digest('hex').slice(0, 16);
     const sandbox = await this.sandboxes.ofCommand({ owner: key, template, config, places, directories, runtimeDir });
-    const begun = await fromItsFolder(line, file, places);
+    const begun = 'script' in command ? await scriptLine(command.script, places) : await fromItsFolder(command.line, file, places);
     return { command: '/bin/sh', args: ['-c', begun], cwd: directories.workDir, env, sandbox };
   }
 }
@@ -166,6 +181,13 @@ function shown(stdout: string, stderr: string): string {
   return masked(whole.slice(-OUTPUT)).toWellFormed();
 }
 
+/** @throws StartError not_found when there is no such file, or it leads out of the city and its packs */
+async function scriptLine(script: string, places: Places): Promise<string> {
+  const found = await locateNamed(script, places);
+  if (found === undefined || !(await stat(found)).isFile()) throw new StartError('not_found', `there is no file ${script}`);
+  return lineOf(found);
+}
+
 /** A line that begins with a path which lies beside the folder of its file, such as `assets/x.sh`, means that one. */
 async function fromItsFolder(line: string, file: string, places: Places): Promise<string> {
   const [first = ''] = /^[\w.-]+\/[\w./-]+/.exec(line) ?? [];
@@ -173,9 +195,13 @@ async function fromItsFolder(line: string, file: string, places: Places): Promis
   if (first === '' || home === undefined) return line;
   const found = await locateNamed(`${home}${first.replace(/^\.\//, '')}`, places);
   if (found === undefined || !(await stat(found)).isFile()) return line;
-  const runs = await access(found, constants.X_OK).then(
+  return `${await lineOf(found)}${line.slice(first.length)}`;
+}
+
+async function lineOf(file: string): Promise<string> {
+  const runs = await access(file, constants.X_OK).then(
     () => true,
     () => false,
   );
-  return `${runs ? '' : '/bin/sh '}'${found.replaceAll("'", `'\\''`)}'${line.slice(first.length)}`;
+  return `${runs ? '' : '/bin/sh '}'${file.replaceAll("'", `'\\''`)}'`;
 }

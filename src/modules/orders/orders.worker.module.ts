@@ -2,13 +2,14 @@ import { Module } from '@nestjs/common';
 import { ConfigCoreModule } from '../config/config-core.module.js';
 import { EventLogModule } from '../../platform/event-log/event-log.module.js';
 import { LaunchModule } from '../launch/launch.module.js';
+import { LeaseTimings } from '../launch/leased-work.js';
 import { SuspensionModule } from '../launch/suspension.module.js';
 import { RosterModule } from '../roster/roster.module.js';
 import { RunsCoreModule } from '../runs/runs-core.module.js';
 import { WorkModule } from '../work/work.module.js';
 import { FormulaFirings } from './formula-firings.js';
 import { OrderEvaluator } from './order-evaluator.js';
-import { OrderRunner, OrderRunnerTimings } from './order-runner.js';
+import { OrderRunner } from './order-runner.js';
 import { OrderSweeper } from './order-sweeper.js';
 import { OrderSync } from './order-sync.js';
 import { OrderSyncRepository } from './order-sync.repository.js';
@@ -26,7 +27,7 @@ import { OrdersReconciler } from './orders.reconciler.js';
     OrderSync,
     OrderSyncRepository,
     OrdersReconciler,
-    { provide: OrderRunnerTimings, useValue: new OrderRunnerTimings() },
+    { provide: LeaseTimings, useValue: new LeaseTimings() },
   ],
 })
 export class OrdersWorkerModule {}
