@@ -556,6 +556,22 @@ create table rigs (
 );
 CREATE UNIQUE INDEX rigs_stream_id_prefix_key ON public.rigs USING btree (stream_id, prefix) WHERE present;
 
+create table run_checks (
+  pk bigint generated always as identity not null,
+  stream_id integer not null,
+  bead_id text collate "C" not null,
+  run_id text collate "C" not null,
+  round integer not null,
+  worker text,
+  lease_until timestamp with time zone,
+  attempts integer default 0 not null,
+  constraint run_checks_pkey PRIMARY KEY (pk),
+  constraint run_checks_bead_key UNIQUE (stream_id, bead_id),
+  constraint run_checks_step_fkey FOREIGN KEY (stream_id, bead_id) REFERENCES run_steps(stream_id, bead_id) ON DELETE CASCADE,
+  constraint run_checks_lease_check CHECK ((worker IS NULL) = (lease_until IS NULL))
+) with (fillfactor=70);
+CREATE INDEX run_checks_run_idx ON public.run_checks USING btree (stream_id, run_id);
+
 create table run_controls (
   stream_id integer not null,
   bead_id text collate "C" not null,

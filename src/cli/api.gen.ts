@@ -5393,6 +5393,7 @@ export interface components {
         };
         RunStep: {
             assignee?: string;
+            check?: components["schemas"]["RunStepCheck"];
             id: string;
             kind?: string;
             needs: string[];
@@ -5400,6 +5401,17 @@ export interface components {
             ref?: string;
             status: components["schemas"]["RunStepStatus"];
             title: string;
+        };
+        RunStepCheck: {
+            /** Format: int64 */
+            duration_ms?: number;
+            /** Format: int64 */
+            exit_code?: number;
+            /** Format: int64 */
+            iteration: number;
+            output?: string;
+            passed: boolean;
+            reason: string;
         };
         /** @enum {string} */
         RunStepStatus: "pending" | "active" | "blocked" | "completed" | "failed" | "skipped" | "canceled";

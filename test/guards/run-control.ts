@@ -2,10 +2,47 @@ import type { Guard } from './guard.js';
 
 const CONTROL = 'src/modules/runs/control';
 const MODEL = `${CONTROL}/advance.model.spec.ts`;
+const CHECKS = 'src/modules/runs/checks/checks.repository.ts';
+const CHECKS_TEST = 'src/modules/runs/checks/checks.db-spec.ts';
 const RULES = `${CONTROL}/advance.spec.ts`;
 
 /** What follows in a run. */
 export const RUN_CONTROL: readonly Guard[] = [
+  {
+    guard: 'A script that another worker has taken over says nothing any more.',
+    file: CHECKS,
+    find: 'where pk = ${pk} and worker = ${worker} and attempts = ${attempts} returning stream_id',
+    replace: 'where pk = ${pk} returning stream_id',
+    test: CHECKS_TEST,
+  },
+  {
+    guard: 'The script of a check is taken by one worker.',
+    file: CHECKS,
+    find: '          and (c.worker is null or c.lease_until < now()) for update skip locked),',
+    replace: '),',
+    test: CHECKS_TEST,
+  },
+  {
+    guard: 'The script of a check ends with the run.',
+    file: 'src/modules/runs/runs.repository.ts',
+    find: 'delete from run_checks where stream_id = ${streamId} and run_id = ${id}',
+    replace: 'select',
+    test: CHECKS_TEST,
+  },
+  {
+    guard: 'The script of a check ends with its scope.',
+    file: `${CONTROL}/run-control.ts`,
+    find: 'await this.#unask(work, facts, acts);',
+    replace: '',
+    test: CHECKS_TEST,
+  },
+  {
+    guard: 'A script leads to nothing outside of the city and its packs.',
+    file: 'src/modules/launch/city-commands.ts',
+    find: 'const found = await locateNamed(script, places);',
+    replace: 'const found = path.join(places.cityPath, script);',
+    test: 'test/e2e/checks.e2e-spec.ts',
+  },
   {
     guard: 'A step is never done when what it needs has failed.',
     file: `${CONTROL}/advance.ts`,

@@ -77,5 +77,7 @@ function lineOf(step: Step, known: ReadonlyMap<string, Step>): string {
   const owner = step.assignee === undefined ? '' : ` @${step.assignee}`;
   const kind = step.kind === 'gate' ? ', a gate' : '';
   const after = step.status === 'blocked' && open.length > 0 ? ` (after ${open.join(', ')})` : '';
-  return `${MARKS[step.status]} ${step.id} [${step.status}${kind}${owner}] ${step.title}${after}`;
+  const { check } = step;
+  const said = check === undefined || check.passed ? '' : ` (check ${check.iteration}: ${check.reason})`;
+  return `${MARKS[step.status]} ${step.id} [${step.status}${kind}${owner}] ${step.title}${after}${said}`;
 }

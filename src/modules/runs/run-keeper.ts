@@ -35,6 +35,12 @@ export class RunKeeper implements OnModuleInit {
     this.work.onRemoved((work, removed) => this.#removed(work, removed));
   }
 
+  /** Something has come in that no bead says: a run that goes on may go on with it. */
+  async goOn(work: Work, id: string): Promise<void> {
+    const run = await this.repository.find(work.tx, work.city.streamId, id);
+    if (run !== undefined && run.outcome === null) await this.#decided(work, run);
+  }
+
   async #closed(work: Work, closed: BeadRecord): Promise<void> {
     const source = closed.metadata.molecule_id || closed.metadata.workflow_id;
     if (source) await this.#sourceClosed(work, closed);

@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../platform/database/database.js';
 import { ANSWER_BYTES } from '../../platform/database/page-bytes.js';
 import { beadBytes } from '../work/bead-bytes.js';
+import type { StoredVerdict } from './control/facts.js';
 import type { RunRow, RunStatus } from './run-row.js';
 import { RUN } from './run-columns.js';
 
@@ -27,6 +28,7 @@ export interface StepRow {
   readonly parent: string | null;
   readonly open_blockers: number;
   readonly metadata: Readonly<Record<string, string>>;
+  readonly verdict: StoredVerdict | null;
   readonly deps: readonly { readonly id: string; readonly type: string; readonly blocking: boolean }[] | null;
 }
 
@@ -113,13 +115,15 @@ export class RunReadsRepository {
   /** The beads of a run in the order in which they were made, the root first; undefined when they are too long for one answer. */
   async beads(streamId: number, run: string): Promise<Found<StepRow[] | undefined>> {
     const { rows } = await sql<{ head: number; bytes: number }>`
-      select s.head, (select coalesce(sum(${beadBytes('b')}), 0)::bigint from beads b where b.stream_id = s.id and b.run_id = ${run}) as bytes
+      select s.head, (select coalesce(sum(${beadBytes('b')}), 0)::bigint from beads b where b.stream_id = s.id and b.run_id = ${run})
+        + (select coalesce(sum(octet_length(c.verdict::text)), 0)::bigint from run_steps c where c.stream_id = s.id and c.run_id = ${run}) as bytes
       from event_streams s where s.id = ${streamId}`.execute(this.db);
     if (rows[0]!.bytes > ANSWER_BYTES) return { head: rows[0]!.head, value: undefined };
     return this.#withHead<StepRow>(
       streamId,
       sql`
-        select b.id, b.title, b.status, b.issue_type, b.assignee, b.ref, b.parent, b.open_blockers, b.metadata, b.created_at, (
+        select b.id, b.title, b.status, b.issue_type, b.assignee, b.ref, b.parent, b.open_blockers, b.metadata, b.created_at,
+          (select c.verdict from run_steps c where c.stream_id = b.stream_id and c.bead_id = b.id) as verdict, (
           select json_agg(json_build_object('id', d.depends_on_id, 'type', d.type, 'blocking', d.blocking) order by d.depends_on_id)
           from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id) as deps
         from beads b where b.stream_id = ${streamId} and b.run_id = ${run}`,

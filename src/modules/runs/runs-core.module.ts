@@ -29,6 +29,6 @@ import { RunsRepository } from './runs.repository.js';
     RunPreparation,
     RunsRepository,
   ],
-  exports: [GateOpening, GatesRepository, LaunchService, RunEndings, RunPreparation, RunsRepository],
+  exports: [GateOpening, GatesRepository, LaunchService, RunEndings, RunKeeper, RunPreparation, RunsRepository],
 })
 export class RunsCoreModule {}

@@ -1,5 +1,6 @@
 import type { Run, RunStatus } from '../../contract/runs.schemas.js';
 import type { WorkflowBeadResponse } from '../../contract/workflows.schemas.js';
+import type { StoredVerdict } from './control/facts.js';
 import type { StepRow } from './run-reads.repository.js';
 import type { RunRow } from './run-row.js';
 import type { RunStatusCounts, RunStep, WorkflowSnapshotResponse } from './runs.schemas.js';
@@ -61,6 +62,18 @@ export function toStep(bead: StepRow, run: RunRow): RunStep {
     ...(bead.ref === null ? {} : { ref: bead.ref }),
     ...(bead.parent === null || bead.parent === run.id ? {} : { parent: bead.parent }),
     needs: (bead.deps ?? []).filter(({ blocking }) => blocking).map(({ id }) => id),
+    ...(bead.verdict === null ? {} : { check: toCheck(bead.verdict) }),
+  };
+}
+
+function toCheck({ round, passed, reason, exit_code, duration_ms, output }: StoredVerdict): NonNullable<RunStep['check']> {
+  return {
+    iteration: round,
+    passed,
+    reason,
+    ...(exit_code === undefined || exit_code === null ? {} : { exit_code }),
+    ...(duration_ms === undefined ? {} : { duration_ms }),
+    ...(output === undefined ? {} : { output }),
   };
 }
 

@@ -67,6 +67,7 @@ export class RunsRepository {
     { outcome, code, message }: { outcome: RunOutcome; code?: string | undefined; message?: string | undefined },
   ): Promise<RunRow | undefined> {
     const { rows } = await sql<RunRow>`
+      with unasked as (delete from run_checks where stream_id = ${streamId} and run_id = ${id})
       update runs r set outcome = ${outcome}, error_code = ${code ?? null}, error_message = ${message ?? null},
         cancel_requested_at = ${outcome === 'canceled' ? sql`clock_timestamp()` : sql`r.cancel_requested_at`},
         finished_at = clock_timestamp(), updated_at = clock_timestamp()

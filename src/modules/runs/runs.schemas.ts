@@ -37,6 +37,20 @@ export const RunsCensusOutputBody = contract(
 );
 export type RunsCensusOutputBody = z.infer<typeof RunsCensusOutputBody>;
 
+export const RunStepCheck = contract(
+  'RunStepCheck',
+  z.strictObject({
+    /** Which iteration it was about, from 1. */
+    iteration: z.int(),
+    passed: z.boolean(),
+    reason: z.string(),
+    exit_code: z.int().optional(),
+    duration_ms: z.int().optional(),
+    /** The end of what the script wrote, without what looks like a secret. */
+    output: z.string().optional(),
+  }),
+);
+
 export const RunStep = contract(
   'RunStep',
   z.strictObject({
@@ -51,6 +65,8 @@ export const RunStep = contract(
     parent: z.string().optional(),
     /** The steps that it waits for, whether they are closed or not. */
     needs: z.array(z.string()),
+    /** Of a check: what its script said last. */
+    check: RunStepCheck.optional(),
   }),
 );
 export type RunStep = z.infer<typeof RunStep>;

@@ -1,8 +1,15 @@
 import { Module } from '@nestjs/common';
+import { LaunchModule } from '../launch/launch.module.js';
+import { LeaseTimings } from '../launch/leased-work.js';
 import { WorkModule } from '../work/work.module.js';
+import { CheckRunner } from './checks/check-runner.js';
+import { ChecksRepository } from './checks/checks.repository.js';
 import { GatesReconciler } from './gates/gates.reconciler.js';
 import { RunsCoreModule } from './runs-core.module.js';
 
-/** What a worker does for runs: it looks at gates when their time has come. */
-@Module({ imports: [RunsCoreModule, WorkModule], providers: [GatesReconciler] })
+/** What a worker does for runs: it looks at gates when their time has come, and runs the scripts of checks. */
+@Module({
+  imports: [LaunchModule, RunsCoreModule, WorkModule],
+  providers: [CheckRunner, ChecksRepository, GatesReconciler, { provide: LeaseTimings, useValue: new LeaseTimings() }],
+})
 export class RunsWorkerModule {}

@@ -444,6 +444,17 @@ export interface Rigs {
   suspended: boolean | null;
 }
 
+export interface RunChecks {
+  attempts: Generated<number>;
+  bead_id: string;
+  lease_until: Timestamp | null;
+  pk: Generated<number>;
+  round: number;
+  run_id: string;
+  stream_id: number;
+  worker: string | null;
+}
+
 export interface RunControls {
   armed_at: Timestamp | null;
   awaited: Generated<string | null>;
@@ -732,6 +743,7 @@ export interface DB {
   provider_readiness: ProviderReadiness;
   rig_provisions: RigProvisions;
   rigs: Rigs;
+  run_checks: RunChecks;
   run_controls: RunControls;
   run_counts: RunCounts;
   run_steps: RunSteps;

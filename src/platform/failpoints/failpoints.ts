@@ -56,6 +56,8 @@ export const FAILPOINTS = [
   'bead.after_flush',
   'claim.before_flush',
   'claim.after_flush',
+  'check.begun',
+  'check.before_verdict',
   'order.begun',
   'order.before_end',
   'runner.after_claim',

@@ -48,8 +48,12 @@ class Case {
     return acts.map(line);
   }
 
-  verdict(id: string, round: number, passed: boolean): void {
-    this.#change(id, { verdict: { round, passed, reason: 'not green' } });
+  verdict(id: string, round: number, passed: boolean, more: { broken?: true } = {}): void {
+    this.#change(id, { verdict: { round, passed, reason: 'not green', ...more } });
+  }
+
+  asks(id: string, round: number): void {
+    this.#change(id, { asked: round });
   }
 
   #change(id: string, change: Partial<StepFact>): void {
@@ -105,12 +109,24 @@ describe('what follows in a run', () => {
     expect(run.next()).toEqual(['add f.a.iteration.2 "A"']);
     run.end('f.a.iteration.2', {});
     expect(run.next()).toEqual(['script f.a']);
+    run.asks('f.a', 2);
+    expect(run.next()).toEqual([]);
     run.verdict('f.a', 2, false);
     expect(run.next()).toEqual(['add f.a.iteration.3 "A"']);
     run.end('f.a.iteration.3', {});
     expect(run.next()).toEqual(['script f.a']);
     run.verdict('f.a', 3, true);
     expect(run.next()).toEqual(['close f.a: pass, iteration 3 passed its check', 'finish pass: all steps are done']);
+  });
+
+  it('a check whose script cannot be run tries nothing again', () => {
+    const run = new Case(
+      '[[steps]]\nid = "a"\ntitle = "A"\ncheck = { max_attempts = 3, check = { mode = "exec", path = "../assets/green.sh" } }\n',
+    );
+    run.next();
+    run.end('f.a.iteration.1', {});
+    run.verdict('f.a', 1, false, { broken: true });
+    expect(run.next()).toEqual(['close f.a: fail, not green (controller_error)', 'finish fail: f.a failed']);
   });
 
   it('a loop goes on until it holds', () => {

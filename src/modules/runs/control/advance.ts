@@ -137,7 +137,7 @@ class Run {
   }
 
   #check(node: Node, { max_attempts: max, body }: Control & { kind: 'check' }): void {
-    const { step, verdict } = node.fact;
+    const { step, verdict, asked } = node.fact;
     const { round, made } = this.#lastRound(node);
     const begin = (next: number): void =>
       this.#add(node, next, body === undefined ? attempt(step, 'iteration', next) : iteration(body, next));
@@ -146,8 +146,11 @@ class Run {
     const bad = worst(made);
     if (bad === undefined && verdict?.round !== round) {
       this.#waiting.add(step.id);
-      return void this.#acts.push({ do: 'script', control: step.id, round });
+      if (asked !== round) this.#acts.push({ do: 'script', control: step.id, round });
+      return;
     }
+    if (bad === undefined && verdict!.broken === true)
+      return this.#close(node, 'fail', verdict!.reason, { disposition: 'controller_error' });
     if (bad === undefined && verdict!.passed)
       return this.#close(node, 'pass', `iteration ${round} passed its check`, { output: made.at(-1)!.output });
     const reason = bad === undefined ? verdict!.reason : told(bad);

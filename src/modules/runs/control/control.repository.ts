@@ -36,6 +36,16 @@ export class RunControlRepository {
     );
   }
 
+  /** Has a worker run the script of a check for this round. */
+  async ask(tx: Tx, streamId: number, run: string, bead: string, round: number): Promise<void> {
+    await sql`insert into run_checks (stream_id, bead_id, run_id, round) values (${streamId}, ${bead}, ${run}, ${round})`.execute(tx);
+  }
+
+  /** Nobody asks for the scripts of these any more: whoever runs one loses its lease. */
+  async unask(tx: Tx, streamId: number, beads: readonly string[]): Promise<void> {
+    await sql`delete from run_checks where stream_id = ${streamId} and bead_id = any(${[...beads]}::text[])`.execute(tx);
+  }
+
   /** Undefined for a run that decides nothing. */
   async facts(tx: Tx, streamId: number, run: string): Promise<StoredRun | undefined> {
     const { rows } = await sql<{
@@ -44,24 +54,27 @@ export class RunControlRepository {
       made_by: string | null;
       round: number | null;
       verdict: Verdict | null;
+      asked: number | null;
       status: string;
       word: string | null;
       failure: string | null;
       reason: string | null;
       output: string | null;
     }>`
-      select b.id as bead, s.step, s.made_by, s.round, s.verdict, b.status, b.metadata ->> 'gc.outcome' as word,
+      select b.id as bead, s.step, s.made_by, s.round, s.verdict, c.round as asked, b.status, b.metadata ->> 'gc.outcome' as word,
         b.metadata ->> 'gc.failure_class' as failure, b.metadata ->> 'gc.failure_reason' as reason, b.metadata ->> 'gc.output_json' as output
       from run_steps s join beads b on b.stream_id = s.stream_id and b.id = s.bead_id
+        left join run_checks c on c.stream_id = s.stream_id and c.bead_id = s.bead_id
       where s.stream_id = ${streamId} and s.run_id = ${run} order by b.created_at, length(b.id), b.id`.execute(tx);
     if (rows.length === 0) return undefined;
     return {
       beads: new Map(rows.map(({ bead, step }) => [step.id, bead])),
-      steps: rows.map(({ step, made_by, round, verdict, status, word, failure, reason, output }) => ({
+      steps: rows.map(({ step, made_by, round, verdict, asked, status, word, failure, reason, output }) => ({
         step,
         started: status !== 'open',
         ...(made_by === null ? {} : { of: made_by, round: round! }),
         ...(verdict === null ? {} : { verdict }),
+        ...(asked === null ? {} : { asked }),
         ...(status === 'closed' ? { ended: said({ word, failure, reason, output }) } : {}),
       })),
       edges: await this.#edges(tx, streamId, run),

@@ -19,6 +19,16 @@ export interface Verdict {
   readonly round: number;
   readonly passed: boolean;
   readonly reason: string;
+  /** It could not be run: what was to be checked was not. */
+  readonly broken?: true;
+}
+
+/** A verdict as it is kept, with what people want to see of it. */
+export interface StoredVerdict extends Verdict {
+  readonly exit_code?: number | null;
+  readonly duration_ms?: number;
+  /** The end of what the script wrote. */
+  readonly output?: string;
 }
 
 /** A step of a run, as it is now. */
@@ -32,6 +42,8 @@ export interface StepFact {
   readonly ended?: Ended;
   /** Of a check: what its script said last. */
   readonly verdict?: Verdict;
+  /** Of a check: the round whose script waits or runs. */
+  readonly asked?: number;
 }
 
 /** A run without its root: steps after those that they wait for, what rounds have added after all others. */
@@ -48,7 +60,7 @@ export type Act =
       readonly step: string;
       readonly outcome: Outcome;
       readonly reason: string;
-      /** `hard_fail`, `soft_fail`, `control_quarantined`: how a control has come to its outcome. */
+      /** `hard_fail`, `soft_fail`, `controller_error`, `control_quarantined`: how a control has come to its outcome. */
       readonly disposition?: string;
       /** What it hands on, from the round that passed. */
       readonly output?: string;

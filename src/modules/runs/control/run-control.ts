@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ExecutionStepDefined } from '../../../contract/events/execution.events.js';
 import { ProblemError } from '../../../contract/problems.js';
 import { event } from '../../../platform/event-log/event.js';
+import { Signals } from '../../../platform/streams/signals.js';
 import type { Recipe } from '../../formulas/compile/recipe.js';
 import { RosterService } from '../../roster/roster.service.js';
 import type { BeadRecord, Edge } from '../../work/bead-record.js';
@@ -12,6 +13,9 @@ import { RunsRepository } from '../runs.repository.js';
 import { advance } from './advance.js';
 import { RunControlRepository, type StoredRun } from './control.repository.js';
 import type { Act, Finish } from './facts.js';
+
+/** What workers hear when the script of a check waits. */
+export const CHECKS_TOPIC = 'run-checks';
 
 type Add = Extract<Act, { do: 'add' }>;
 type Close = Extract<Act, { do: 'close' }>;
@@ -29,6 +33,7 @@ export class RunControl {
     private readonly repository: RunControlRepository,
     private readonly runs: RunsRepository,
     private readonly roster: RosterService,
+    private readonly signals: Signals,
   ) {}
 
   /** Begins a run: keeps its steps when it has something to decide, and makes the rounds that are due at once. */
@@ -55,18 +60,32 @@ export class RunControl {
         if (facts === undefined) return false;
         const acts = advance(facts);
         if (acts.length === 0) return true;
+        await this.#unask(work, facts, acts);
         await this.#skip(work, facts, acts);
         for (const act of acts) {
           if (act.do === 'finish') return act;
           if (act.do === 'close') {
             if (act.outcome !== 'skipped') await this.#close(work, facts, act);
           } else if (act.do === 'add') await this.#add(work, run, facts, act);
+          else if (act.do === 'script') await this.#ask(work, run, facts, act);
           else throw new Error(`a run of ${run.formula} was begun although nobody carries out ${act.do}`);
         }
       }
     } finally {
       busy.delete(run.id);
     }
+  }
+
+  async #ask(work: Work, run: RunRow, { beads }: StoredRun, { control, round }: Extract<Act, { do: 'script' }>): Promise<void> {
+    await this.repository.ask(work.tx, work.city.streamId, run.id, beads.get(control)!, round);
+    this.signals.mark(work.tx, CHECKS_TOPIC);
+  }
+
+  /** Scripts of checks that end otherwise. */
+  async #unask(work: Work, { beads, steps }: StoredRun, acts: readonly Act[]): Promise<void> {
+    const closing = new Set(acts.flatMap((act) => (act.do === 'close' ? [act.step] : [])));
+    const asked = steps.flatMap(({ step, asked: round }) => (round !== undefined && closing.has(step.id) ? [beads.get(step.id)!] : []));
+    if (asked.length > 0) await this.repository.unask(work.tx, work.city.streamId, asked);
   }
 
   /** A failure may take thousands of steps with it: those of one cause are closed together. */

@@ -15,9 +15,9 @@ export function requireSupported({ formula, steps }: Recipe): void {
 
 function lackingIn(step: RecipeStep): RecipeStep | undefined {
   const { control } = step;
-  if (control?.kind === 'check' || control?.kind === 'drain') return step;
+  if (control?.kind === 'drain') return step;
   if (control === undefined || !('body' in control)) return undefined;
-  for (const inner of control.body.steps) {
+  for (const inner of control.body?.steps ?? []) {
     const found = lackingIn(inner);
     if (found !== undefined) return found;
   }

@@ -16,6 +16,7 @@ import { RosterRepository } from '../../roster/roster.repository.js';
 import { RosterService } from '../../roster/roster.service.js';
 import type { WorkService } from '../../work/work.service.js';
 import { RunControlRepository } from '../control/control.repository.js';
+import type { Signals } from '../../../platform/streams/signals.js';
 import { RunControl } from '../control/run-control.js';
 import { LaunchService, type LaunchOrder } from '../launch/launch.service.js';
 import { GateOpening } from '../gates/gate-opening.service.js';
@@ -26,7 +27,7 @@ import { RunKeeper } from '../run-keeper.js';
 import type { RunRow } from '../run-row.js';
 import { RunsRepository } from '../runs.repository.js';
 
-/** The recipe of a formula, with `others` beside it by their names. */
+/** The recipe of a formula, with `others` beside it by their names, and any script. */
 export function recipeOf(text: string, vars: Readonly<Record<string, string>> = {}, others: Readonly<Record<string, string>> = {}): Recipe {
   const name = /^formula = "([^"]+)"/m.exec(text)![1]!;
   const library: Library = {
@@ -37,7 +38,7 @@ export function recipeOf(text: string, vars: Readonly<Record<string, string>> = 
         .digest('hex');
       return found === undefined ? undefined : { name: each, file: `formulas/${each}.toml`, sha256, text: found };
     },
-    beside: () => undefined,
+    beside: (_from, path) => ({ file: path, sha256: '' }),
   };
   const { recipe, issues } = compile(name, library, { vars, injected: {}, strict: true, compiler: '2.0.0' });
   if (recipe === undefined) throw new Error(issues.map(({ key, message }) => `${key} ${message}`).join('; '));
@@ -63,7 +64,7 @@ export function launches(realm: WorkRealm, work: WorkService = realm.work): Laun
   const idempotency = new Idempotency(new IdempotencyRepository());
   const endings = new RunEndings(repository);
   const convoys = new ConvoysService(new ConvoysRepository(realm.db), work, idempotency);
-  const control = new RunControl(new RunControlRepository(), repository, roster);
+  const control = new RunControl(new RunControlRepository(), repository, roster, { mark: () => undefined } as unknown as Signals);
   const service = new LaunchService(repository, endings, convoys, roster, control);
   new RunKeeper(work, repository, endings, control).onModuleInit();
   const gates = new GatesRepository(realm.db);

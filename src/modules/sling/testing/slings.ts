@@ -16,6 +16,7 @@ import { Rehearsal } from '../rehearsal.js';
 import { SlingBatchService } from '../sling-batch.service.js';
 import type { ConfigReadsService } from '../../config/config-reads.service.js';
 import { RunControlRepository } from '../../runs/control/control.repository.js';
+import type { Signals } from '../../../platform/streams/signals.js';
 import { RunControl } from '../../runs/control/run-control.js';
 import { LaunchService } from '../../runs/launch/launch.service.js';
 import { RunPreparation } from '../../runs/launch/preparation.service.js';
@@ -50,7 +51,13 @@ export function slings(realm: WorkRealm, work: WorkService = realm.work): Slings
   const formulas = new SlingFormulas(
     roster,
     preparation,
-    new LaunchService(runs, new RunEndings(runs), convoys, roster, new RunControl(new RunControlRepository(), runs, roster)),
+    new LaunchService(
+      runs,
+      new RunEndings(runs),
+      convoys,
+      roster,
+      new RunControl(new RunControlRepository(), runs, roster, { mark: () => undefined } as unknown as Signals),
+    ),
     dispatch,
   );
   const single = new SlingService(rehearsal, orders, dispatch, formulas, idempotency);

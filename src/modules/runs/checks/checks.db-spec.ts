@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { launches, recipeOf, type Launches } from '../testing/launches.js';
+import { ChecksRepository, type CheckRow } from './checks.repository.js';
+
+let realm: WorkRealm;
+let runs: Launches;
+let checks: ChecksRepository;
+beforeEach(async () => {
+  realm = await workRealm();
+  runs = launches(realm);
+  checks = new ChecksRepository(realm.db);
+});
+afterEach(() => realm.close());
+
+const HEAD = 'formula = "f"\n[requires]\nformula_compiler = ">=2.0.0"\n';
+const CHECKED = 'check = { max_attempts = 2, check = { mode = "exec", path = "../assets/green.sh" } }\n';
+
+const idOf = async (ref: string): Promise<string> => {
+  const { rows } = await sql<{ id: string }>`select id from beads where ref = ${`f.${ref}`}`.execute(realm.db);
+  return rows[0]!.id;
+};
+const done = async (ref: string, metadata: Record<string, string> = {}): Promise<void> => {
+  const id = await idOf(ref);
+  await realm.work.run(realm.city, 'agent', (work) => work.update(id, { status: 'closed', metadata }));
+};
+const waiting = async (steps = `[[steps]]\nid = "a"\ntitle = "A"\n${CHECKED}`): Promise<{ id: string }> => {
+  const run = await runs.launch({ recipe: recipeOf(HEAD + steps), target: 'polecat' });
+  await done('a.iteration.1');
+  return run;
+};
+const claim = (worker: string): Promise<CheckRow[]> => realm.db.transaction().execute((tx) => checks.claim(tx, worker, 5, 10_000));
+const settle = (check: CheckRow, worker: string, passed = true): Promise<boolean> =>
+  realm.db.transaction().execute((tx) => checks.settle(tx, check, worker, { round: check.round, passed, reason: 'so it is' }));
+const expire = (): Promise<unknown> => sql`update run_checks set lease_until = now() - interval '1 s'`.execute(realm.db);
+
+describe('the script of a check', () => {
+  it('is taken by one of any number of workers', async () => {
+    const run = await waiting();
+    const taken = await Promise.all(['w1', 'w2', 'w3', 'w4'].map((worker) => claim(worker)));
+    expect(taken.flat()).toMatchObject([
+      { city: { name: realm.city.name, streamId: realm.city.streamId }, run_id: run.id, round: 1, attempts: 1, formula: 'f', rig: '' },
+    ]);
+    expect(taken.flat()[0]).toMatchObject({ bead_id: await idOf('a'), subject: await idOf('a.iteration.1') });
+  });
+
+  it('says its word once, and only under the lease of who asked last', async () => {
+    await waiting();
+    const [first] = await claim('w1');
+    expect([await claim('w2'), [...(await checks.renew('w1', [first!.pk], 10_000))]]).toEqual([[], [first!.pk]]);
+    await expire();
+    const [second] = await claim('w2');
+    expect(second).toMatchObject({ pk: first!.pk, attempts: 2 });
+    expect([...(await checks.renew('w1', [first!.pk], 10_000))]).toEqual([]);
+    await checks.giveBack(first!, 'w1');
+    expect(await settle(first!, 'w1')).toBe(false);
+    await expire();
+    // The same worker, which has taken it for dead meanwhile.
+    const [third] = await claim('w2');
+    expect(await settle(second!, 'w2')).toBe(false);
+    expect(await settle(third!, 'w2')).toBe(true);
+    expect(await settle(third!, 'w2')).toBe(false);
+    expect(await claim('w1')).toEqual([]);
+  });
+
+  it('is given back by a worker that stops, and does not count as tried', async () => {
+    await waiting();
+    const [first] = await claim('w1');
+    await checks.giveBack(first!, 'w1');
+    expect(await claim('w2')).toMatchObject([{ attempts: 1 }]);
+  });
+
+  it('is asked for no more when its run has ended', async () => {
+    const run = await waiting();
+    await realm.work.run(realm.city, 'api', async (work) => {
+      await runs.endings.end(work, (await runs.repository.find(work.tx, realm.city.streamId, run.id))!, {
+        outcome: 'canceled',
+        reason: 'no more',
+      });
+    });
+    expect(await claim('w1')).toEqual([]);
+  });
+
+  it('is asked for no more when its scope has ended, also while it runs', async () => {
+    const scoped = 'metadata = { "gc.scope_ref" = "body", "gc.scope_role" = "member", "gc.on_fail" = "abort_scope" }\n';
+    await waiting(
+      `[[steps]]\nid = "body"\ntitle = "Body"\nneeds = ["a", "b"]\nmetadata = { "gc.kind" = "scope", "gc.scope_role" = "body" }\n` +
+        `[[steps]]\nid = "a"\ntitle = "A"\n${CHECKED}${scoped}[[steps]]\nid = "b"\ntitle = "B"\n${scoped}`,
+    );
+    const [taken] = await claim('w1');
+    expect(taken).toBeDefined();
+    await done('b', { 'gc.outcome': 'fail' });
+    expect([...(await checks.renew('w1', [taken!.pk], 10_000))]).toEqual([]);
+    expect(await settle(taken!, 'w1')).toBe(false);
+  });
+
+  it('waits while its city does not run', async () => {
+    await waiting();
+    await sql`update cities set running = false`.execute(realm.db);
+    expect(await claim('w1')).toEqual([]);
+  });
+});
