@@ -84,8 +84,6 @@ sleep 600
 `;
 
 (isRoot ? describe : describe.skip)('programs of a city as users (skipped: only root can start programs as somebody else)', () => {
-  const umask = process.umask();
-
   beforeAll(async () => {
     data = await mkdtemp(join(tmpdir(), 'svc-users-'));
     await writeFile(join(data, 'host.toml'), HOST);
@@ -124,8 +122,6 @@ sleep 600
   afterAll(async () => {
     killSvc();
     await stack?.stop();
-    // Each application puts back the one that it found, which may be that of another.
-    process.umask(umask);
     if (data !== undefined) await rm(data, { recursive: true, force: true });
   });
 

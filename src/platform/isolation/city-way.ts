@@ -8,14 +8,14 @@ import type { Users } from './users.js';
 /** Of files that change again and again, one change may not be seen by the time of another. Milliseconds. */
 const UNSURE_MS = 2_000;
 
+/** A process has one: the first way that is opened closes it, the last one that is left puts it back, in whatever order they end. */
+const umask = { ways: 0, before: 0 };
+
 /** The way of users of sessions to their cities: they can go through the folders above them, and look into none. */
 export class CityWay {
   #seen = 0;
 
-  private constructor(
-    private readonly citiesRoot: string,
-    private readonly umask: number,
-  ) {}
+  private constructor(private readonly citiesRoot: string) {}
 
   /**
    * What this process makes from now on is closed for others.
@@ -29,8 +29,13 @@ export class CityWay {
     if (covers(data!, root!)) for (let at = root!; at !== data!; at = path.dirname(at)) await pass(path.dirname(at));
     const closed = await closedFor(root!, users.identityOf(0, 0));
     if (closed !== undefined) throw new Error(`${closed}, on the way to the cities, is closed for other users: chmod o+x it`);
-    const way = new CityWay(root!, process.umask(0o027));
-    await way.closeCities();
+    const before = process.umask(0o027);
+    if (umask.ways++ === 0) umask.before = before;
+    const way = new CityWay(root!);
+    await way.closeCities().catch((error: unknown) => {
+      way.leave();
+      throw error;
+    });
     return way;
   }
 
@@ -44,6 +49,6 @@ export class CityWay {
   }
 
   leave(): void {
-    process.umask(this.umask);
+    if (--umask.ways === 0) process.umask(umask.before);
   }
 }

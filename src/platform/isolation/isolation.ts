@@ -52,6 +52,7 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
 
   onApplicationShutdown(): void {
     this.#way?.leave();
+    this.#way = undefined;
   }
 
   /** Where users are the walls: no city that has come meanwhile is open to those of others. */
