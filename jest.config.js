@@ -11,11 +11,8 @@ const servers = {
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
 };
 
-/** With SVC_TEST_DEEP=1 only. `.ci/run` adds the checkers to what `npm test` runs. */
-const deep = [
-  { ...base, ...servers, displayName: 'deep', testMatch: ['<rootDir>/{src,test}/**/*.deep-spec.ts'] },
-  { ...base, displayName: 'checkers', testMatch: ['<rootDir>/test/chaos/*checker.spec.ts'] },
-];
+/** With SVC_TEST_DEEP=1 only. */
+const deep = [{ ...base, ...servers, displayName: 'deep', testMatch: ['<rootDir>/{src,test}/**/*.deep-spec.ts'] }];
 
 export default {
   projects: [
@@ -32,9 +29,10 @@ export default {
       globalSetup: '<rootDir>/test/support/built.mjs',
       displayName: 'scenarios',
       testMatch: ['<rootDir>/test/scenarios/**/*.scenario-spec.ts'],
-      // Half a minute each: with `npm run test:deep`, the first minutes in `.ci/run` as well.
-      testPathIgnorePatterns: process.env.SVC_TEST_DEEP === '1' ? [] : ['/(first-minutes|working-day|night)\\.scenario-spec'],
+      // Half a minute each: with `npm run test:deep`.
+      testPathIgnorePatterns: process.env.SVC_TEST_DEEP === '1' ? [] : ['/(working-day|night)\\.scenario-spec'],
     },
+    { ...base, displayName: 'checkers', testMatch: ['<rootDir>/test/chaos/*checker.spec.ts'] },
     ...(process.env.SVC_TEST_DEEP === '1' ? deep : []),
   ],
   testSequencer: '<rootDir>/test/runner/sequencer.mjs',

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
 /**
- * What `npm test` leaves out because it takes long. Each part is a command that ends with 0 when all is well. `.ci/run` runs
- * one part a day, on the processors that the suite has as well: a part takes a minute or two of a processor, or is divided.
+ * What the suite leaves out because it takes long. Each part is a command that ends with 0 when all is well. `.ci/run` runs
+ * one part of each wheel, on the processors that the suite has as well: a part takes a minute or two of a processor, or is divided.
  */
 const JEST = ['jest', '--passWithNoTests=false'];
 
@@ -35,7 +35,7 @@ const deep = (name: string, what: string, ...patterns: string[]): Part => ({
   run: [...JEST, '--selectProjects', 'deep', '--testPathPatterns', ...patterns],
 });
 
-const PARTS: readonly Part[] = [
+const WIDE: readonly Part[] = [
   {
     name: 'queues',
     what: 'operations on both queue backends, and the queues',
@@ -84,20 +84,27 @@ const PARTS: readonly Part[] = [
     run: [...JEST, '--selectProjects', 'scenarios', '--testPathPatterns', 'working-day'],
   },
   { name: 'scenario-night', what: 'a night with crashes', run: [...JEST, '--selectProjects', 'scenarios', '--testPathPatterns', 'night'] },
-  ...times(10, (n) => chaos(`chaos-${n}`, 'a seed of the chaos run', 'log', n)),
-  ...times(5, (n) => chaos(`chaos-sessions-${n}`, 'a seed of the chaos run with sessions', 'sessions', 2 * n - 1)),
   {
     name: 'guard-types',
     what: 'whether what each guard becomes can be compiled',
     run: ['npm', 'run', '-s', 'test:guards', '--', '--types'],
   },
-  ...guards,
   { name: 'cluster', what: 'the Compose cluster, parts of it killed; needs Docker', run: ['npm', 'run', '-s', 'test:cluster'] },
 ];
 
+const CHAOS: readonly Part[] = [
+  ...times(10, (n) => chaos(`chaos-${n}`, 'a seed of the chaos run', 'log', n)),
+  ...times(5, (n) => chaos(`chaos-sessions-${n}`, 'a seed of the chaos run with sessions', 'sessions', 2 * n - 1)),
+];
+
+/** Each turns by one part in six hours: what is wide and chaos come round in four days, the guards in eight. */
+const WHEELS = [WIDE, CHAOS, guards];
+const TURN_MS = 6 * 3_600_000;
+const PARTS = WHEELS.flat();
+
 const HELP = `npm run test:deep -- [options]
   --part NAME   only this one; may be given more than once
-  --today       the part whose day it is
+  --today       the parts whose hours it is, one of each wheel
   --list        the parts
 ${PARTS.map(({ name, what }) => `    ${name.padEnd(16)} ${what}`).join('\n')}`;
 
@@ -110,13 +117,13 @@ const { values } = parseArgs({
   },
 });
 
-/** Each day another. */
-function today(): Part {
-  return PARTS[Math.floor(Date.now() / 86_400_000) % PARTS.length]!;
+function today(): readonly Part[] {
+  const turn = Math.floor(Date.now() / TURN_MS);
+  return WHEELS.map((wheel) => wheel[turn % wheel.length]!);
 }
 
 function chosen(): readonly Part[] {
-  if (values.today) return [today()];
+  if (values.today) return today();
   if (values.part === undefined) return PARTS;
   return values.part.map((name) => {
     const part = PARTS.find((one) => one.name === name);
