@@ -5,7 +5,9 @@
 const HEAVY = [
   /\/test\/chaos\/.*checker\.spec\.ts$/,
   /\/test\/scenarios\//,
-  ...['embedded', 'rig-clones', 'runners', 'tls', 'fuzz', 'attacks', 'docs', 'checks'].map((name) => new RegExp(`/test/e2e/${name}\\.e2e-spec\\.ts$`)),
+  ...['embedded', 'rig-clones', 'runners', 'tls', 'fuzz', 'attacks', 'docs', 'checks'].map(
+    (name) => new RegExp(`/test/e2e/${name}\\.e2e-spec\\.ts$`),
+  ),
 ];
 
 const isHeavy = (path) => HEAVY.some((files) => files.test(path));
