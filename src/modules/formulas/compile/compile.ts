@@ -2,14 +2,15 @@ import semver from 'semver';
 import type { Issue } from '../../composition/issue.js';
 import { Compositions } from './compositions.js';
 import { isGraph, EMPTY } from './control-metadata.js';
+import { drainOf, noDrain } from './drains.js';
 import { Flattening } from './flattening.js';
-import type { Formula, Where } from './formula.js';
+import type { Formula, Step, Where } from './formula.js';
 import { Issues } from './issues.js';
 import { Formulas } from './formulas.js';
 import type { Library } from './library.js';
 import { Budget, TooMuch } from './limits.js';
 import { withVars } from './placeholders.js';
-import type { Fragment, Recipe, RecipeStep } from './recipe.js';
+import type { Control, Fragment, Recipe, RecipeStep } from './recipe.js';
 import { inOrder, withParents } from './order.js';
 import { INJECTED, valuesOf, type Given } from './vars.js';
 import { Weaving } from './weaving.js';
@@ -55,7 +56,8 @@ export function compile(name: string, library: Library, options: CompileOptions,
   return { issues: found, ...(formula === undefined ? {} : { formula }), ...(recipe === undefined || issues.any ? {} : { recipe }) };
 }
 
-function recipeOf(formula: Formula, formulas: Formulas, options: CompileOptions): Recipe | undefined {
+/** @param isItem whether it is what a drain does for each member */
+function recipeOf(formula: Formula, formulas: Formulas, options: CompileOptions, isItem = false): Recipe {
   const { issues, budget } = formulas;
   const { file } = formula.source;
   const top: Where = { file, key: '' };
@@ -81,7 +83,14 @@ function recipeOf(formula: Formula, formulas: Formulas, options: CompileOptions)
     steps = compositions.spliced(steps, formula.compose);
     steps = compositions.advised(steps, compositions.aspects(formula));
   }
-  const flattening = new Flattening(weaving, words, { formula: formula.name, v2 });
+  const drain = (step: Step, full: string): Control =>
+    isItem
+      ? noDrain(step, issues)
+      : drainOf(step, full, {
+          ...{ formulas, values, missing: lacking, given: options },
+          recipeOf: (item, given) => recipeOf(item, formulas, { ...options, ...given, strict: false }, true),
+        });
+  const flattening = new Flattening(weaving, words, { formula: formula.name, v2, drain });
   const flat = flattening.recipe(steps, formula.name);
   compilers(formula, weaving, v2, options.compiler, issues);
   const root = rootOf(formula, { v2, steps: flat.steps.length, words });

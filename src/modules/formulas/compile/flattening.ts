@@ -1,4 +1,4 @@
-import { controlMetadata, EMPTY, isGraph } from './control-metadata.js';
+import { controlMetadata, EMPTY } from './control-metadata.js';
 import type { Step } from './formula.js';
 import { inside } from './issues.js';
 import { LIMITS } from './limits.js';
@@ -10,6 +10,8 @@ import type { Rounds, Words } from './words.js';
 export interface FlatOptions {
   readonly formula: string;
   readonly v2: boolean;
+  /** What a drain does, told once for each. */
+  readonly drain: (step: Step, full: string) => Control;
 }
 
 /** Where steps come to stand: the recipe itself, or what a run repeats. */
@@ -202,7 +204,7 @@ export class Flattening {
   #control(step: Step, full: string, frame: Frame): Control | undefined {
     const { words } = this;
     if (step.retry !== undefined) return { kind: 'retry', ...step.retry };
-    if (step.drain !== undefined) return this.#drain(step);
+    if (step.drain !== undefined) return this.options.drain(step, full);
     if (step.loop?.until !== undefined) {
       const path = full.slice(0, full.length - step.id.length - 1);
       const inner = this.#fragment(step.loop.body, path, 'iteration', frame, full);
@@ -225,19 +227,6 @@ export class Flattening {
       ...(step_timeout_ms === undefined ? {} : { step_timeout_ms }),
       ...(body === undefined ? {} : { body: fragmentOf(body) }),
     };
-  }
-
-  #drain({ drain, where }: Step): Control {
-    if (drain!.formula === '' || drain!.formula.includes('{{')) return { kind: 'drain', ...drain! };
-    const item = this.weaving.formulas.whole(drain!.formula, inside(where, 'drain.formula'));
-    if (item !== undefined && item.type !== 'workflow')
-      this.weaving.formulas.issues.error(inside(where, 'drain.formula'), `"${item.name}" is no workflow`);
-    if (item !== undefined && !item.compilers.some(({ range }) => isGraph(range)))
-      this.weaving.formulas.issues.error(
-        inside(where, 'drain.formula'),
-        `"${item.name}" does not declare [requires] formula_compiler = ">=2.0.0"`,
-      );
-    return { kind: 'drain', ...drain! };
   }
 
   /** Steps that a run repeats; the step at `full` waits for what they wait for outside. */

@@ -32,7 +32,14 @@ export type Control =
     }
   | { readonly kind: 'loop'; readonly until: Until; readonly max: number; readonly body: Fragment }
   | { readonly kind: 'fanout'; readonly of: string; readonly for_each: string; readonly sequential: boolean; readonly body: Fragment }
-  | ({ readonly kind: 'drain' } & Drain);
+  | ({
+      readonly kind: 'drain';
+      /** What is done for each member: the item formula. Its ids begin with `prefix`, which each unit has its own instead of. */
+      readonly body: Fragment;
+      readonly prefix: string;
+      /** Names in the body that the run gives a value: what the unit is for, and what nobody could tell when it was compiled. */
+      readonly at_run: readonly string[];
+    } & Drain);
 
 export interface RecipeStep {
   /** `<formula>.<step>`, `<formula>.<parent>.<child>`. */
