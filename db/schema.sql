@@ -614,11 +614,34 @@ create table run_steps (
   made_by text collate "C",
   round integer,
   verdict jsonb,
+  limit_ms integer,
+  due_at timestamp with time zone,
   constraint run_steps_pkey PRIMARY KEY (stream_id, bead_id),
   constraint run_steps_bead_fkey FOREIGN KEY (stream_id, bead_id) REFERENCES beads(stream_id, id) ON DELETE CASCADE,
-  constraint run_steps_check CHECK ((made_by IS NULL) = (round IS NULL))
+  constraint run_steps_check CHECK ((made_by IS NULL) = (round IS NULL)),
+  constraint run_steps_limit_ms_check CHECK (limit_ms > 0)
 );
+CREATE INDEX run_steps_due_idx ON public.run_steps USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX run_steps_run_idx ON public.run_steps USING btree (stream_id, run_id);
+
+create table run_units (
+  stream_id integer not null,
+  drain_id text collate "C" not null,
+  n integer not null,
+  run_id text collate "C" not null,
+  member_id text collate "C" not null,
+  convoy_id text collate "C",
+  own_convoy boolean not null,
+  held boolean not null,
+  outcome text,
+  reason text,
+  constraint run_units_pkey PRIMARY KEY (stream_id, drain_id, n),
+  constraint run_units_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint run_units_held_check CHECK (NOT held OR outcome IS NULL),
+  constraint run_units_outcome_check CHECK (outcome = ANY (ARRAY['pass'::text, 'fail'::text, 'skipped'::text, 'canceled'::text]))
+);
+CREATE UNIQUE INDEX run_units_held_key ON public.run_units USING btree (stream_id, member_id) WHERE held;
+CREATE INDEX run_units_run_idx ON public.run_units USING btree (stream_id, run_id);
 
 create table runners (
   id text collate "C" not null,

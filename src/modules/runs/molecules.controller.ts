@@ -69,7 +69,6 @@ export class MoleculesController {
       'sling_source_conflict',
       'idempotency_in_flight',
       'idempotency_mismatch',
-      'not_implemented',
       'unavailable',
     ],
   })

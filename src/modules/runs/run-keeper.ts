@@ -72,6 +72,7 @@ export class RunKeeper implements OnModuleInit {
 
   async #removed(work: Work, removed: BeadRecord): Promise<void> {
     if (removed.run_id === null) return;
+    await this.control.letGo(work, removed);
     if (removed.id === removed.run_id) {
       await this.repository.remove(work.tx, work.city.streamId, removed.id);
       return;

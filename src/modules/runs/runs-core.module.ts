@@ -7,6 +7,8 @@ import { RosterModule } from '../roster/roster.module.js';
 import { WorkModule } from '../work/work.module.js';
 import { RunControlRepository } from './control/control.repository.js';
 import { RunControl } from './control/run-control.js';
+import { DrainsRepository } from './drains/drains.repository.js';
+import { DrainsService } from './drains/drains.service.js';
 import { GateOpening } from './gates/gate-opening.service.js';
 import { GatesRepository } from './gates/gates.repository.js';
 import { LaunchService } from './launch/launch.service.js';
@@ -19,6 +21,8 @@ import { RunsRepository } from './runs.repository.js';
 @Module({
   imports: [ConfigCoreModule, ConvoysCoreModule, FormulaWorkModule, MailNoticesModule, RosterModule, WorkModule],
   providers: [
+    DrainsRepository,
+    DrainsService,
     GateOpening,
     GatesRepository,
     LaunchService,

@@ -35,6 +35,16 @@ export class RunsRepository {
     return rows;
   }
 
+  /** As `liveOf`, with the runs whose drains hold it for themselves. */
+  async workingOn(tx: Tx, streamId: number, source: string): Promise<RunRow[]> {
+    const { rows } = await sql<RunRow>`
+      select ${RUN} from runs r
+      where r.stream_id = ${streamId} and r.outcome is null and (r.source_id = ${source}
+        or r.id in (select u.run_id from run_units u where u.stream_id = ${streamId} and u.member_id = ${source} and u.held))
+      order by r.started_at, r.id`.execute(tx);
+    return rows;
+  }
+
   async insert(tx: Tx, streamId: number, run: NewRun): Promise<RunRow> {
     const { rows } = await sql<RunRow>`
       insert into runs as r (stream_id, id, formula, formula_sha256, compiler, root_only, launched_by, title, rig, target, source_id, convoy_id,
@@ -90,6 +100,7 @@ export class RunsRepository {
   }
 
   async remove(tx: Tx, streamId: number, id: string): Promise<void> {
+    await tx.deleteFrom('run_units').where('stream_id', '=', streamId).where('run_id', '=', id).execute();
     await tx.deleteFrom('runs').where('stream_id', '=', streamId).where('id', '=', id).execute();
   }
 

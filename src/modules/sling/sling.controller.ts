@@ -40,7 +40,6 @@ export class SlingController {
       'bead_not_found',
       'wrong_state',
       'sling_source_conflict',
-      'not_implemented',
       'unavailable',
       'sling_missing_bead',
       'sling_cross_rig',

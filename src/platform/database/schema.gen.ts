@@ -517,12 +517,27 @@ export interface Runs {
 
 export interface RunSteps {
   bead_id: string;
+  due_at: Timestamp | null;
+  limit_ms: number | null;
   made_by: string | null;
   round: number | null;
   run_id: string;
   step: Json;
   stream_id: number;
   verdict: Json | null;
+}
+
+export interface RunUnits {
+  convoy_id: string | null;
+  drain_id: string;
+  held: boolean;
+  member_id: string;
+  n: number;
+  outcome: string | null;
+  own_convoy: boolean;
+  reason: string | null;
+  run_id: string;
+  stream_id: number;
 }
 
 export interface SessionCommands {
@@ -747,6 +762,7 @@ export interface DB {
   run_controls: RunControls;
   run_counts: RunCounts;
   run_steps: RunSteps;
+  run_units: RunUnits;
   runners: Runners;
   runs: Runs;
   session_commands: SessionCommands;

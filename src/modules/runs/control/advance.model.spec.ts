@@ -7,7 +7,20 @@ import type { Act, Outcome, StepFact } from './facts.js';
 
 /** What a step is to do, and how it goes: in the model, and as the run is told. */
 interface Plan {
-  readonly kind: 'task' | 'retry' | 'soft' | 'check' | 'body' | 'loop' | 'fan' | 'chain' | 'cleanup' | 'member' | 'abort';
+  readonly kind:
+    | 'task'
+    | 'retry'
+    | 'soft'
+    | 'check'
+    | 'body'
+    | 'loop'
+    | 'fan'
+    | 'chain'
+    | 'drain'
+    | 'lane'
+    | 'cleanup'
+    | 'member'
+    | 'abort';
   readonly needs: readonly number[];
   /** How each attempt, round or item ends; the last one stands for all that follow. */
   readonly ends: readonly ('pass' | 'fail' | 'transient' | 'none')[];
@@ -20,7 +33,22 @@ const ends = fc.array(fc.constantFrom('pass' as const, 'pass' as const, 'fail' a
   maxLength: 4,
 });
 const plan: fc.Arbitrary<Plan> = fc.record({
-  kind: fc.constantFrom('task', 'task', 'retry', 'soft', 'check', 'body', 'loop', 'fan', 'chain', 'cleanup', 'member', 'abort'),
+  kind: fc.constantFrom(
+    'task',
+    'task',
+    'retry',
+    'soft',
+    'check',
+    'body',
+    'loop',
+    'fan',
+    'chain',
+    'drain',
+    'lane',
+    'cleanup',
+    'member',
+    'abort',
+  ),
   needs: fc.uniqueArray(fc.nat(9), { maxLength: 3 }),
   ends,
   script: fc.array(fc.boolean(), { minLength: 1, maxLength: 3 }),
@@ -58,9 +86,23 @@ function control(id: string, { kind }: Plan): Control | undefined {
     case 'fan':
     case 'chain':
       return { kind: 'fanout', of: `${id}.source`, for_each: 'output.list', sequential: kind === 'chain', body: body(id, '{index}') };
+    case 'drain':
+    case 'lane':
+      return {
+        ...{ kind: 'drain', formula: 'i', member_access: 'read', max_units: 9, prefix: `${id}.unit.{unit}.`, at_run: ['issue'] },
+        context: kind === 'lane' ? 'shared' : 'separate',
+        on_item_failure: kind === 'lane' ? 'skip_remaining' : 'continue',
+        body: withCleanup(body(id, 'unit.{unit}'), `${id}.unit.{unit}`),
+      };
     default:
       return undefined;
   }
+}
+
+/** With a step that is done whatever becomes of the others. */
+function withCleanup({ steps, edges }: Fragment, path: string): Fragment {
+  const tidy = bare(`${path}.tidy`, { kind: 'cleanup', title: 'Tidy {{issue}}' });
+  return { steps: [...steps, tidy], edges: [...edges, { from: `${path}.b`, to: tidy.id, kind: 'blocks' }] };
 }
 
 /** The run that plans are about: a list of steps, who waits for whom, and a scope around its members. */
@@ -68,6 +110,8 @@ class Simulated {
   readonly steps: StepFact[] = [];
   readonly edges: RecipeEdge[] = [];
   finished: Act | undefined;
+  /** How units of drains have ended, in the order in which it was told. */
+  readonly settled = new Map<string, string>();
   readonly #plans: readonly Plan[];
 
   constructor(plans: readonly Plan[]) {
@@ -129,6 +173,16 @@ class Simulated {
     } else if (act.do === 'script') {
       const { script } = this.#plans[Number(act.control.slice(1))]!;
       this.#change(act.control, { verdict: { round: act.round, passed: nth(script, act.round - 1), reason: 'not green' } });
+    } else if (act.do === 'drain') {
+      if (this.find(act.control)!.units !== undefined) throw new Error(`${act.control} takes its members twice`);
+      const { ends: members } = this.#plans[Number(act.control.slice(1))]!;
+      this.#change(act.control, { units: members.map((_, index) => ({ n: index + 1, member: `m-${index + 1}` })) });
+    } else if (act.do === 'settle') {
+      const unit = `${act.control}.${act.unit}`;
+      if (this.settled.has(unit)) throw new Error(`${unit} ends twice`);
+      this.settled.set(unit, act.outcome);
+      const units = this.find(act.control)!.units!.map((each) => (each.n === act.unit ? { ...each, outcome: act.outcome } : each));
+      this.#change(act.control, { units });
     } else throw new Error(act.do);
   }
 
@@ -147,7 +201,7 @@ class Simulated {
     if (id.endsWith('.source'))
       return this.#change(id, { ended: { output: JSON.stringify({ list: [1, 2, 3].slice(0, plan!.ends.length) }) } });
     // In a round of two steps it is the first one that may go wrong.
-    const end = plan === undefined || id.endsWith('.b') ? 'pass' : nth(plan.ends, (fact.round ?? 1) - 1);
+    const end = plan === undefined || id.endsWith('.b') || id.endsWith('.tidy') ? 'pass' : nth(plan.ends, (fact.round ?? 1) - 1);
     this.#change(id, { ended: ENDED[end] });
   }
 
@@ -199,9 +253,19 @@ function alone({ kind, ends, script }: Plan): { outcome: Outcome; rounds: number
       const items = [0, 1, 2].slice(0, ends.length);
       return { outcome: items.some(bad) ? 'fail' : 'pass', rounds: items.length };
     }
+    case 'drain':
+    case 'lane':
+      return { outcome: unitsOf(kind, ends).includes('fail') ? 'fail' : 'pass', rounds: ends.length };
     default:
       return { outcome: bad(0) ? 'fail' : 'pass', rounds: 0 };
   }
+}
+
+/** How the units of a drain end: one each, and in a lane none after one that has failed. */
+function unitsOf(kind: Plan['kind'], ends: Plan['ends']): Outcome[] {
+  const failed = ends.map((end): Outcome => (end === 'fail' || end === 'transient' ? 'fail' : 'pass'));
+  const first = failed.indexOf('fail');
+  return failed.map((outcome, n) => (kind === 'lane' && first !== -1 && n > first ? 'skipped' : outcome));
 }
 
 function model(plans: readonly Plan[]): { outcomes: Outcome[]; verdict: 'pass' | 'fail' } {
@@ -251,6 +315,13 @@ describe('a run', () => {
           const rounds = new Set(run.steps.filter(({ of }) => of === `s${n}`).map(({ round }) => round));
           const begun = expected.outcomes[n] === 'skipped' ? 0 : alone(each).rounds;
           expect([`s${n}`, rounds.size]).toEqual([`s${n}`, begun]);
+          if (each.kind !== 'drain' && each.kind !== 'lane') return;
+          const units = begun === 0 ? [] : unitsOf(each.kind, each.ends);
+          expect(each.ends.map((_, unit) => run.settled.get(`s${n}.${unit + 1}`)).filter((told) => told !== undefined)).toEqual(units);
+          const tidied = run.steps.filter(({ step }) => step.id.startsWith(`s${n}.unit.`) && step.kind === 'cleanup');
+          expect(tidied.map(({ step, ended }) => [step.title, ended?.word])).toEqual(
+            units.map((outcome, unit) => [`Tidy m-${unit + 1}`, outcome === 'skipped' ? 'skipped' : 'pass']),
+          );
         });
       }),
       { numRuns: DEEP ? 5_000 : 100 },

@@ -1,23 +1,17 @@
 import { TooMuch } from '../../formulas/compile/limits.js';
 import type { Control } from '../../formulas/compile/recipe.js';
-import type { Act, Outcome, Rounds, RunFacts, StepFact } from './facts.js';
+import type { Act, Outcome, Rounds, RunFacts, UnitFact } from './facts.js';
+import { append, cleansUp, STATUS, told, worst, type Node } from './nodes.js';
 import { attemptOf, at, outcomeOf, parsed } from './outcome.js';
 import { attempt, items, iteration, NoSuchField } from './rounds.js';
+import { unitId, unitsOf, type DrainControl } from './units.js';
 import { holds, type Asked, type Status } from './until.js';
 
 /** Steps of one run, those of all rounds included. */
 export const MAX_STEPS = 5_000;
-
-/** A step while it is looked at: what is decided about it is known to what is decided next. */
-interface Node {
-  readonly fact: StepFact;
-  readonly needs: readonly string[];
-  outcome: Outcome | undefined;
-  /** What it hands on. */
-  output: string | undefined;
-  /** Of a skipped one: what has gone wrong in the first place. */
-  cause?: string;
-}
+/** What keeps a drain from being done, and a unit from being begun, as reports say it. */
+const LIMIT = 'limit_exceeded';
+const PREVIOUS = 'previous_item_failed';
 
 /**
  * Decides what follows from how a run stands: attempts and rounds that are due, scopes and controls that are over, steps that
@@ -38,6 +32,8 @@ class Run {
   readonly #acts: Act[] = [];
   /** Controls that have got a round just now: what it brings is not there yet. */
   readonly #waiting = new Set<string>();
+  /** Units of drains whose end is told. */
+  readonly #settled = new Set<string>();
 
   constructor(facts: RunFacts) {
     const needs = new Map<string, string[]>();
@@ -104,7 +100,7 @@ class Run {
     if (this.#waiting.has(id)) return;
     switch (control.kind) {
       case 'gate':
-        if (control.until !== undefined && holds(control.until, this.#asked(undefined, [...this.#nodes.values()])))
+        if (control.until !== undefined && holds(control.until, this.#asked(undefined, this.#around(node))))
           this.#close(node, 'pass', 'its condition holds');
         return;
       case 'retry':
@@ -116,8 +112,7 @@ class Run {
       case 'fanout':
         return this.#fanOut(node, control);
       case 'drain':
-        this.#waiting.add(id);
-        this.#acts.push({ do: 'drain', control: id });
+        return this.#drain(node, control);
     }
   }
 
@@ -183,14 +178,56 @@ class Run {
     }
     const found = parsed(this.#nodes.get(of)?.output);
     const values = found === undefined ? undefined : at(found.value, for_each.split('.').slice(1));
-    const quarantined = (reason: string): void => this.#close(node, 'fail', reason, { disposition: 'control_quarantined' });
-    if (!Array.isArray(values)) return quarantined(`${of} handed on no list as ${for_each}`);
+    if (!Array.isArray(values))
+      return this.#close(node, 'fail', `${of} handed on no list as ${for_each}`, { disposition: 'control_quarantined' });
     if (values.length === 0 || body.steps.length === 0) return this.#close(node, 'pass', 'there was nothing to do');
+    this.#begin(node, () => this.#add(node, 1, items(body, values, sequential)));
+  }
+
+  #drain(node: Node, control: DrainControl): void {
+    const { step, units } = node.fact;
+    const all = this.#made.get(step.id) ?? [];
+    if (units === undefined) {
+      this.#waiting.add(step.id);
+      this.#acts.push({ do: 'drain', control: step.id });
+    } else if (all.length === 0) this.#begin(node, () => this.#add(node, 1, unitsOf(step, control, units), LIMIT), LIMIT);
+    else this.#units(node, units, all, control.on_item_failure === 'skip_remaining');
+  }
+
+  #units(node: Node, units: readonly UnitFact[], all: readonly Node[], isSkipping: boolean): void {
+    const { id } = node.fact.step;
+    const byUnit = new Map<number, Node[]>();
+    for (const made of all) append(byUnit, made.fact.round!, made);
+    let isOver = false;
+    const outcomes = units.map((unit) => {
+      const made = byUnit.get(unit.n) ?? [];
+      const before = isOver;
+      if (before) for (const each of made) this.#skip(each, PREVIOUS);
+      const bad = worst(made);
+      isOver ||= isSkipping && bad !== undefined;
+      if (made.some(({ outcome }) => outcome === undefined)) return undefined;
+      const outcome = before ? 'skipped' : (bad?.outcome ?? 'pass');
+      const reason = before ? PREVIOUS : bad === undefined ? 'all of its steps have passed' : told(bad);
+      if (unit.outcome === undefined && !this.#settled.has(unitId(id, unit.n)))
+        this.#acts.push({ do: 'settle', control: id, unit: unit.n, outcome, reason });
+      this.#settled.add(unitId(id, unit.n));
+      return outcome;
+    });
+    if (outcomes.includes(undefined)) return;
+    const bad = (['fail', 'canceled', 'skipped'] as const).find((outcome) => outcomes.includes(outcome));
+    if (bad === undefined) return this.#close(node, 'pass', `all of its units have passed: ${units.length}`);
+    const first = units[outcomes.indexOf(bad)]!;
+    const lost = outcomes.filter((outcome) => outcome !== 'pass').length;
+    this.#close(node, bad, `${lost} of ${units.length} units did not pass, the first of them unit ${first.n} for ${first.member}`);
+  }
+
+  /** Begins what an author may have made too large, or ask for what is not there. */
+  #begin(node: Node, begin: () => void, failure?: string): void {
     try {
-      this.#add(node, 1, items(body, values, sequential));
+      begin();
     } catch (error) {
       if (!(error instanceof TooMuch) && !(error instanceof NoSuchField)) throw error;
-      quarantined(error.message);
+      this.#close(node, 'fail', error.message, { disposition: 'control_quarantined', failure });
     }
   }
 
@@ -201,16 +238,21 @@ class Run {
     return { round, made: all.filter(({ fact }) => fact.round === round) };
   }
 
-  #add(node: Node, round: number, rounds: Rounds): void {
+  /** @param failure the word for a run that would become too large */
+  #add(node: Node, round: number, rounds: Rounds, failure?: string): void {
     const { id } = node.fact.step;
     if (this.#nodes.size + rounds.steps.length > MAX_STEPS)
-      return this.#close(node, 'fail', `the run has more than ${MAX_STEPS} steps`, { disposition: 'control_quarantined' });
+      return this.#close(node, 'fail', `the run has more than ${MAX_STEPS} steps`, { disposition: 'control_quarantined', failure });
     this.#waiting.add(id);
     this.#acts.push({ do: 'add', control: id, round, fragment: rounds });
   }
 
-  #close(node: Node, outcome: Outcome, reason: string, rest: { disposition?: string; output?: string | undefined } = {}): void {
-    const { disposition, output } = rest;
+  #close(
+    node: Node,
+    outcome: Outcome,
+    reason: string,
+    { disposition, output, failure }: { disposition?: string; output?: string | undefined; failure?: string | undefined } = {},
+  ): void {
     node.outcome = outcome;
     node.output = output;
     this.#acts.push({
@@ -220,6 +262,7 @@ class Run {
       reason,
       ...(disposition === undefined ? {} : { disposition }),
       ...(output === undefined ? {} : { output }),
+      ...(failure === undefined ? {} : { failure }),
     });
   }
 
@@ -230,6 +273,13 @@ class Run {
       steps: steps.map((each) => this.#status(each)),
       children: (of) => this.#children(of).map((each) => this.#status(each)),
     };
+  }
+
+  /** The run that a step belongs to: a unit of a drain is as much as a run. */
+  #around({ fact: { of, round } }: Node): Node[] {
+    const all = [...this.#nodes.values()];
+    if (of === undefined || this.#nodes.get(of)?.fact.step.control?.kind !== 'drain') return all;
+    return all.filter(({ fact }) => fact.step.id.startsWith(`${unitId(of, round!)}.`));
   }
 
   /** What stands below a step, and what it fans out into; its attempts are not its children. */
@@ -248,32 +298,4 @@ class Run {
     if (bad?.outcome === 'fail' || bad?.outcome === 'canceled') this.#acts.push({ do: 'finish', outcome: bad.outcome, reason: told(bad) });
     else this.#acts.push({ do: 'finish', outcome: 'pass', reason: 'all steps are done' });
   }
-}
-
-const WORDS: Readonly<Record<Outcome, string>> = { pass: 'passed', fail: 'failed', skipped: 'was skipped', canceled: 'was canceled' };
-const STATUS: Readonly<Record<Outcome, Status>> = { pass: 'completed', fail: 'failed', skipped: 'skipped', canceled: 'canceled' };
-
-/** The step that speaks for all of them when not all have passed: a failure before everything else. */
-function worst(nodes: readonly Node[]): Node | undefined {
-  const counting = nodes.filter((node) => !cleansUp(node));
-  for (const outcome of ['fail', 'canceled', 'skipped']) {
-    const found = counting.find((node) => node.outcome === outcome);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-function told({ fact, outcome }: Node): string {
-  return `${fact.step.id} ${WORDS[outcome!]}`;
-}
-
-/** Done whatever became of the rest, and outside the verdict. */
-function cleansUp({ fact: { step } }: { readonly fact: StepFact }): boolean {
-  return step.kind === 'cleanup' || step.scope?.role === 'teardown';
-}
-
-function append<T>(lists: Map<string, T[]>, key: string, value: T): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
 }

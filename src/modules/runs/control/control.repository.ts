@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { RecipeEdge, RecipeStep } from '../../formulas/compile/recipe.js';
-import type { RunFacts, Verdict } from './facts.js';
+import type { Outcome, RunFacts, UnitFact, Verdict } from './facts.js';
+import { append } from './nodes.js';
 
 /** A step of a run that decides, and the bead that stands for it. */
 export interface StoredStep {
@@ -67,18 +68,31 @@ export class RunControlRepository {
         left join run_checks c on c.stream_id = s.stream_id and c.bead_id = s.bead_id
       where s.stream_id = ${streamId} and s.run_id = ${run} order by b.created_at, length(b.id), b.id`.execute(tx);
     if (rows.length === 0) return undefined;
+    const units = rows.some(({ step }) => step.control?.kind === 'drain') ? await this.#units(tx, streamId, run) : undefined;
     return {
       beads: new Map(rows.map(({ bead, step }) => [step.id, bead])),
-      steps: rows.map(({ step, made_by, round, verdict, asked, status, word, failure, reason, output }) => ({
+      steps: rows.map(({ bead, step, made_by, round, verdict, asked, status, word, failure, reason, output }) => ({
         step,
         started: status !== 'open',
         ...(made_by === null ? {} : { of: made_by, round: round! }),
         ...(verdict === null ? {} : { verdict }),
         ...(asked === null ? {} : { asked }),
+        ...(units?.has(bead) === true ? { units: units.get(bead)! } : {}),
         ...(status === 'closed' ? { ended: said({ word, failure, reason, output }) } : {}),
       })),
       edges: await this.#edges(tx, streamId, run),
     };
+  }
+
+  /** The units of drains, by the bead of the drain. */
+  async #units(tx: Tx, streamId: number, run: string): Promise<Map<string, UnitFact[]>> {
+    const { rows } = await sql<{ drain: string; n: number; member: string; convoy: string | null; outcome: Outcome | null }>`
+      select u.drain_id as drain, u.n, u.member_id as member, u.convoy_id as convoy, u.outcome from run_units u
+      where u.stream_id = ${streamId} and u.run_id = ${run} order by u.drain_id, u.n`.execute(tx);
+    const units = new Map<string, UnitFact[]>();
+    for (const { drain, convoy, outcome, ...unit } of rows)
+      append(units, drain, { ...unit, ...(convoy === null ? {} : { convoy }), ...(outcome === null ? {} : { outcome }) });
+    return units;
   }
 
   /** Who waits for whom among the steps of a run, but for controls that wait for what they have made. */

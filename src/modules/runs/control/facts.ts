@@ -31,6 +31,17 @@ export interface StoredVerdict extends Verdict {
   readonly output?: string;
 }
 
+/** What a drain does for one member of the convoy that the run works on. */
+export interface UnitFact {
+  /** From 1. */
+  readonly n: number;
+  readonly member: string;
+  /** The convoy that holds the member and nothing else, or is it; absent where the item formula asks for none. */
+  readonly convoy?: string;
+  /** Present once it is over. */
+  readonly outcome?: Outcome;
+}
+
 /** A step of a run, as it is now. */
 export interface StepFact {
   readonly step: RecipeStep;
@@ -44,6 +55,8 @@ export interface StepFact {
   readonly verdict?: Verdict;
   /** Of a check: the round whose script waits or runs. */
   readonly asked?: number;
+  /** Of a drain: its units, once it has taken its members. */
+  readonly units?: readonly UnitFact[];
 }
 
 /** A run without its root: steps after those that they wait for, what rounds have added after all others. */
@@ -64,13 +77,17 @@ export type Act =
       readonly disposition?: string;
       /** What it hands on, from the round that passed. */
       readonly output?: string;
+      /** `gc.failure_reason`, where that is more than the reason. */
+      readonly failure?: string;
     }
   /** Adds a round; `control` waits for all of its steps. */
   | { readonly do: 'add'; readonly control: string; readonly round: number; readonly fragment: Rounds }
   /** Has the script of a check run; what it says comes back as its verdict. */
   | { readonly do: 'script'; readonly control: string; readonly round: number }
-  /** Launches the formula of a drain for each member of the input convoy. */
+  /** Takes the members of the convoy that the run works on; they come back as the units of the drain. */
   | { readonly do: 'drain'; readonly control: string }
+  /** Keeps how a unit has ended, and lets its member go. */
+  | { readonly do: 'settle'; readonly control: string; readonly unit: number; readonly outcome: Outcome; readonly reason: string }
   | { readonly do: 'finish'; readonly outcome: 'pass' | 'fail' | 'canceled'; readonly reason: string };
 
 export type Finish = Extract<Act, { do: 'finish' }>;

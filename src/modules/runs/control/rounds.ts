@@ -38,20 +38,32 @@ export function iteration(body: Fragment, round: number): Rounds {
  */
 export function items(body: Fragment, values: readonly unknown[], sequential: boolean): Rounds {
   if (values.length > MAX_ITEMS) throw new TooMuch(`more than ${MAX_ITEMS} items`);
+  return joined(
+    values.map((value, index) => filled(body, ofItem(value, index + 1))),
+    sequential,
+  );
+}
+
+/**
+ * Parts side by side, each a round of its own, from 1; or one after the other: what a part begins with waits for all that the one before
+ * it ends with.
+ *
+ * @throws TooMuch
+ */
+export function joined(parts: readonly Fragment[], sequential: boolean): Rounds {
   const steps: { step: RecipeStep; round: number }[] = [];
   const edges: RecipeEdge[] = [];
   let last: readonly string[] = [];
-  for (const [index, value] of values.entries()) {
-    const one = filled(body, ofItem(value, index + 1));
+  for (const [index, part] of parts.entries()) {
     if (sequential) {
-      const waiting = new Set(one.edges.map(({ to }) => to));
-      const first = one.steps.filter(({ id }) => !waiting.has(id));
+      const waiting = new Set(part.edges.map(({ to }) => to));
+      const first = part.steps.filter(({ id }) => !waiting.has(id));
       for (const from of last) for (const { id: to } of first) edges.push({ from, to, kind: 'blocks' });
-      const waited = new Set(one.edges.map(({ from }) => from));
-      last = one.steps.flatMap(({ id }) => (waited.has(id) ? [] : [id]));
+      const waited = new Set(part.edges.map(({ from }) => from));
+      last = part.steps.flatMap(({ id }) => (waited.has(id) ? [] : [id]));
     }
-    steps.push(...one.steps.map((step) => ({ step, round: index + 1 })));
-    edges.push(...one.edges);
+    steps.push(...part.steps.map((step) => ({ step, round: index + 1 })));
+    edges.push(...part.edges);
   }
   const length = steps.reduce((sum, { step }) => sum + step.id.length + step.title.length + step.description.length, 0);
   if (length > LIMITS.characters) throw new TooMuch(`items of more than ${LIMITS.characters} characters`);

@@ -8,11 +8,13 @@ import { RosterService } from '../../roster/roster.service.js';
 import type { BeadRecord, Edge } from '../../work/bead-record.js';
 import type { Work } from '../../work/work.js';
 import { namesIn, roundPlan } from '../launch/launch-plan.js';
+import { DrainsService } from '../drains/drains.service.js';
 import type { RunRow } from '../run-row.js';
 import { RunsRepository } from '../runs.repository.js';
 import { advance } from './advance.js';
 import { RunControlRepository, type StoredRun } from './control.repository.js';
 import type { Act, Finish } from './facts.js';
+import type { DrainControl } from './units.js';
 
 /** What workers hear when the script of a check waits. */
 export const CHECKS_TOPIC = 'run-checks';
@@ -33,6 +35,7 @@ export class RunControl {
     private readonly repository: RunControlRepository,
     private readonly runs: RunsRepository,
     private readonly roster: RosterService,
+    private readonly drains: DrainsService,
     private readonly signals: Signals,
   ) {}
 
@@ -68,12 +71,24 @@ export class RunControl {
             if (act.outcome !== 'skipped') await this.#close(work, facts, act);
           } else if (act.do === 'add') await this.#add(work, run, facts, act);
           else if (act.do === 'script') await this.#ask(work, run, facts, act);
-          else throw new Error(`a run of ${run.formula} was begun although nobody carries out ${act.do}`);
+          else if (act.do === 'drain') await this.#take(work, run, facts, act.control);
+          else await this.drains.end(work, { drain: facts.beads.get(act.control)!, n: act.unit }, act.outcome, act.reason);
         }
       }
     } finally {
       busy.delete(run.id);
     }
+  }
+
+  /** A bead of a run is gone: what its drains hold is held no more. */
+  async letGo(work: Work, { id, run_id: run }: BeadRecord): Promise<void> {
+    await this.drains.end(work, id === run ? { run: id } : { drain: id }, 'skipped', `bead ${id} was removed`);
+  }
+
+  async #take(work: Work, run: RunRow, facts: StoredRun, control: string): Promise<void> {
+    const { step } = facts.steps.find((each) => each.step.id === control)!;
+    const over = await this.drains.take(work, run, facts.beads.get(control)!, step.control as DrainControl);
+    if (over !== undefined) await this.#close(work, facts, { do: 'close', step: control, ...over });
   }
 
   async #ask(work: Work, run: RunRow, { beads }: StoredRun, { control, round }: Extract<Act, { do: 'script' }>): Promise<void> {
@@ -89,7 +104,7 @@ export class RunControl {
   }
 
   /** A failure may take thousands of steps with it: those of one cause are closed together. */
-  async #skip(work: Work, { beads }: StoredRun, acts: readonly Act[]): Promise<void> {
+  async #skip(work: Work, { beads, steps }: StoredRun, acts: readonly Act[]): Promise<void> {
     const causes = new Map<string, string[]>();
     for (const act of acts)
       if (act.do === 'close' && act.outcome === 'skipped') {
@@ -97,16 +112,23 @@ export class RunControl {
         if (ids === undefined) causes.set(act.reason, [beads.get(act.step)!]);
         else ids.push(beads.get(act.step)!);
       }
-    for (const [reason, ids] of causes) await work.closeAll(ids, { 'gc.outcome': 'skipped', close_reason: reason });
+    for (const [reason, ids] of causes) {
+      await work.closeAll(ids, { 'gc.outcome': 'skipped', close_reason: reason });
+      for (const drain of steps.flatMap(({ step, units }) => (units === undefined ? [] : [beads.get(step.id)!])))
+        if (ids.includes(drain)) await this.drains.end(work, { drain }, 'skipped', reason);
+    }
   }
 
-  async #close(work: Work, { beads }: StoredRun, { step, outcome, reason, disposition, output }: Close): Promise<void> {
+  async #close(work: Work, { beads, steps }: StoredRun, { step, outcome, reason, disposition, output, failure }: Close): Promise<void> {
+    // Units that its own end does not speak of end with it.
+    if (steps.some((each) => each.step.id === step && each.units !== undefined))
+      await this.drains.end(work, { drain: beads.get(step)! }, 'skipped', reason);
     await work.update(beads.get(step)!, {
       status: 'closed',
       metadata: {
         'gc.outcome': outcome,
         close_reason: reason,
-        ...(outcome === 'fail' ? { 'gc.failure_reason': reason } : {}),
+        ...(outcome === 'fail' ? { 'gc.failure_reason': failure ?? reason } : {}),
         ...(disposition === undefined ? {} : { 'gc.disposition': disposition }),
         ...(output === undefined ? {} : { 'gc.output_json': output }),
       },

@@ -2,6 +2,7 @@ import { problem } from '../../../contract/problems.js';
 import type { Control, Recipe, RecipeEdge, RecipeStep } from '../../formulas/compile/recipe.js';
 import { withVars } from '../../formulas/compile/placeholders.js';
 import type { Edge, NewRunBead } from '../../work/bead-record.js';
+import { deep, type DrainControl } from '../control/units.js';
 
 /** What a recipe becomes for one place, agent and input. */
 export interface PlanInput {
@@ -32,7 +33,7 @@ export interface Plan {
   readonly edges: readonly Edge[];
   /** As the launch fills them; the root first. */
   readonly steps: readonly RecipeStep[];
-  readonly controls: readonly { readonly bead: string; readonly control: Control }[];
+  readonly gates: readonly { readonly bead: string; readonly control: Control }[];
 }
 
 export const ROUTE = 'gc.routed_to';
@@ -43,6 +44,7 @@ const LIMITS = { title: 500, description: 256 * 1024, label: 200, labels: 100, a
 /** The beads of a run with everything that is between them. @throws ProblemError invalid_request for what does not fit into a bead or is left open */
 export function planOf(input: PlanInput): Plan {
   const { recipe, ids } = input;
+  requireInput(input);
   const idOf = new Map(recipe.steps.map(({ id }, n) => [id, ids[n]!]));
   const fill = (step: RecipeStep): RecipeStep => (recipe.at_run.length === 0 ? step : filled(step, input));
   const steps = recipe.steps.map(fill);
@@ -53,7 +55,7 @@ export function planOf(input: PlanInput): Plan {
     beads,
     edges: edgesOf(recipe, idOf),
     steps,
-    controls: steps.flatMap(({ id, control }) => (control === undefined ? [] : [{ bead: idOf.get(id)!, control }])),
+    gates: steps.flatMap(({ id, control }) => (control?.kind === 'gate' ? [{ bead: idOf.get(id)!, control }] : [])),
   };
 }
 
@@ -177,6 +179,21 @@ function edgesOf({ steps, edges, compiler, root_only: alone }: Recipe, idOf: Rea
   return [...all.values()];
 }
 
+/** Drains take members of a convoy, and what a unit needs to know is known. @throws ProblemError invalid_request */
+function requireInput({ recipe, convoy, value }: PlanInput): void {
+  for (const { at_run: names } of drainsIn(recipe.steps)) {
+    if (convoy === undefined) throw unknown('convoy_id', recipe.formula);
+    const open = names.find((name) => name !== 'convoy_id' && name !== 'issue' && value(name) === undefined);
+    if (open !== undefined) throw unknown(open, recipe.formula);
+  }
+}
+
+function drainsIn(steps: readonly RecipeStep[]): DrainControl[] {
+  return steps.flatMap(({ control }) =>
+    control?.kind === 'drain' ? [control] : control !== undefined && 'body' in control ? drainsIn(control.body?.steps ?? []) : [],
+  );
+}
+
 /** A step with what only the launch knows. @throws ProblemError invalid_request for a name without a value */
 function filled(step: RecipeStep, { recipe, value }: PlanInput): RecipeStep {
   const text = (before: string): string =>
@@ -185,13 +202,14 @@ function filled(step: RecipeStep, { recipe, value }: PlanInput): RecipeStep {
       if (known === undefined && recipe.at_run.includes(name)) throw unknown(name, recipe.formula);
       return known;
     });
-  const deep = <T>(part: T): T => {
-    if (typeof part === 'string') return text(part) as T;
-    if (Array.isArray(part)) return part.map(deep) as T;
-    if (typeof part !== 'object' || part === null) return part;
-    return Object.fromEntries(Object.entries(part).map(([key, each]) => [key, deep(each as unknown)])) as T;
+  const { control, ...rest } = step;
+  return {
+    ...deep(rest, text),
+    id: step.id,
+    ...(step.parent === undefined ? {} : { parent: step.parent }),
+    // What a unit is for only the unit says.
+    ...(control === undefined ? {} : { control: control.kind === 'drain' ? control : deep(control, text) }),
   };
-  return { ...deep(step), id: step.id, ...(step.parent === undefined ? {} : { parent: step.parent }) };
 }
 
 function unknown(name: string, formula: string): Error {

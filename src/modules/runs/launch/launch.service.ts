@@ -61,9 +61,9 @@ export class LaunchService {
   async launch(work: Work, order: LaunchOrder): Promise<Launched> {
     const { recipe } = order;
     const source = order.source === undefined ? undefined : await this.#sourceOf(work, order.source, recipe);
-    const live = source === undefined ? [] : await this.repository.liveOf(work.tx, work.city.streamId, source.id);
+    const live = source === undefined ? [] : await this.repository.workingOn(work.tx, work.city.streamId, source.id);
     if (order.force !== true) {
-      const same = live.find((run) => isSame(run, order));
+      const same = live.find((run) => run.source_id === source!.id && isSame(run, order));
       if (same !== undefined) return { run: same, created: false };
       if (live.length > 0) throw conflict(source!.id, live);
     } else
@@ -141,7 +141,7 @@ export class LaunchService {
       steps: recipe.root_only ? 1 : steps.length,
       gates: steps.filter(({ issue_type: type, open_blockers: blockers }) => type === 'gate' && blockers === 0).length,
     });
-    await this.repository.addControls(work.tx, streamId, run.id, plan.controls);
+    await this.repository.addControls(work.tx, streamId, run.id, plan.gates);
     if (source !== undefined) await this.#link(work, run, source);
     if (recipe.compiler === 2) this.#tell(work, run, root!, steps, source);
     await this.control.begin(work, run, { ...recipe, steps: plan.steps }, steps);

@@ -11,7 +11,6 @@ import { FormulaWork } from '../../formulas/formula-work.js';
 import { hostOf } from '../../formulas/host.js';
 import { formulasAt } from '../../formulas/stored-library.js';
 import { RunsRepository } from '../runs.repository.js';
-import { requireSupported } from './supported.js';
 
 /** Which formula is to be run, and for whom. */
 export interface Wanted {
@@ -26,7 +25,7 @@ export interface Wanted {
   readonly source?: string | undefined;
 }
 
-/** Makes recipes of formulas as launches need them: every variable has a value, and all of it can be carried out. */
+/** Makes recipes of formulas as launches need them: every variable has a value. */
 @Injectable()
 export class RunPreparation {
   constructor(
@@ -38,8 +37,7 @@ export class RunPreparation {
   /**
    * Compiles a formula of the revision that the city runs. It reads and computes: do it before the transaction that launches.
    *
-   * @throws ProblemError formula_not_found; invalid_request with all that is wrong; not_implemented for what has no runtime;
-   * unavailable when the configuration changes meanwhile
+   * @throws ProblemError formula_not_found; invalid_request with all that is wrong; unavailable when the configuration changes meanwhile
    */
   async prepare(city: Pick<CityScope, 'name' | 'streamId'>, wanted: Wanted): Promise<Recipe> {
     const { formula: name, rig, vars } = wanted;
@@ -54,7 +52,6 @@ export class RunPreparation {
     const { recipe, issues } = compiled;
     if (recipe === undefined)
       throw problem('invalid_request', `formula ${name} cannot be used: ${summaryOf(issues)}`, { errors: fieldsOf(issues) });
-    requireSupported(recipe);
     return recipe;
   }
 

@@ -17,6 +17,8 @@ import { SlingBatchService } from '../sling-batch.service.js';
 import type { ConfigReadsService } from '../../config/config-reads.service.js';
 import { RunControlRepository } from '../../runs/control/control.repository.js';
 import type { Signals } from '../../../platform/streams/signals.js';
+import { DrainsRepository } from '../../runs/drains/drains.repository.js';
+import { DrainsService } from '../../runs/drains/drains.service.js';
 import { RunControl } from '../../runs/control/run-control.js';
 import { LaunchService } from '../../runs/launch/launch.service.js';
 import { RunPreparation } from '../../runs/launch/preparation.service.js';
@@ -48,15 +50,18 @@ export function slings(realm: WorkRealm, work: WorkService = realm.work): Slings
   const runs = new RunsRepository(realm.db);
   const roster = new RosterService(new RosterRepository(realm.db));
   const preparation = new RunPreparation(NO_CONFIG, runs, undefined as never);
+  const endings = new RunEndings(runs);
   const formulas = new SlingFormulas(
     roster,
     preparation,
     new LaunchService(
       runs,
-      new RunEndings(runs),
+      endings,
       convoys,
       roster,
-      new RunControl(new RunControlRepository(), runs, roster, { mark: () => undefined } as unknown as Signals),
+      new RunControl(new RunControlRepository(), runs, roster, new DrainsService(new DrainsRepository(), convoys, endings), {
+        mark: () => undefined,
+      } as unknown as Signals),
     ),
     dispatch,
   );
