@@ -187,4 +187,19 @@ describe('a graph', () => {
     expect(await runs.run(run.id)).toMatchObject({ status: 'failed', error_code: 'fail', error_message: 'no disk' });
     expect(await h.bead(bead)).toMatchObject({ status: 'open' });
   });
+
+  it('asks about none of many steps on its own when it skips them', async () => {
+    const many = Array.from({ length: 200 }, (_, n) => `[[steps]]\nid = "n${n}"\ntitle = "N"\nneeds = ["a"]\n`).join('');
+    const run = await runs.launch({ recipe: recipeOf(`${GRAPH.split('[[steps]]\nid = "b"')[0]}${many}`), target: 'mayor' });
+    const { a } = await stepsOf(run);
+    const used = await h.run(async (work) => {
+      await work.update(a!, { status: 'closed', metadata: { 'gc.outcome': 'fail' } });
+      const { rows } = await sql<{ written: number; read: number }>`
+        select n_tup_upd as written, idx_scan + seq_scan as read from pg_stat_xact_user_tables where relname = 'runs'`.execute(work.tx);
+      return rows[0]!;
+    });
+    expect(await runs.run(run.id)).toMatchObject({ status: 'failed', steps: 201, closed: 201 });
+    expect(used.written).toBeLessThan(20);
+    expect(used.read).toBeLessThan(100);
+  });
 });

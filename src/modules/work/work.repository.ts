@@ -140,12 +140,16 @@ export class WorkRepository {
     return rows.sort((x, y) => (x.id < y.id ? -1 : 1));
   }
 
-  /** Of beads, those that another one looks at: it depends on it in whichever way, or is its parent. */
+  /**
+   * Of beads, those that another one looks at: it depends on it in whichever way, or is its parent. The root of a run looks at its steps
+   * through the run, and at thousands of them at once.
+   */
   async watched(tx: Tx, streamId: number, ids: readonly string[]): Promise<string[]> {
     const all = [...ids];
     const { rows } = await sql<{ id: string }>`
-      select d.depends_on_id as id from bead_dependencies d
-      where d.stream_id = ${streamId} and d.depends_on_id = any(${all}::text[]) and d.issue_id <> all(${all}::text[])
+      select d.depends_on_id as id from bead_dependencies d join beads b on b.stream_id = d.stream_id and b.id = d.depends_on_id
+      where d.stream_id = ${streamId} and d.depends_on_id = any(${all}::text[]) and d.issue_id is distinct from b.run_id
+        and not exists (select from unnest(${all}::text[]) a where a = d.issue_id)
       union
       select b.id from beads b join beads p on p.stream_id = b.stream_id and p.id = b.parent and p.issue_type = 'convoy'
       where b.stream_id = ${streamId} and b.id = any(${all}::text[])
