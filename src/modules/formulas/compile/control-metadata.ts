@@ -16,7 +16,7 @@ export function isGraph(range: string): boolean {
 }
 
 /** What a bead says about the part that the run plays for it, under the contract's names. */
-export function controlMetadata(control: Control | undefined, step: Step): Record<string, string> {
+export function controlMetadata(control: Control | undefined, step: Step, text: (written: string) => string): Record<string, string> {
   switch (control?.kind) {
     case 'retry':
       return { 'gc.kind': 'retry', 'gc.max_attempts': String(control.max_attempts), 'gc.on_exhausted': control.on_exhausted };
@@ -26,8 +26,8 @@ export function controlMetadata(control: Control | undefined, step: Step): Recor
         'gc.max_attempts': String(control.max_attempts),
         'gc.check_mode': 'exec',
         'gc.check_path': control.script.file,
-        ...(step.check?.timeout === undefined ? {} : { 'gc.check_timeout': step.check.timeout }),
-        ...(step.timeout === undefined ? {} : { 'gc.step_timeout': step.timeout }),
+        ...(step.check?.timeout === undefined ? {} : { 'gc.check_timeout': text(step.check.timeout) }),
+        ...(step.timeout === undefined ? {} : { 'gc.step_timeout': text(step.timeout) }),
       };
     case 'loop':
       return { 'gc.kind': 'loop', 'gc.max_attempts': String(control.max) };

@@ -215,8 +215,8 @@ export class Flattening {
     const script = this.weaving.formulas.library.beside(step.where.file, path);
     if (script === undefined)
       this.weaving.formulas.issues.error(inside(step.where, 'check.check.path'), 'there is no such file in the city or its packs');
-    const script_timeout_ms = words.duration(timeout, step.where, 'check.check.timeout');
-    const step_timeout_ms = words.duration(step.timeout, step.where, 'timeout');
+    const script_timeout_ms = words.duration(timeout, step.where, 'check.check.timeout', LIMITS.attempt);
+    const step_timeout_ms = words.duration(step.timeout, step.where, 'timeout', LIMITS.attempt);
     const body =
       step.children.length === 0 ? undefined : this.#fragment(step.children, `${full}.iteration.{iteration}`, 'iteration', frame, full);
     return {
@@ -312,7 +312,7 @@ export class Flattening {
       metadata: {
         ...Object.fromEntries(written),
         ...(body === undefined ? {} : { 'gc.scope_ref': body }),
-        ...controlMetadata(control, step),
+        ...controlMetadata(control, step, (written) => text(written, 'timeout')),
         ...(step.onComplete === undefined ? {} : { 'gc.output_json_required': 'true' }),
       },
       assignee: text(step.assignee, 'assignee', true),

@@ -21,6 +21,8 @@ export const LIMITS = {
   text: 256 * 1024,
   /** Rounds of one loop. */
   rounds: 1_000,
+  /** Milliseconds that a round of a check, or its script, may be given: timers hold no more than 24 days. */
+  attempt: 24 * 24 * 3_600_000,
   /** Characters of an id that an author writes, and of one in a recipe. */
   id: 128,
   fullId: 400,

@@ -4,6 +4,8 @@ import { inside, type Issues } from './issues.js';
 import type { Budget } from './limits.js';
 import { localsIn, withVars } from './placeholders.js';
 
+const HOUR = 3_600_000;
+
 /** Placeholders that a run replaces, by where they may stand. */
 export type Rounds = 'none' | 'iteration' | 'item';
 const ROUND = /^(?:iteration|index|item(?:\..+)?)$/;
@@ -40,12 +42,13 @@ export class Words {
     return result;
   }
 
-  /** Milliseconds of a duration that may have come from a variable. */
-  duration(text: string | undefined, where: Where, key: string): number | undefined {
+  /** Whole milliseconds of a duration that may have come from a variable. @param most what it is at most */
+  duration(text: string | undefined, where: Where, key: string, most = Infinity): number | undefined {
     if (text === undefined) return undefined;
     const ms = parseDuration(this.of(text, where, key));
-    if (ms !== undefined && ms > 0) return ms;
-    this.issues.error(inside(where, key), 'must be a positive duration such as 90s or 1h30m');
+    if (ms === undefined || ms <= 0) this.issues.error(inside(where, key), 'must be a positive duration such as 90s or 1h30m');
+    else if (ms > most) this.issues.error(inside(where, key), `must be at most ${most / HOUR}h`);
+    else return Math.ceil(ms);
     return undefined;
   }
 }
