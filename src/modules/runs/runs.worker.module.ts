@@ -5,11 +5,20 @@ import { WorkModule } from '../work/work.module.js';
 import { CheckRunner } from './checks/check-runner.js';
 import { ChecksRepository } from './checks/checks.repository.js';
 import { GatesReconciler } from './gates/gates.reconciler.js';
+import { LimitsReconciler } from './limits/limits.reconciler.js';
+import { LimitsRepository } from './limits/limits.repository.js';
 import { RunsCoreModule } from './runs-core.module.js';
 
-/** What a worker does for runs: it looks at gates when their time has come, and runs the scripts of checks. */
+/** What a worker does for runs: it looks at gates and rounds when their time has come, and runs the scripts of checks. */
 @Module({
   imports: [LaunchModule, RunsCoreModule, WorkModule],
-  providers: [CheckRunner, ChecksRepository, GatesReconciler, { provide: LeaseTimings, useValue: new LeaseTimings() }],
+  providers: [
+    CheckRunner,
+    ChecksRepository,
+    GatesReconciler,
+    LimitsReconciler,
+    LimitsRepository,
+    { provide: LeaseTimings, useValue: new LeaseTimings() },
+  ],
 })
 export class RunsWorkerModule {}

@@ -183,7 +183,7 @@ class Simulated {
       this.settled.set(unit, act.outcome);
       const units = this.find(act.control)!.units!.map((each) => (each.n === act.unit ? { ...each, outcome: act.outcome } : each));
       this.#change(act.control, { units });
-    } else throw new Error(act.do);
+    }
   }
 
   /** What an agent could claim. */

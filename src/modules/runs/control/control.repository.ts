@@ -12,6 +12,8 @@ export interface StoredStep {
   /** The step whose round it belongs to. */
   readonly made_by?: string | undefined;
   readonly round?: number | undefined;
+  /** How long its round may take, from when it is begun. */
+  readonly limit_ms?: number | undefined;
 }
 
 /** A run as it stands, with the beads of its steps by their ids in the recipe. */
@@ -24,9 +26,11 @@ export interface StoredRun extends RunFacts {
 export class RunControlRepository {
   async add(tx: Tx, streamId: number, run: string, steps: readonly StoredStep[]): Promise<void> {
     await sql`
-      insert into run_steps (stream_id, bead_id, run_id, step, made_by, round)
-      select ${streamId}, s.bead, ${run}, s.step, s.made_by, s.round
-      from jsonb_to_recordset(${JSON.stringify(steps)}::jsonb) as s(bead text, step jsonb, made_by text, round integer)`.execute(tx);
+      insert into run_steps (stream_id, bead_id, run_id, step, made_by, round, limit_ms)
+      select ${streamId}, s.bead, ${run}, s.step, s.made_by, s.round, s.limit_ms
+      from jsonb_to_recordset(${JSON.stringify(steps)}::jsonb) as s(bead text, step jsonb, made_by text, round integer, limit_ms integer)`.execute(
+      tx,
+    );
   }
 
   /** Counts steps that a round has added, and gates among them that are waited for already. */

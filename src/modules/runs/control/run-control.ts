@@ -141,6 +141,8 @@ export class RunControl {
     const root = await work.require(run.id);
     const steps = fragment.steps.map(({ step }) => step);
     const owner = facts.beads.get(control)!;
+    const about = facts.steps.find(({ step }) => step.id === control)!.step.control;
+    const limit = about?.kind === 'check' ? about.step_timeout_ms : undefined;
     const names = namesIn(steps);
     const known = names.length === 0 ? [] : await this.roster.addresses(streamId, names, run.rig, work.tx);
     let plan;
@@ -170,7 +172,7 @@ export class RunControl {
       work.tx,
       streamId,
       run.id,
-      fragment.steps.map(({ step, round }, n) => ({ bead: made[n]!.id, step, made_by: control, round })),
+      fragment.steps.map(({ step, round }, n) => ({ bead: made[n]!.id, step, made_by: control, round, limit_ms: limit })),
     );
     const reached = made.filter(({ issue_type: type, open_blockers: blockers }) => type === 'gate' && blockers === 0).length;
     await this.repository.grow(work.tx, streamId, run.id, made.length, reached);

@@ -56,7 +56,7 @@ const find = (id: string) => realm.work.run(realm.city, 'tester', (work) => work
 
 /** A convoy of so many beads. */
 async function convoyOf(count: number): Promise<{ convoy: string; members: string[] }> {
-  const members = [];
+  const members: string[] = [];
   for (let n = 1; n <= count; n++) members.push(await bead(`m${n}`));
   const convoy = await bead('All of it', 'convoy');
   await realm.work.run(realm.city, 'tester', (work) => work.putEdges(convoy, members, 'tracks'));

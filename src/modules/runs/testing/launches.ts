@@ -24,6 +24,8 @@ import { LaunchService, type LaunchOrder } from '../launch/launch.service.js';
 import { GateOpening } from '../gates/gate-opening.service.js';
 import { GatesReconciler } from '../gates/gates.reconciler.js';
 import { GatesRepository } from '../gates/gates.repository.js';
+import { LimitsReconciler } from '../limits/limits.reconciler.js';
+import { LimitsRepository } from '../limits/limits.repository.js';
 import { RunEndings } from '../run-endings.service.js';
 import { RunKeeper } from '../run-keeper.js';
 import type { RunRow } from '../run-row.js';
@@ -55,6 +57,8 @@ export interface Launches {
   readonly sending: MailSendingService;
   /** Looks at the gates that are due. */
   sweep(): Promise<number>;
+  /** Ends the rounds that are late. */
+  sweepLimits(): Promise<number>;
   launch(order: Omit<LaunchOrder, 'by' | 'rig'> & Partial<LaunchOrder>): Promise<RunRow & { created: boolean }>;
   run(id: string): Promise<RunRow | undefined>;
 }
@@ -77,6 +81,7 @@ export function launches(realm: WorkRealm, work: WorkService = realm.work): Laun
   opening.onModuleInit();
   const log = new AppLogger(createLogger('silent'));
   const reconciler = new GatesReconciler(gates, opening, work, log, new Lifecycle(log));
+  const limits = new LimitsReconciler(new LimitsRepository(realm.db), work, log, new Lifecycle(log));
   return {
     service,
     endings,
@@ -84,6 +89,7 @@ export function launches(realm: WorkRealm, work: WorkService = realm.work): Laun
     work,
     sending,
     sweep: () => reconciler.sweep(),
+    sweepLimits: () => limits.sweep(),
     launch: async (order) => {
       const { value } = await work.run(realm.city, 'api', (w) => service.launch(w, { by: 'sling', rig: '', ...order }));
       return { ...value.run, created: value.created };
