@@ -5396,11 +5396,13 @@ export interface components {
             check?: components["schemas"]["RunStepCheck"];
             id: string;
             kind?: string;
+            member?: string;
             needs: string[];
             parent?: string;
             ref?: string;
             status: components["schemas"]["RunStepStatus"];
             title: string;
+            units?: components["schemas"]["RunStepUnit"][];
         };
         RunStepCheck: {
             /** Format: int64 */
@@ -5415,6 +5417,14 @@ export interface components {
         };
         /** @enum {string} */
         RunStepStatus: "pending" | "active" | "blocked" | "completed" | "failed" | "skipped" | "canceled";
+        RunStepUnit: {
+            member: string;
+            reason?: string;
+            /** @enum {string} */
+            status: "active" | "completed" | "failed" | "skipped" | "canceled";
+            /** Format: int64 */
+            unit: number;
+        };
         RunStepsOutputBody: {
             run_id: string;
             status: components["schemas"]["RunStatus"];
@@ -26254,16 +26264,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Implemented: `not-implemented` */
-            501: {
-                headers: {
-                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ErrorModel"];
-                };
-            };
             /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
@@ -37054,16 +37054,6 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             /** @description Internal Server Error */
             500: {
-                headers: {
-                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ErrorModel"];
-                };
-            };
-            /** @description Not Implemented: `not-implemented` */
-            501: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;

@@ -51,8 +51,9 @@ export function runFacts(run: Run): string {
 export function stepTree(steps: readonly Step[], width?: number): string {
   const known = new Map(steps.map((step) => [step.id, step]));
   const below = new Map<string, Step[]>();
+  const drains = new Map(steps.flatMap(({ id, ref, units }) => (units === undefined || ref === undefined ? [] : [[ref, id] as const])));
   for (const step of steps) {
-    const over = step.parent !== undefined && known.has(step.parent) ? step.parent : '';
+    const over = step.parent !== undefined && known.has(step.parent) ? step.parent : (drains.get(drainOf(step)) ?? '');
     below.set(over, [...(below.get(over) ?? []), step]);
   }
   const lines: string[] = [];
@@ -68,16 +69,35 @@ export function stepTree(steps: readonly Step[], width?: number): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
+/** The drain that a step does something for. */
+function drainOf({ ref = '', member }: Step): string {
+  return member === undefined ? '' : ref.slice(0, ref.lastIndexOf('.unit.'));
+}
+
+/** Of a drain, how far it is and what went wrong; of a step of a unit, the bead that it is for. */
+export function aboutUnits({ units, member }: Step): string {
+  if (units === undefined) return member === undefined ? '' : ` (for ${member})`;
+  const lost = units.filter(({ status }) => status !== 'active' && status !== 'completed');
+  const over = units.filter(({ status }) => status !== 'active').length;
+  const why = lost.map(({ member, status, reason }) => `${member} ${status}${reason === undefined ? '' : `: ${reason}`}`);
+  return ` (${over} of ${units.length} units over${why.length === 0 ? '' : `; ${why.slice(0, 3).join('; ')}${why.length > 3 ? '; …' : ''}`})`;
+}
+
 /** A whole waits for its parts: nobody has to be told. */
 function lineOf(step: Step, known: ReadonlyMap<string, Step>): string {
   const open = step.needs.filter((id) => {
     const need = known.get(id);
-    return need !== undefined && need.parent !== step.id && !['completed', 'skipped', 'failed', 'canceled'].includes(need.status);
+    return (
+      need !== undefined &&
+      need.parent !== step.id &&
+      (step.units === undefined || drainOf(need) !== step.ref) &&
+      !['completed', 'skipped', 'failed', 'canceled'].includes(need.status)
+    );
   });
   const owner = step.assignee === undefined ? '' : ` @${step.assignee}`;
   const kind = step.kind === 'gate' ? ', a gate' : '';
   const after = step.status === 'blocked' && open.length > 0 ? ` (after ${open.join(', ')})` : '';
   const { check } = step;
   const said = check === undefined || check.passed ? '' : ` (check ${check.iteration}: ${check.reason})`;
-  return `${MARKS[step.status]} ${step.id} [${step.status}${kind}${owner}] ${step.title}${after}${said}`;
+  return `${MARKS[step.status]} ${step.id} [${step.status}${kind}${owner}] ${step.title}${aboutUnits(step)}${after}${said}`;
 }

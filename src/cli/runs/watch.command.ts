@@ -5,7 +5,7 @@ import { CliError } from '../errors.js';
 import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
 import { plain } from '../table.js';
-import { OVER, stepTree, type Run, type Step } from './view.js';
+import { aboutUnits, OVER, stepTree, type Run, type Step } from './view.js';
 
 interface Seen {
   readonly run: Run;
@@ -72,7 +72,7 @@ function lines(io: Io): Drawing {
     const { run, steps } = seen;
     const news = changes(steps);
     if (first) await io.out(`${plain(`${run.run_id} [${run.status}] ${run.title}`)}\n${stepTree(steps, io.width)}`);
-    else for (const step of news) await io.out(`${plain(`${step.id} [${step.status}] ${step.title}`)}\n`);
+    else for (const step of news) await io.out(`${plain(`${step.id} [${step.status}] ${step.title}${aboutUnits(step)}`)}\n`);
     if (OVER.includes(run.status)) await io.out(`${plain(`${run.run_id} [${run.status}] ${run.title}`)}\n`);
     first = false;
   };
@@ -89,9 +89,10 @@ function jsonLines(io: Io): Drawing {
 function changed(): (steps: readonly Step[]) => Schemas['RunStep'][] {
   const last = new Map<string, string>();
   return (steps) =>
-    steps.filter(({ id, status }) => {
+    steps.filter(({ id, status, units = [] }) => {
       const before = last.get(id);
-      last.set(id, status);
-      return before !== status;
+      const now = [status, ...units.map((unit) => unit.status)].join(' ');
+      last.set(id, now);
+      return before !== now;
     });
 }

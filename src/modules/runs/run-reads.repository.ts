@@ -4,7 +4,7 @@ import { Db } from '../../platform/database/database.js';
 import { ANSWER_BYTES } from '../../platform/database/page-bytes.js';
 import { beadBytes } from '../work/bead-bytes.js';
 import type { StoredVerdict } from './control/facts.js';
-import type { RunRow, RunStatus } from './run-row.js';
+import type { RunOutcome, RunRow, RunStatus } from './run-row.js';
 import { RUN } from './run-columns.js';
 
 /** Where a list of runs goes on: below the last one that was served. */
@@ -16,6 +16,14 @@ export interface RunPlace {
 }
 
 export type ListedRun = RunRow & { readonly lane: number; readonly updated: string };
+
+/** What a drain does for one member. */
+export interface UnitRow {
+  readonly n: number;
+  readonly member: string;
+  readonly outcome: RunOutcome | null;
+  readonly reason: string | null;
+}
 
 /** A bead of a run as its answers need it. */
 export interface StepRow {
@@ -29,6 +37,7 @@ export interface StepRow {
   readonly open_blockers: number;
   readonly metadata: Readonly<Record<string, string>>;
   readonly verdict: StoredVerdict | null;
+  readonly units: readonly UnitRow[] | null;
   readonly deps: readonly { readonly id: string; readonly type: string; readonly blocking: boolean }[] | null;
 }
 
@@ -116,7 +125,8 @@ export class RunReadsRepository {
   async beads(streamId: number, run: string): Promise<Found<StepRow[] | undefined>> {
     const { rows } = await sql<{ head: number; bytes: number }>`
       select s.head, (select coalesce(sum(${beadBytes('b')}), 0)::bigint from beads b where b.stream_id = s.id and b.run_id = ${run})
-        + (select coalesce(sum(octet_length(c.verdict::text)), 0)::bigint from run_steps c where c.stream_id = s.id and c.run_id = ${run}) as bytes
+        + (select coalesce(sum(octet_length(c.verdict::text)), 0)::bigint from run_steps c where c.stream_id = s.id and c.run_id = ${run})
+        + (select coalesce(sum(octet_length(u.member_id) + octet_length(u.reason)), 0)::bigint from run_units u where u.stream_id = s.id and u.run_id = ${run}) as bytes
       from event_streams s where s.id = ${streamId}`.execute(this.db);
     if (rows[0]!.bytes > ANSWER_BYTES) return { head: rows[0]!.head, value: undefined };
     return this.#withHead<StepRow>(
@@ -124,6 +134,8 @@ export class RunReadsRepository {
       sql`
         select b.id, b.title, b.status, b.issue_type, b.assignee, b.ref, b.parent, b.open_blockers, b.metadata, b.created_at,
           (select c.verdict from run_steps c where c.stream_id = b.stream_id and c.bead_id = b.id) as verdict, (
+          select json_agg(json_build_object('n', u.n, 'member', u.member_id, 'outcome', u.outcome, 'reason', u.reason) order by u.n)
+          from run_units u where u.stream_id = b.stream_id and u.drain_id = b.id) as units, (
           select json_agg(json_build_object('id', d.depends_on_id, 'type', d.type, 'blocking', d.blocking) order by d.depends_on_id)
           from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id) as deps
         from beads b where b.stream_id = ${streamId} and b.run_id = ${run}`,

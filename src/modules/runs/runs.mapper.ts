@@ -1,7 +1,7 @@
 import type { Run, RunStatus } from '../../contract/runs.schemas.js';
 import type { WorkflowBeadResponse } from '../../contract/workflows.schemas.js';
 import type { StoredVerdict } from './control/facts.js';
-import type { StepRow } from './run-reads.repository.js';
+import type { StepRow, UnitRow } from './run-reads.repository.js';
 import type { RunRow } from './run-row.js';
 import type { RunStatusCounts, RunStep, WorkflowSnapshotResponse } from './runs.schemas.js';
 
@@ -63,7 +63,15 @@ export function toStep(bead: StepRow, run: RunRow): RunStep {
     ...(bead.parent === null || bead.parent === run.id ? {} : { parent: bead.parent }),
     needs: (bead.deps ?? []).filter(({ blocking }) => blocking).map(({ id }) => id),
     ...(bead.verdict === null ? {} : { check: toCheck(bead.verdict) }),
+    ...(bead.units === null ? {} : { units: bead.units.map(toUnit) }),
+    ...(bead.metadata['gc.drain_member_id'] === undefined ? {} : { member: bead.metadata['gc.drain_member_id'] }),
   };
+}
+
+const ENDED = { pass: 'completed', fail: 'failed', skipped: 'skipped', canceled: 'canceled' } as const;
+
+function toUnit({ n, member, outcome, reason }: UnitRow): NonNullable<RunStep['units']>[number] {
+  return { unit: n, member, status: outcome === null ? 'active' : ENDED[outcome], ...(reason === null ? {} : { reason }) };
 }
 
 function toCheck({ round, passed, reason, exit_code, duration_ms, output }: StoredVerdict): NonNullable<RunStep['check']> {

@@ -51,6 +51,19 @@ export const RunStepCheck = contract(
   }),
 );
 
+export const RunStepUnit = contract(
+  'RunStepUnit',
+  z.strictObject({
+    /** From 1: its steps are `<ref of the drain>.unit.<unit>.…` */
+    unit: z.int(),
+    /** The bead that it is for. */
+    member: z.string(),
+    status: z.enum(['active', 'completed', 'failed', 'skipped', 'canceled']),
+    /** Why it ended as it did. */
+    reason: z.string().optional(),
+  }),
+);
+
 export const RunStep = contract(
   'RunStep',
   z.strictObject({
@@ -67,6 +80,10 @@ export const RunStep = contract(
     needs: z.array(z.string()),
     /** Of a check: what its script said last. */
     check: RunStepCheck.optional(),
+    /** Of a drain that has taken the members of its convoy. */
+    units: z.array(RunStepUnit).optional(),
+    /** Of a step of a unit: the bead that the unit is for. */
+    member: z.string().optional(),
   }),
 );
 export type RunStep = z.infer<typeof RunStep>;
