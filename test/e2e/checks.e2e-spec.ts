@@ -33,6 +33,99 @@ title = "Tell it"
 needs = ["write"]
 `;
 
+/** The second example of the reference in other words, and a drain: all that a graph can be made of. */
+const REVIEW = `formula = "review"
+[requires]
+formula_compiler = ">=2.0.0"
+[vars]
+focus = { default = "speed", enum = ["speed", "safety"] }
+[[steps]]
+id = "both"
+title = "Read and prove"
+needs = ["read", "prove"]
+metadata = { "gc.kind" = "scope", "gc.scope_name" = "review", "gc.scope_role" = "body" }
+[[steps]]
+id = "read"
+title = "Read {{convoy_id}} for {{focus}}"
+metadata = { "gc.scope_ref" = "both", "gc.scope_role" = "member", "gc.on_fail" = "abort_scope" }
+retry = { max_attempts = 3, on_exhausted = "hard_fail" }
+[[steps]]
+id = "prove"
+title = "Make it green"
+needs = ["read"]
+timeout = "20m"
+metadata = { "gc.scope_ref" = "both", "gc.scope_role" = "member", "gc.on_fail" = "abort_scope" }
+check = { max_attempts = 2, check = { mode = "exec", path = "../assets/green.sh", timeout = "20s" } }
+[[steps]]
+id = "weigh"
+title = "Weigh each part"
+needs = ["both"]
+drain = { formula = "weigh", member_access = "exclusive" }
+[[steps]]
+id = "files"
+title = "List the files"
+needs = ["both"]
+on_complete = { for_each = "output.files", bond = "look", vars = { path = "{item.path}" } }
+[[steps]]
+id = "tidy"
+title = "Tidy up"
+needs = ["both"]
+metadata = { "gc.kind" = "cleanup", "gc.scope_ref" = "both", "gc.scope_role" = "teardown" }
+`;
+const WEIGH = `formula = "weigh"
+[requires]
+formula_compiler = ">=2.0.0"
+[vars]
+focus = "anything"
+[[steps]]
+id = "put"
+title = "Weigh {{issue}} for {{focus}}"
+[[steps]]
+id = "note"
+title = "Note its weight"
+needs = ["put"]
+`;
+const LOOK = `formula = "look"
+type = "expansion"
+[requires]
+formula_compiler = ">=2.0.0"
+[vars]
+path = { required = true }
+[[template]]
+id = "{target}.open"
+title = "Open {path}"
+[[template]]
+id = "{target}.close"
+title = "Close {path}"
+needs = ["{target}.open"]
+`;
+
+const client = async (...args: string[]): Promise<string> => {
+  const { code, stdout, stderr } = await svc(args, { env: { SVC_API_URL: stack.urls[0]!, SVC_CITY: 'alpha' } });
+  expect([args, code, stderr]).toEqual([args, 0, expect.anything()]);
+  return stdout;
+};
+/** What an agent says of a step that it has done, when that is more than that it has passed. */
+const SAID: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'review.read.attempt.1': { 'gc.outcome': 'fail', 'gc.failure_class': 'transient' },
+  'review.files': { 'gc.output_json': '{"files":[{"path":"x.ts"},{"path":"y.ts"}]}' },
+};
+/** An agent that takes what is on its hook through the client, one after the other, until a run is over. Answers what it was given. */
+async function workThrough(run: string): Promise<string[]> {
+  const given: string[] = [];
+  for (;;) {
+    const next = await eventually(async () => {
+      const answer = JSON.parse(await client('hook', 'claim', '--agent', 'mayor', '--json'));
+      if (answer.action === 'work') return answer.bead;
+      return ['completed', 'failed'].includes((await runOf(run)).status) ? 'over' : undefined;
+    });
+    if (next === 'over') return given;
+    given.push(next.title);
+    const said = Object.entries({ 'gc.outcome': 'pass', ...SAID[next.ref] }).flatMap(([key, value]) => ['--metadata', `${key}=${value}`]);
+    await client('bead', 'update', next.id, '--status', 'closed', ...said);
+  }
+}
+
 const launch = async (): Promise<string> => {
   const source = (await a.post(`${CITY}/beads`, { title: 'work' })).body.id as string;
   const { status, body } = await a.post(`${CITY}/sling`, { target: 'mayor', formula: 'audit', attached_bead_id: source });
@@ -74,7 +167,8 @@ beforeAll(async () => {
   await mkdir(inCity('assets'), { recursive: true });
   await mkdir(inCity('formulas'), { recursive: true });
   await script('true');
-  await writeFile(inCity('formulas/audit.toml'), AUDIT);
+  for (const [name, text] of Object.entries({ audit: AUDIT, review: REVIEW, weigh: WEIGH, look: LOOK }))
+    await writeFile(inCity(`formulas/${name}.toml`), text);
   // Nobody takes the steps but the test.
   expect(await a.post(`${CITY}/agent/mayor/suspend`)).toMatchObject({ status: 200 });
   expect(await a.post(`${CITY}/config/reload`)).toMatchObject({ status: 200 });
@@ -153,6 +247,38 @@ describe('a check', () => {
     );
     expect((await step(run, 'write')).check).toBeUndefined();
     await rm(inCity('began'));
+  });
+});
+
+describe('a graph of all that there is', () => {
+  it('is worked through by an agent, tried again, checked, drained, fanned out and tidied up, to its end', async () => {
+    await script('test "$SVC_ITERATION" = 2');
+    const parts = [];
+    for (const title of ['left', 'right']) parts.push((await a.post(`${CITY}/beads`, { title })).body.id as string);
+    const convoy = (await client('convoy', 'create', 'The change', ...parts)).trim().split(/\s/)[0]!;
+    const said = await client('sling', 'mayor', '--formula', 'review', '--on', convoy);
+    const run = /\(run (\S+)\)/.exec(said)![1]!;
+    const watched = client('run', 'watch', run);
+    const given = await workThrough(run);
+    expect(given.slice(0, 4)).toEqual([`Read ${convoy} for speed`, `Read ${convoy} for speed`, 'Make it green', 'Make it green']);
+    expect(given.slice(4).sort()).toEqual(
+      [
+        ...['Close x.ts', 'Close y.ts', 'Open x.ts', 'Open y.ts', 'List the files', 'Note its weight', 'Note its weight', 'Tidy up'],
+        ...parts.map((part) => `Weigh ${part} for speed`),
+      ].sort(),
+    );
+    expect(await runOf(run)).toMatchObject({ status: 'completed' });
+    for (const part of parts) expect((await a.get(`${CITY}/bead/${part}`)).body).toMatchObject({ status: 'closed' });
+    expect((await a.get(`${CITY}/bead/${convoy}`)).body).toMatchObject({ status: 'closed' });
+    const weighed = (await stepsOf(run)).find(({ ref }) => ref === 'review.weigh');
+    expect(weighed.units).toEqual(
+      parts.map((member, n) => ({ unit: n + 1, member, status: 'completed', reason: 'all of its steps have passed' })),
+    );
+    const shown = await client('run', 'show', run);
+    expect(shown).toMatch(
+      /✓ \S+ \[completed\] Weigh each part \(2 of 2 units over\)\n(│ {2}| {3})├─ ✓ \S+ \[completed[^\]]*\] Weigh \S+ for speed \(for \S+\)/,
+    );
+    expect(await watched).toMatch(new RegExp(`Weigh \\S+ for speed \\(for \\S+\\)[^]*\n${run} \\[completed\\] review\n$`));
   });
 });
 

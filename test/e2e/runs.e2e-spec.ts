@@ -191,7 +191,7 @@ describe('a tree', () => {
         400,
         expect.stringContaining('is reserved') as unknown as string,
       ],
-      [{ formula: 'perhaps' }, 501, expect.stringContaining('uses drain') as unknown as string],
+      [{ formula: 'perhaps' }, 400, 'invalid: v2 formula "perhaps" requires a target convoy'],
     ];
     for (const [body, status, detail] of refusals) expect([body, await launch(body)]).toMatchObject([body, { status, body: { detail } }]);
     // Sessions that were sent work come and go meanwhile.
