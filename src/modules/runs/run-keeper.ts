@@ -53,7 +53,10 @@ export class RunKeeper implements OnModuleInit {
 
   async #changed(work: Work, before: BeadRecord, after: BeadRecord): Promise<void> {
     if (after.run_id === null || before.status === after.status) return;
-    if (before.status === 'closed') await this.#requireGoingOn(work, after);
+    if (before.status === 'closed') {
+      await this.#requireGoingOn(work, after);
+      await this.control.reopened(work, after);
+    }
     if (
       after.metadata['gc.formula_contract'] === 'graph.v2' &&
       after.id !== after.run_id &&

@@ -117,7 +117,7 @@ function commandOf(check: CheckRow): CityCommand {
       SVC_RUN_ID: run,
       SVC_STEP: step.id,
       SVC_STEP_ID: bead,
-      SVC_SUBJECT_ID: subject,
+      SVC_SUBJECT_ID: subject ?? '',
       SVC_ITERATION: String(round),
       ...handed,
     },

@@ -95,6 +95,28 @@ describe('the script of a check', () => {
     expect(await settle(taken!, 'w1')).toBe(false);
   });
 
+  it('is asked for anew when what it was about is done again', async () => {
+    await waiting();
+    const [first] = await claim('w1');
+    const round = await idOf('a.iteration.1');
+    await realm.work.run(realm.city, 'agent', (work) => work.reopen(round));
+    expect(await settle(first!, 'w1')).toBe(false);
+    expect(await claim('w2')).toEqual([]);
+    await done('a.iteration.1');
+    const [second] = await claim('w2');
+    expect(await settle(second!, 'w2')).toBe(true);
+    await realm.work.run(realm.city, 'agent', (work) => work.reopen(round));
+    await done('a.iteration.1');
+    expect(await claim('w3')).toMatchObject([{ round: 1 }]);
+  });
+
+  it('is run although somebody has removed what it is about', async () => {
+    await waiting();
+    const round = await idOf('a.iteration.1');
+    await realm.work.run(realm.city, 'agent', (work) => work.remove(round));
+    expect(await claim('w1')).toMatchObject([{ round: 1, subject: null }]);
+  });
+
   it('waits while its city does not run', async () => {
     await waiting();
     await sql`update cities set running = false`.execute(realm.db);

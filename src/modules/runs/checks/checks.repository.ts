@@ -19,8 +19,8 @@ export interface CheckRow {
   readonly formula: string;
   readonly rig: string;
   readonly step: RecipeStep & { readonly control: CheckControl };
-  /** The last step of the round that is checked, and what it hands on. */
-  readonly subject: string;
+  /** The last step of the round that is checked, null when somebody has removed it, and what it hands on. */
+  readonly subject: string | null;
   readonly output: string | null;
 }
 
@@ -50,11 +50,11 @@ export class ChecksRepository {
       from taken t join cities y on y.stream_id = t.stream_id
         join runs r on r.stream_id = t.stream_id and r.id = t.run_id
         join run_steps s on s.stream_id = t.stream_id and s.bead_id = t.bead_id
-        cross join lateral (
+        left join lateral (
           select b.id, b.metadata ->> 'gc.output_json' as output from run_steps m
           join beads b on b.stream_id = m.stream_id and b.id = m.bead_id
           where m.stream_id = t.stream_id and m.run_id = t.run_id and m.made_by = s.step ->> 'id' and m.round = t.round
-          order by b.created_at desc, length(b.id) desc, b.id desc limit 1) subject`.execute(tx);
+          order by b.created_at desc, length(b.id) desc, b.id desc limit 1) subject on true`.execute(tx);
     return rows;
   }
 

@@ -43,12 +43,27 @@ export class RunControlRepository {
 
   /** Has a worker run the script of a check for this round. */
   async ask(tx: Tx, streamId: number, run: string, bead: string, round: number): Promise<void> {
-    await sql`insert into run_checks (stream_id, bead_id, run_id, round) values (${streamId}, ${bead}, ${run}, ${round})`.execute(tx);
+    await sql`
+      insert into run_checks as c (stream_id, bead_id, run_id, round) values (${streamId}, ${bead}, ${run}, ${round})
+      on conflict (stream_id, bead_id) do update set round = excluded.round, worker = null, lease_until = null, attempts = c.attempts + 1`.execute(
+      tx,
+    );
   }
 
   /** Nobody asks for the scripts of these any more: whoever runs one loses its lease. */
   async unask(tx: Tx, streamId: number, beads: readonly string[]): Promise<void> {
     await sql`delete from run_checks where stream_id = ${streamId} and bead_id = any(${[...beads]}::text[])`.execute(tx);
+  }
+
+  /** A step of a round is open again: what was said of the round, or is being looked at, was said of something else. */
+  async unsay(tx: Tx, streamId: number, bead: string): Promise<void> {
+    await sql`
+      with control as (
+        select s.bead_id from run_steps m join run_steps s on s.stream_id = m.stream_id and s.run_id = m.run_id and s.step ->> 'id' = m.made_by
+        where m.stream_id = ${streamId} and m.bead_id = ${bead}),
+      unasked as (delete from run_checks c using control o where c.stream_id = ${streamId} and c.bead_id = o.bead_id)
+      update run_steps s set verdict = null from control o
+      where s.stream_id = ${streamId} and s.bead_id = o.bead_id and s.verdict is not null`.execute(tx);
   }
 
   /** Undefined for a run that decides nothing. */

@@ -80,6 +80,11 @@ export class RunControl {
     }
   }
 
+  /** A step that goes on is looked at again when it is closed again. */
+  async reopened(work: Work, { id }: BeadRecord): Promise<void> {
+    await this.repository.unsay(work.tx, work.city.streamId, id);
+  }
+
   /** A bead of a run is gone: what its drains hold is held no more. */
   async letGo(work: Work, { id, run_id: run }: BeadRecord): Promise<void> {
     await this.drains.end(work, id === run ? { run: id } : { drain: id }, 'skipped', `bead ${id} was removed`);
