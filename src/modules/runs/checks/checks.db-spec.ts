@@ -86,7 +86,9 @@ describe('the script of a check', () => {
     const scoped = 'metadata = { "gc.scope_ref" = "body", "gc.scope_role" = "member", "gc.on_fail" = "abort_scope" }\n';
     await waiting(
       `[[steps]]\nid = "body"\ntitle = "Body"\nneeds = ["a", "b"]\nmetadata = { "gc.kind" = "scope", "gc.scope_role" = "body" }\n` +
-        `[[steps]]\nid = "a"\ntitle = "A"\n${CHECKED}${scoped}[[steps]]\nid = "b"\ntitle = "B"\n${scoped}`,
+        `[[steps]]\nid = "a"\ntitle = "A"\n${CHECKED}${scoped}[[steps]]\nid = "b"\ntitle = "B"\n${scoped}` +
+        // The run goes on: it is not its end that ends the script.
+        `[[steps]]\nid = "c"\ntitle = "C"\n`,
     );
     const [taken] = await claim('w1');
     expect(taken).toBeDefined();
