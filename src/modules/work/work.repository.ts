@@ -119,6 +119,17 @@ export class WorkRepository {
     return rows;
   }
 
+  /** Gives many beads one label more, or one less; answers those that it changes. */
+  async relabelAll(tx: Tx, streamId: number, ids: readonly string[], label: string, has: boolean): Promise<BeadRecord[]> {
+    const labels = has ? sql`b.labels || ${label}::text` : sql`array_remove(b.labels, ${label}::text)`;
+    const { rows } = await sql<BeadRecord>`
+      update beads b set labels = ${labels}, revision = b.revision + 1, updated_at = clock_timestamp()
+      where b.stream_id = ${streamId} and b.id = any(${[...ids]}::text[]) and (${label}::text = any(b.labels)) <> ${has} returning ${RECORD}`.execute(
+      tx,
+    );
+    return rows.sort((x, y) => (x.id < y.id ? -1 : 1));
+  }
+
   /** Dependents of beads that have been closed, as they are before `releaseAll`. */
   async releasable(tx: Tx, streamId: number, ids: readonly string[]): Promise<BeadRecord[]> {
     const { rows } = await sql<BeadRecord>`

@@ -124,6 +124,14 @@ export class Work {
     return open.length;
   }
 
+  /** Has many beads get a label, or lose it, in few statements. */
+  async relabelAll(ids: readonly string[], label: string, has: boolean): Promise<void> {
+    const before = new Map((await this.findAll(ids)).map((bead) => [bead.id, bead]));
+    const changed = await this.repository.relabelAll(this.tx, this.city.streamId, [...before.keys()], label, has);
+    for (const row of changed) this.#changed(before.get(row.id), row);
+    for (const row of changed) for (const react of this.reactions.changed) await react(this, before.get(row.id)!, row);
+  }
+
   /**
    * Changes a bead; a change that alters nothing writes nothing. A status that becomes `closed` does all that closing does.
    *

@@ -3,14 +3,11 @@ import type { Control } from '../../formulas/compile/recipe.js';
 import type { Act, Outcome, Rounds, RunFacts, UnitFact } from './facts.js';
 import { append, cleansUp, STATUS, told, worst, type Node } from './nodes.js';
 import { attemptOf, at, outcomeOf, parsed } from './outcome.js';
-import { attempt, items, iteration, NoSuchField } from './rounds.js';
+import { attempt, items, iteration, MAX_STEPS, NoSuchField } from './rounds.js';
 import { unitId, unitsOf, type DrainControl } from './units.js';
 import { holds, type Asked, type Status } from './until.js';
 
-/** Steps of one run, those of all rounds included. */
-export const MAX_STEPS = 5_000;
-/** What keeps a drain from being done, and a unit from being begun, as reports say it. */
-const LIMIT = 'limit_exceeded';
+/** What keeps a unit from being begun, as reports say it. */
 const PREVIOUS = 'previous_item_failed';
 
 /**
@@ -190,7 +187,8 @@ class Run {
     if (units === undefined) {
       this.#waiting.add(step.id);
       this.#acts.push({ do: 'drain', control: step.id });
-    } else if (all.length === 0) this.#begin(node, () => this.#add(node, 1, unitsOf(step, control, units), LIMIT), LIMIT);
+    } else if (all.length === 0)
+      this.#begin(node, () => this.#add(node, 1, unitsOf(step, control, units, MAX_STEPS - this.#nodes.size)), 'limit_exceeded');
     else this.#units(node, units, all, control.on_item_failure === 'skip_remaining');
   }
 
@@ -238,11 +236,10 @@ class Run {
     return { round, made: all.filter(({ fact }) => fact.round === round) };
   }
 
-  /** @param failure the word for a run that would become too large */
-  #add(node: Node, round: number, rounds: Rounds, failure?: string): void {
+  #add(node: Node, round: number, rounds: Rounds): void {
     const { id } = node.fact.step;
     if (this.#nodes.size + rounds.steps.length > MAX_STEPS)
-      return this.#close(node, 'fail', `the run has more than ${MAX_STEPS} steps`, { disposition: 'control_quarantined', failure });
+      return this.#close(node, 'fail', `the run has more than ${MAX_STEPS} steps`, { disposition: 'control_quarantined' });
     this.#waiting.add(id);
     this.#acts.push({ do: 'add', control: id, round, fragment: rounds });
   }

@@ -6,6 +6,9 @@ import { at } from './outcome.js';
 
 type Locals = (name: string) => string | undefined;
 
+/** Steps of one run, those of all rounds included. */
+export const MAX_STEPS = 5_000;
+
 /** Items of one fan-out. */
 export const MAX_ITEMS = 200;
 

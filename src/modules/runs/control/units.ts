@@ -1,8 +1,9 @@
 import { moved } from '../../formulas/compile/fragments.js';
+import { LIMITS, TooMuch } from '../../formulas/compile/limits.js';
 import { withVars } from '../../formulas/compile/placeholders.js';
 import type { Control, Fragment, RecipeStep } from '../../formulas/compile/recipe.js';
 import type { Rounds, UnitFact } from './facts.js';
-import { joined } from './rounds.js';
+import { joined, MAX_STEPS } from './rounds.js';
 
 export type DrainControl = Extract<Control, { kind: 'drain' }>;
 
@@ -13,8 +14,15 @@ export function unitId(drain: string, unit: number): string {
   return `${drain}.unit.${unit}`;
 }
 
-/** What a drain does for its members, one after the other in a shared context. @throws TooMuch */
-export function unitsOf({ id }: RecipeStep, control: DrainControl, units: readonly UnitFact[]): Rounds {
+/**
+ * What a drain does for its members, one after the other in a shared context.
+ *
+ * @param room how many steps the run may still get
+ * @throws TooMuch before anything of it is made
+ */
+export function unitsOf({ id }: RecipeStep, control: DrainControl, units: readonly UnitFact[], room: number): Rounds {
+  if (control.body.steps.length * units.length > room) throw new TooMuch(`the run has more than ${MAX_STEPS} steps`);
+  if (lengthOf(control.body) * units.length > LIMITS.characters) throw new TooMuch(`units of more than ${LIMITS.characters} characters`);
   const shared = control.context === 'shared';
   const parts = units.map((unit) => {
     const own = unitId(id, unit.n);
@@ -26,6 +34,14 @@ export function unitsOf({ id }: RecipeStep, control: DrainControl, units: readon
     });
   });
   return joined(parts, shared);
+}
+
+/** Characters of all texts, those of what is repeated included. */
+function lengthOf({ steps }: Fragment): number {
+  return steps.reduce((sum, { title, description, notes, control }) => {
+    const inner = control !== undefined && 'body' in control && control.body !== undefined ? lengthOf(control.body) : 0;
+    return sum + title.length + description.length + notes.length + inner;
+  }, 0);
 }
 
 function forUnit(step: RecipeStep, { member, convoy }: UnitFact, group: string | undefined): RecipeStep {

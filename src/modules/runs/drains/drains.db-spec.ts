@@ -15,7 +15,7 @@ afterEach(() => realm.close());
 const HEAD = '[requires]\nformula_compiler = ">=2.0.0"\n';
 const ITEM = `formula = "item"\n${HEAD}[[steps]]\nid = "x"\ntitle = "Weigh {{issue}}"\n[[steps]]\nid = "y"\ntitle = "Note it in {{convoy_id}}"\nneeds = ["x"]\n`;
 const drain = (keys = ''): string =>
-  `formula = "f"\n${HEAD}[[steps]]\nid = "all"\ntitle = "All"\ndrain = { formula = "item"${keys === '' ? '' : `, ${keys}`} }\n[[steps]]\nid = "end"\ntitle = "End"\nneeds = ["all"]\n`;
+  `formula = "f"\n${HEAD}[[steps]]\nid = "all"\ntitle = "All"\ndrain = { formula = "item"${keys === '' ? '' : `, ${keys}`} }\n[[steps]]\nid = "end"\ntitle = "End of {{convoy_id}}"\nneeds = ["all"]\n`;
 const SHARED = 'context = "shared", item = { single_lane = true }';
 const EXCLUSIVE = 'member_access = "exclusive"';
 
@@ -81,12 +81,7 @@ describe('a drain', () => {
       ...{ 'all.unit.1.x': 'ready', 'all.unit.1.y': 'blocked', 'all.unit.2.x': 'ready', 'all.unit.2.y': 'blocked' },
     });
     const made = (await rows()).slice(2);
-    expect(made.map(({ title }) => title)).toEqual([
-      `Weigh ${members[0]}`,
-      expect.stringMatching(/^Note it in al-/),
-      `Weigh ${members[2]}`,
-      expect.stringMatching(/^Note it in al-/),
-    ]);
+    expect((await rows())[1]!.title).toBe(`End of ${convoy}`);
     const [first, , third] = made.map(({ metadata }) => metadata);
     expect([first!['gc.drain_member_id'], third!['gc.drain_member_id']]).toEqual([members[0], members[2]]);
     const own = first!['gc.input_convoy_id']!;
@@ -94,7 +89,12 @@ describe('a drain', () => {
     expect(await realm.db.transaction().execute((tx) => repository.members(tx, realm.city.streamId, own))).toEqual([
       { id: members[0], open: true },
     ]);
-    expect(third!['gc.input_convoy_id']).not.toBe(own);
+    const other = third!['gc.input_convoy_id']!;
+    expect(new Set([convoy, own, other]).size).toBe(3);
+    expect(made.map(({ title }) => title)).toEqual([
+      ...[`Weigh ${members[0]}`, `Note it in ${own}`],
+      ...[`Weigh ${members[2]}`, `Note it in ${other}`],
+    ]);
 
     await end('all.unit.1.x');
     await end('all.unit.1.y');
@@ -202,13 +202,14 @@ describe('a drain', () => {
 
   it('ends with the scope that it is a member of', async () => {
     const { convoy, members } = await convoyOf(1);
-    const scoped = `formula = "f"\n${HEAD}[[steps]]\nid = "s"\ntitle = "S"\nmetadata = { "gc.kind" = "scope" }\n[[steps]]\nid = "m"\ntitle = "M"\nmetadata = { "gc.scope_ref" = "s", "gc.on_fail" = "abort_scope" }\n[[steps]]\nid = "all"\ntitle = "All"\nmetadata = { "gc.scope_ref" = "s" }\ndrain = { formula = "item", ${EXCLUSIVE} }\n`;
+    const scoped = `formula = "f"\n${HEAD}[[steps]]\nid = "s"\ntitle = "S"\nmetadata = { "gc.kind" = "scope" }\n[[steps]]\nid = "m"\ntitle = "M"\nmetadata = { "gc.scope_ref" = "s", "gc.on_fail" = "abort_scope" }\n[[steps]]\nid = "all"\ntitle = "All"\nmetadata = { "gc.scope_ref" = "s" }\ndrain = { formula = "item", ${EXCLUSIVE} }\n[[steps]]\nid = "c"\ntitle = "C"\n`;
     await launch(scoped, convoy);
     expect(await steps()).toMatchObject({ 'all.unit.1.x': 'ready' });
     await end('m', { 'gc.outcome': 'fail' });
     expect(await steps()).toMatchObject({ s: 'fail', all: 'skipped', 'all.unit.1.x': 'skipped' });
     expect(await find(members[0]!)).toMatchObject({ status: 'open', labels: [] });
     expect(await units()).toMatchObject([{ outcome: 'skipped', held: false }]);
+    expect(await steps()).toMatchObject({ c: 'ready' });
   });
 
   const failed = async (
@@ -239,6 +240,12 @@ describe('a drain', () => {
       beads: 2,
     });
     expect(await find(members[5]!)).toMatchObject({ status: 'open', labels: [] });
+  });
+
+  it('writes no more than a run may hold', async () => {
+    const { convoy } = await convoyOf(20);
+    const long = `formula = "item"\n${HEAD}[[steps]]\nid = "x"\ntitle = "X"\ndescription = "${'y'.repeat(60_000)}"\n`;
+    expect(await failed(drain(), convoy, long)).toMatchObject({ code: 'limit_exceeded', beads: 2 });
   });
 
   it('does not take for itself what others are at', async () => {
@@ -276,7 +283,8 @@ describe('a drain', () => {
   });
 
   it('needs a convoy', async () => {
-    await expect(runs.launch({ recipe: recipeOf(drain(), {}, { item: ITEM }), target: 'polecat' })).rejects.toThrow(
+    const text = drain().replace('End of {{convoy_id}}', 'End');
+    await expect(runs.launch({ recipe: recipeOf(text, {}, { item: ITEM }), target: 'polecat' })).rejects.toThrow(
       'v2 formula "f" requires a target convoy',
     );
   });

@@ -3,10 +3,11 @@ import { ConvoysService } from '../../convoys/convoys.service.js';
 import type { BeadRecord } from '../../work/bead-record.js';
 import type { Work } from '../../work/work.js';
 import type { Outcome } from '../control/facts.js';
+import { append } from '../control/nodes.js';
 import type { DrainControl } from '../control/units.js';
 import { RunEndings } from '../run-endings.service.js';
 import type { RunRow } from '../run-row.js';
-import { DrainsRepository, type EndedUnit, type Units } from './drains.repository.js';
+import { DrainsRepository, type Units } from './drains.repository.js';
 
 /** A drain whose members are not to be taken: it is over. */
 export interface Over {
@@ -55,13 +56,20 @@ export class DrainsService implements OnModuleInit {
       units.push({ n: index + 1, member: member.id, convoy: unitConvoy, own_convoy: own, held });
     }
     await this.repository.add(tx, streamId, run.id, drain, units);
-    if (held) for (const { id } of members) await work.update(id, { addLabels: [holdBy(drain)] });
+    if (held) await work.relabelAll(ids, holdBy(drain), true);
     return undefined;
   }
 
   /** Ends units that have not ended, with what they hold. A member that was held and whose unit has passed is done. */
   async end(work: Work, which: Units, outcome: Outcome, reason: string): Promise<void> {
-    for (const unit of await this.repository.end(work.tx, work.city.streamId, which, outcome, reason)) await this.#letGo(work, unit);
+    const ended = await this.repository.end(work.tx, work.city.streamId, which, outcome, reason);
+    const held = new Map<string, string[]>();
+    for (const unit of ended) if (unit.held) append(held, unit.drain, unit.member);
+    for (const [drain, members] of held) await work.relabelAll(members, holdBy(drain), false);
+    for (const { drain, n, member, outcome: how, held: had } of ended)
+      if (had && how === 'pass' && (await work.find(member)) !== undefined) await work.close(member, `unit ${n} of ${drain} passed`);
+    const convoys = ended.flatMap(({ convoy }) => convoy ?? []);
+    if (convoys.length > 0) await work.closeAll(convoys, { close_reason: 'what it was made for is over' });
   }
 
   /** Why the members cannot be had alone. */
@@ -73,16 +81,6 @@ export class DrainsService implements OnModuleInit {
     const ids = members.map(({ id }) => id);
     const taken = await this.repository.taken(work.tx, work.city.streamId, run.id, ids);
     return taken && `${taken.member} is worked on by run ${taken.run}`;
-  }
-
-  async #letGo(work: Work, { drain, n, member: id, outcome, convoy, held }: EndedUnit): Promise<void> {
-    const member = held ? await work.find(id) : undefined;
-    if (member !== undefined) {
-      const done = outcome === 'pass' && member.status !== 'closed';
-      const closing = done ? { status: 'closed' as const, metadata: { close_reason: `unit ${n} of ${drain} passed` } } : {};
-      await work.update(id, { removeLabels: [holdBy(drain)], ...closing });
-    }
-    if (convoy !== null && (await work.find(convoy)) !== undefined) await work.close(convoy, `unit ${n} of ${drain} is over`);
   }
 }
 
