@@ -8,6 +8,7 @@ import { ISOLATION } from './isolation.js';
 import { NETWORK } from './network.js';
 import { ORDERS } from './orders.js';
 import { PLATFORM } from './platform.js';
+import { DRAIN_GUARDS } from './drains.js';
 import { RUN_CONTROL } from './run-control.js';
 import { RUN_GUARDS } from './runs.js';
 import { SESSIONS } from './sessions.js';
@@ -22,6 +23,7 @@ export const GUARDS: readonly Guard[] = [
   ...CONFIGURATION,
   ...FORMULAS,
   ...RUN_CONTROL,
+  ...DRAIN_GUARDS,
   ...RUN_GUARDS,
   ...ORDERS,
   ...DIRECTORIES,

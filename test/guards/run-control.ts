@@ -4,6 +4,8 @@ const CONTROL = 'src/modules/runs/control';
 const MODEL = `${CONTROL}/advance.model.spec.ts`;
 const CHECKS = 'src/modules/runs/checks/checks.repository.ts';
 const CHECKS_TEST = 'src/modules/runs/checks/checks.db-spec.ts';
+const LIMITS = 'src/modules/runs/limits/limits.db-spec.ts';
+const CORPUS = 'src/modules/formulas/compile/corpus.spec.ts';
 const RULES = `${CONTROL}/advance.spec.ts`;
 
 /** What follows in a run. */
@@ -112,5 +114,47 @@ export const RUN_CONTROL: readonly Guard[] = [
     find: 'if (values.length > MAX_ITEMS) throw',
     replace: 'if (values.length < 0) throw',
     test: RULES,
+  },
+  {
+    guard: 'What one statement does to the steps of a run is counted once.',
+    file: 'db/migrations/0045_count_run_steps_together.ts',
+    find: 'for each statement execute function count_run_steps()',
+    replace: 'for each row execute function count_run_steps()',
+    test: 'src/modules/runs/run-keeper.db-spec.ts',
+  },
+  {
+    guard: 'Steps that a failure skips are asked about together.',
+    file: 'src/modules/work/work.repository.ts',
+    find: 'and d.issue_id is distinct from b.run_id',
+    replace: '',
+    test: 'src/modules/runs/run-keeper.db-spec.ts',
+  },
+  {
+    guard: 'A round of a check takes no longer than its step allows.',
+    file: 'src/modules/runs/control/run-control.ts',
+    find: "about?.kind === 'check' ? about.step_timeout_ms : undefined",
+    replace: 'undefined',
+    test: LIMITS,
+  },
+  {
+    guard: 'The time of a round runs for all of its steps.',
+    file: 'db/migrations/0045_count_run_steps_together.ts',
+    find: 'and s.made_by = f.made_by and s.round = f.round and s.due_at is null',
+    replace: 'and s.bead_id = f.bead_id',
+    test: LIMITS,
+  },
+  {
+    guard: 'A timeout that no timer holds is refused.',
+    file: 'src/modules/formulas/compile/words.ts',
+    find: 'else if (ms > most)',
+    replace: 'else if (ms < 0)',
+    test: CORPUS,
+  },
+  {
+    guard: 'What a script said of a round counts no more when the round goes on.',
+    file: 'src/modules/runs/run-keeper.ts',
+    find: 'await this.control.reopened(work, after);',
+    replace: '',
+    test: CHECKS_TEST,
   },
 ];
