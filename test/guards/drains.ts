@@ -1,6 +1,7 @@
 import type { Guard } from './guard.js';
 
 const DRAINS = 'src/modules/runs/drains/drains.db-spec.ts';
+const HOLDS = 'src/modules/runs/drains/drain-holds.db-spec.ts';
 const CORPUS = 'src/modules/formulas/compile/corpus.spec.ts';
 const MODEL = 'src/modules/runs/control/advance.model.spec.ts';
 
@@ -67,35 +68,35 @@ export const DRAIN_GUARDS: readonly Guard[] = [
     file: 'src/modules/runs/drains/drains.service.ts',
     find: 'return taken && `${taken.member} is worked on by run ${taken.run}`;',
     replace: 'return undefined;',
-    test: DRAINS,
+    test: HOLDS,
   },
   {
     guard: 'No run is launched for what a drain has for itself.',
     file: 'src/modules/runs/runs.repository.ts',
     find: 'and u.member_id = ${source} and u.held))',
     replace: 'and false))',
-    test: DRAINS,
+    test: HOLDS,
   },
   {
     guard: 'What a drain has for itself is nobody offered.',
     file: 'src/modules/runs/drains/drains.service.ts',
     find: 'if (held) await work.relabelAll(ids, holdBy(drain), true);',
     replace: '',
-    test: DRAINS,
+    test: HOLDS,
   },
   {
     guard: 'What a drain holds is let go with its run.',
     file: 'src/modules/runs/drains/drains.service.ts',
     find: 'this.end(work, { run: id }, outcome',
     replace: "this.end(work, { run: '' }, outcome",
-    test: DRAINS,
+    test: HOLDS,
   },
   {
     guard: 'What a drain holds is let go when its bead, or that of its run, is removed.',
     file: 'src/modules/runs/run-keeper.ts',
     find: 'await this.control.letGo(work, removed);',
     replace: '',
-    test: DRAINS,
+    test: HOLDS,
   },
   {
     guard: 'What a drain holds is let go when it ends otherwise than by its units.',
@@ -109,7 +110,7 @@ export const DRAIN_GUARDS: readonly Guard[] = [
     file: 'src/modules/runs/control/run-control.ts',
     find: "if (ids.includes(drain)) await this.drains.end(work, { drain }, 'skipped', reason);",
     replace: 'void drain;',
-    test: DRAINS,
+    test: HOLDS,
   },
   {
     guard: 'A drain without a convoy is refused before anything is written.',
