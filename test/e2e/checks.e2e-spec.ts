@@ -24,6 +24,7 @@ formula_compiler = ">=2.0.0"
 [[steps]]
 id = "write"
 title = "Write it"
+timeout = "20m"
 [steps.check]
 max_attempts = 3
 check = { mode = "exec", path = "../assets/green.sh", timeout = "20s" }
@@ -227,6 +228,19 @@ describe('a check', () => {
     expect(await step(run, 'write')).toMatchObject({ check: { passed: false, reason: expect.stringContaining('there is no file') } });
     expect(await stepsOf(run)).toHaveLength(3);
     await rm(inCity('assets/green.sh'));
+    await script('true');
+    // Somebody may have noticed that it was gone: the formula cannot be used then.
+    expect(await a.post(`${CITY}/config/reload`)).toMatchObject({ status: 200 });
+  });
+
+  it('is not waited for longer than its step allows', async () => {
+    const run = await launch();
+    const { id } = await eventually(() => step(run, 'write.iteration.1'));
+    await a.post(`${CITY}/bead/${id}/update`, { status: 'in_progress', assignee: 'mayor' });
+    await adminAt(stack.databaseUrl, `update run_steps set due_at = due_at - interval '1 h'`);
+    await eventually(async () => (await step(run, 'write.iteration.2')) !== undefined);
+    expect(await step(run, 'write.iteration.1')).toMatchObject({ status: 'failed' });
+    expect(await b.post(`${CITY}/runs/${run}/cancel`)).toMatchObject({ status: 202 });
   });
 
   it('ends with its run: the script is killed, and what it would have said is not heard', async () => {

@@ -54,7 +54,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   },
   {
     guard: 'A failure fails its run, whatever is closed after it.',
-    file: `${CONTROL}/advance.ts`,
+    file: `${CONTROL}/nodes.ts`,
     find: "['fail', 'canceled', 'skipped']",
     replace: "['canceled', 'skipped']",
     test: MODEL,
@@ -75,7 +75,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   },
   {
     guard: 'What fails while it cleans up fails nothing.',
-    file: `${CONTROL}/advance.ts`,
+    file: `${CONTROL}/nodes.ts`,
     find: 'const counting = nodes.filter((node) => !cleansUp(node));',
     replace: 'const counting = nodes;',
     test: MODEL,
