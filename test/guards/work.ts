@@ -128,7 +128,7 @@ export const WORK: readonly Guard[] = [
   },
   {
     guard: 'A change that alters nothing is no event.',
-    file: 'src/modules/work/work.ts',
+    file: 'src/modules/work/account.ts',
     find: 'if (!this.#before.has(id) && before?.revision !== after?.revision) {',
     replace: 'if (!this.#before.has(id)) {',
     test: WORK_SPEC,

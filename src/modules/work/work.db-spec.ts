@@ -157,6 +157,28 @@ describe('a transaction on work', () => {
     expect((await run((w) => w.close('al-1'))).metadata).toEqual({});
   });
 
+  it('goes on after a part that was refused as if it had not been tried', async () => {
+    await create('x');
+    await create('y');
+    await run(async (w) => {
+      await w.update('al-1', { title: 'before' });
+      const tried = w.attempt(async () => {
+        await w.update('al-1', { title: 'tried' });
+        await w.putEdge({ issue_id: 'al-1', depends_on_id: 'al-2', type: 'blocks' });
+        await w.close('al-2');
+        await w.create({ rig: '', title: 'gone' });
+        await w.require('al-9');
+      });
+      await expect(tried).rejects.toMatchObject({ problem: 'bead_not_found' });
+      expect(await w.find('al-1')).toMatchObject({ title: 'before', revision: 2 });
+      expect(await w.find('al-2')).toMatchObject({ status: 'open' });
+      expect(await w.find('al-3')).toBeUndefined();
+      expect(await w.attempt(() => w.create({ rig: '', title: 'kept' }))).toMatchObject({ id: 'al-3', title: 'kept' });
+      await w.update('al-2', { title: 'after' });
+    });
+    expect(await kinds(2)).toEqual(['bead.updated al-1', 'bead.created al-3', 'bead.updated al-2']);
+  });
+
   it('works in a running city only', async () => {
     await sql`update cities set running = false`.execute(realm.db);
     await expect(create('x')).rejects.toMatchObject({ problem: 'city_not_found' });

@@ -37,6 +37,19 @@ export class WorkRepository {
     return rows[0]!.running;
   }
 
+  /** Where the transaction can go back to, until it is taken away. */
+  async mark(tx: Tx): Promise<void> {
+    await sql`savepoint tried`.execute(tx);
+  }
+
+  async backToMark(tx: Tx): Promise<void> {
+    await sql`rollback to savepoint tried`.execute(tx);
+  }
+
+  async unmark(tx: Tx): Promise<void> {
+    await sql`release savepoint tried`.execute(tx);
+  }
+
   async now(tx: Tx): Promise<Date> {
     const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(tx);
     return rows[0]!.now;

@@ -1,9 +1,10 @@
-import { BeadClosed, BeadCreated, BeadDeleted, BeadUpdated } from '../../contract/events/beads.events.js';
-import { problem } from '../../contract/problems.js';
+import { problem, ProblemError } from '../../contract/problems.js';
 import { violatedConstraint } from '../../platform/database/pg-errors.js';
 import type { Tx } from '../../platform/database/transactions.js';
-import { event, type NewEvent } from '../../platform/event-log/event.js';
+import type { NewEvent } from '../../platform/event-log/event.js';
 import type { CityScope } from '../cities/city-scope.js';
+import { Account } from './account.js';
+import { beadEvent, factsOf, type BeadFacts } from './bead-event.js';
 import type { BeadChange, BeadRecord, Edge, NewBead, NewRunBead } from './bead-record.js';
 import { diffOf, mergeOf } from './diff.js';
 import type { WorkRepository } from './work.repository.js';
@@ -29,10 +30,7 @@ export interface Reactions {
  * each whose row has really changed, in the order in which they first changed.
  */
 export class Work {
-  readonly #before = new Map<string, BeadRecord | undefined>();
-  readonly #now = new Map<string, BeadRecord | undefined>();
-  /** Ids of changed beads, and events of other kinds, in causal order. */
-  readonly #order: (string | NewEvent)[] = [];
+  readonly #account = new Account();
   #clock: Promise<Date> | undefined;
 
   constructor(
@@ -45,18 +43,18 @@ export class Work {
   ) {}
 
   async find(id: string): Promise<BeadRecord | undefined> {
-    if (!this.#now.has(id)) await this.findAll([id]);
-    return this.#now.get(id);
+    if (!this.#account.knows(id)) await this.findAll([id]);
+    return this.#account.get(id);
   }
 
   /** Those of `ids` that exist, in the given order, each once. */
   async findAll(ids: readonly string[]): Promise<BeadRecord[]> {
-    const unknown = [...new Set(ids)].filter((id) => !this.#now.has(id));
+    const unknown = [...new Set(ids)].filter((id) => !this.#account.knows(id));
     if (unknown.length > 0) {
       const rows = new Map((await this.repository.find(this.tx, this.city.streamId, unknown)).map((row) => [row.id, row]));
-      for (const id of unknown) this.#now.set(id, rows.get(id));
+      for (const id of unknown) this.#account.read(id, rows.get(id));
     }
-    return [...new Set(ids)].flatMap((id) => this.#now.get(id) ?? []);
+    return [...new Set(ids)].flatMap((id) => this.#account.get(id) ?? []);
   }
 
   /** @throws ProblemError bead_not_found */
@@ -81,7 +79,7 @@ export class Work {
     if (id === undefined) throw problem('rig_not_found', `rig ${bead.rig} not found`);
     const { set: metadata } = mergeOf({}, bead.metadata ?? {});
     const row = await this.repository.insert(this.tx, this.city.streamId, id, { ...bead, labels: [...new Set(bead.labels)], metadata });
-    this.#changed(undefined, row);
+    this.#account.changed(undefined, row);
     return row;
   }
 
@@ -100,7 +98,7 @@ export class Work {
     const rows = new Map((await this.repository.insertAll(this.tx, this.city.streamId, beads, edges)).map((row) => [row.id, row]));
     return beads.map(({ id }) => {
       const row = rows.get(id)!;
-      this.#changed(undefined, row);
+      this.#account.changed(undefined, row);
       return row;
     });
   }
@@ -116,11 +114,11 @@ export class Work {
     const { tx, repository } = this;
     const { streamId } = this.city;
     const closed = new Map((await repository.closeAll(tx, streamId, open, metadata)).map((row) => [row.id, row]));
-    for (const id of open) this.#changed(before.get(id), closed.get(id));
+    for (const id of open) this.#account.changed(before.get(id), closed.get(id));
     const held = new Map((await repository.releasable(tx, streamId, open)).map((row) => [row.id, row]));
-    for (const row of await repository.releaseAll(tx, streamId, open)) this.#changed(held.get(row.id), row);
+    for (const row of await repository.releaseAll(tx, streamId, open)) this.#account.changed(held.get(row.id), row);
     for (const id of await repository.watched(tx, streamId, open))
-      for (const react of this.reactions.closed) await react(this, this.#now.get(id)!);
+      for (const react of this.reactions.closed) await react(this, this.#account.get(id)!);
     return open.length;
   }
 
@@ -148,11 +146,11 @@ export class Work {
       if (violatedConstraint(error) !== 'beads_sling_source_key') throw error;
       throw problem('wrong_state', `another open convoy follows ${before.sling_source} meanwhile`, { cause: error });
     });
-    this.#changed(before, row);
+    this.#account.changed(before, row);
     if (before.status !== 'closed' && row.status === 'closed') await this.#onClosed(row);
     if (before.status === 'closed' && row.status !== 'closed') await this.#shift(id, 1);
     for (const react of this.reactions.changed) await react(this, before, row);
-    return this.#now.get(id)!;
+    return this.#account.get(id)!;
   }
 
   /** Closes a bead that is not closed; with a reason it is kept as `close_reason`. */
@@ -180,9 +178,9 @@ export class Work {
       this.city.streamId,
       dependents.map((dependent) => dependent.id),
     );
-    for (const row of counted) this.#changed(this.#now.get(row.id), row);
+    for (const row of counted) this.#account.changed(this.#account.get(row.id), row);
     await this.repository.delete(this.tx, this.city.streamId, id);
-    this.#changed(before, undefined);
+    this.#account.changed(before, undefined);
     for (const react of this.reactions.removed) await react(this, before, up);
   }
 
@@ -206,9 +204,9 @@ export class Work {
       streamId,
       dependents.map(({ id }) => id),
     );
-    for (const row of counted) this.#changed(this.#now.get(row.id), row);
+    for (const row of counted) this.#account.changed(this.#account.get(row.id), row);
     await repository.deleteAll(tx, streamId, [...gone]);
-    for (const bead of beads) this.#changed(bead, undefined);
+    for (const bead of beads) this.#account.changed(bead, undefined);
     for (const bead of beads) if (up.has(bead.id)) for (const react of this.reactions.removed) await react(this, bead, up.get(bead.id)!);
   }
 
@@ -235,7 +233,7 @@ export class Work {
   async putEdges(issue: string, dependsOn: readonly string[], type: string): Promise<boolean> {
     const before = await this.#requireEnds(issue, dependsOn);
     if ((await this.repository.putEdges(this.tx, this.city.streamId, issue, dependsOn, type)) === 0) return false;
-    this.#changed(before, await this.repository.recount(this.tx, this.city.streamId, issue));
+    this.#account.changed(before, await this.repository.recount(this.tx, this.city.streamId, issue));
     return true;
   }
 
@@ -243,7 +241,7 @@ export class Work {
   async deleteEdges(issue: string, dependsOn: readonly string[]): Promise<boolean> {
     const before = await this.require(issue);
     if ((await this.repository.deleteEdges(this.tx, this.city.streamId, issue, dependsOn)) === 0) return false;
-    this.#changed(before, await this.repository.recount(this.tx, this.city.streamId, issue));
+    this.#account.changed(before, await this.repository.recount(this.tx, this.city.streamId, issue));
     return true;
   }
 
@@ -252,14 +250,35 @@ export class Work {
     return this.deleteEdges(issue, [dependsOn]);
   }
 
+  /** Does a part of the transaction that may be refused: nothing of it is written then, and the rest goes on as if it had not been tried. */
+  async attempt<T>(part: () => Promise<T>): Promise<T> {
+    const { tx, repository } = this;
+    await repository.mark(tx);
+    const tried = this.#account.attempt();
+    try {
+      const value = await part();
+      tried.keep();
+      await repository.unmark(tx);
+      return value;
+    } catch (error) {
+      // Anything else ends the transaction.
+      if (error instanceof ProblemError) {
+        await repository.backToMark(tx);
+        await repository.unmark(tx);
+        tried.giveUp();
+      }
+      throw error;
+    }
+  }
+
   /** Adds an event of another kind after everything that has changed so far. */
   emit(...events: readonly NewEvent[]): void {
-    this.#order.push(...events);
+    this.#account.emit(events);
   }
 
   /** The events of this transaction: one for each bead that is not what it was. */
   events(): NewEvent[] {
-    return this.#order.flatMap((entry) => (typeof entry === 'string' ? (this.#eventOf(entry) ?? []) : entry));
+    return this.#account.events((before, after) => beadEvent(before, after, (bead) => this.facts(bead)));
   }
 
   async #requireEnds(issue: string, dependsOn: readonly string[]): Promise<BeadRecord> {
@@ -277,52 +296,11 @@ export class Work {
   async #shift(id: string, by: 1 | -1): Promise<void> {
     const flipped = new Map((await this.repository.flipped(this.tx, this.city.streamId, id, by)).map((row) => [row.id, row]));
     for (const row of await this.repository.shiftBlockers(this.tx, this.city.streamId, id, by))
-      this.#changed(flipped.get(row.id) ?? row, row);
-  }
-
-  #changed(before: BeadRecord | undefined, after: BeadRecord | undefined): void {
-    const id = (before ?? after)!.id;
-    if (!this.#before.has(id) && before?.revision !== after?.revision) {
-      this.#before.set(id, before);
-      this.#order.push(id);
-    }
-    this.#now.set(id, after);
-  }
-
-  #eventOf(id: string): NewEvent | undefined {
-    const before = this.#before.get(id);
-    const after = this.#now.get(id);
-    const bead = after ?? before;
-    if (bead === undefined || (before === undefined && after === undefined)) return undefined;
-    const kind =
-      after === undefined
-        ? BeadDeleted
-        : before === undefined
-          ? BeadCreated
-          : before.status !== 'closed' && after.status === 'closed'
-            ? BeadClosed
-            : BeadUpdated;
-    return event(kind, { ...this.facts(bead), payload: { bead: bead.snapshot } });
+      this.#account.changed(flipped.get(row.id) ?? row, row);
   }
 
   /** The envelope of an event about a bead. */
-  facts({ id, metadata }: BeadRecord): {
-    stream: string;
-    actor: string;
-    subject: string;
-    run_id: string;
-    session_id?: string;
-    step_id?: string;
-  } {
-    const session = metadata['gc.session_id'];
-    const step = metadata['gc.step_id'];
-    return {
-      stream: this.city.stream,
-      actor: this.actor,
-      subject: id,
-      run_id: metadata.workflow_id || metadata.molecule_id || metadata['gc.root_bead_id'] || id,
-      ...(session ? { session_id: session } : {}),
-      ...(step ? { step_id: step } : {}),
-    };
+  facts(bead: BeadRecord): BeadFacts {
+    return factsOf(bead, this.city.stream, this.actor);
   }
 }
