@@ -11,7 +11,7 @@ import type { NewRun, RunOutcome, RunRow } from './run-row.js';
 export class RunsRepository {
   constructor(private readonly db: Db) {}
 
-  /** The bead that a source stands for: itself, or the only member of a convoy. Undefined when there is no such one. */
+  /** The bead that a source stands for: itself, or the only member of a convoy. Undefined for other convoys; whoever launches refuses what is not there. */
   async workBead(streamId: number, id: string): Promise<string | undefined> {
     const { rows } = await sql<{ id: string | null }>`
       select case when b.issue_type <> 'convoy' then b.id else (
@@ -19,7 +19,7 @@ export class RunsRepository {
           select d.depends_on_id from bead_dependencies d
           where d.stream_id = b.stream_id and d.issue_id = b.id and d.type = 'tracks' limit 2) d) end as id
       from beads b where b.stream_id = ${streamId} and b.id = ${id}`.execute(this.db);
-    return rows[0]?.id ?? undefined;
+    return rows.length === 0 ? id : (rows[0]!.id ?? undefined);
   }
 
   async find(tx: Tx, streamId: number, id: string): Promise<RunRow | undefined> {

@@ -12,7 +12,10 @@ import { RunControl } from '../control/run-control.js';
 import { RunEndings } from '../run-endings.service.js';
 import type { LaunchedBy, RunRow } from '../run-row.js';
 import { RunsRepository } from '../runs.repository.js';
-import { namesIn, planOf, type Plan } from './launch-plan.js';
+import { namesIn, planOf, ROUTE, type Plan } from './launch-plan.js';
+
+/** Of a bead that a graph does: whom its steps go to. */
+const EXECUTED_BY = 'gc.execution_routed_to';
 
 /** What is launched. Plain values: whoever has an open transaction on a city's work may launch. */
 export interface LaunchOrder {
@@ -148,10 +151,13 @@ export class LaunchService {
     return recipe.compiler === 1 ? run : (await this.repository.find(work.tx, streamId, run.id))!;
   }
 
-  /** A bead says which run it is worked on by. */
-  async #link(work: Work, { id, compiler }: RunRow, source: BeadRecord): Promise<void> {
+  /** A bead says which run it is worked on by. What a graph does is offered to nobody beside it. */
+  async #link(work: Work, { id, compiler, target }: RunRow, source: BeadRecord): Promise<void> {
     await work.update(source.id, {
-      metadata: compiler === 1 ? { molecule_id: id, workflow_id: '' } : { workflow_id: id, molecule_id: '' },
+      metadata:
+        compiler === 1
+          ? { molecule_id: id, workflow_id: '', [EXECUTED_BY]: '' }
+          : { workflow_id: id, molecule_id: '', [ROUTE]: '', [EXECUTED_BY]: target ?? '' },
     });
   }
 

@@ -11,6 +11,7 @@ import { FormulaWork } from '../../formulas/formula-work.js';
 import { hostOf } from '../../formulas/host.js';
 import { formulasAt } from '../../formulas/stored-library.js';
 import { RunsRepository } from '../runs.repository.js';
+import { requireWork } from './claimable.js';
 
 /** Which formula is to be run, and for whom. */
 export interface Wanted {
@@ -52,6 +53,7 @@ export class RunPreparation {
     const { recipe, issues } = compiled;
     if (recipe === undefined)
       throw problem('invalid_request', `formula ${name} cannot be used: ${summaryOf(issues)}`, { errors: fieldsOf(issues) });
+    requireWork(recipe);
     return recipe;
   }
 
