@@ -1,6 +1,6 @@
 import { problem, ProblemError, type ProblemField, type ProblemName } from '../../contract/problems.js';
 import type { BatchPlan } from './batch-plans.js';
-import type { Slung } from './sling-dispatch.js';
+import type { SlungSomething } from './sling-dispatch.js';
 import type { SlingBatchInputBody, SlingBatchResponse, SlingBatchResult, SlingEvent } from './sling.schemas.js';
 
 /** What is wrong with one bead; anything else is wrong with the whole batch. */
@@ -8,15 +8,29 @@ const REFUSALS: ReadonlySet<ProblemName> = new Set([
   'sling_missing_bead',
   'sling_cross_rig',
   'sling_refused',
+  'sling_source_conflict',
+  'wrong_state',
   'invalid_request',
   'rig_not_found',
 ]);
 
 /** The result of slinging one bead of a batch: a refusal is one too. */
-export async function resultOf(bead: string, { convoy }: BatchPlan, dry: boolean, sling: () => Promise<Slung>): Promise<SlingBatchResult> {
+export async function resultOf(
+  bead: string,
+  { convoy }: BatchPlan,
+  dry: boolean,
+  sling: () => Promise<SlungSomething>,
+): Promise<SlingBatchResult> {
   try {
-    const { convoyId = convoy, changed, warnings } = await sling();
-    return { bead, status: dry ? 'would_sling' : 'slung', changed, ...(convoyId === undefined ? {} : { convoy_id: convoyId }), warnings };
+    const { convoy_id: own = convoy, changed, warnings, formula, workflow_id: id, run } = await sling();
+    return {
+      bead,
+      status: dry ? 'would_sling' : 'slung',
+      changed,
+      ...(own === undefined ? {} : { convoy_id: own }),
+      ...(run === undefined ? {} : { formula, workflow_id: id, run }),
+      warnings,
+    };
   } catch (error) {
     if (!(error instanceof ProblemError) || !REFUSALS.has(error.problem)) throw error;
     return { bead, status: 'refused', code: error.kind.code, detail: error.detail };

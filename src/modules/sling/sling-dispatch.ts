@@ -8,6 +8,7 @@ import { objectionsTo, refusal, ROUTE, standing } from './sling-objections.js';
 import type { SlingOrder } from './sling-order.js';
 import { isCrossRig, warningsOf } from './sling-warnings.js';
 import { SlingRepository } from './sling.repository.js';
+import type { SlingResponse } from './sling.schemas.js';
 
 export interface Slung {
   readonly bead: string;
@@ -15,6 +16,13 @@ export interface Slung {
   readonly convoyId: string | undefined;
   readonly changed: boolean;
   readonly warnings: string[];
+}
+
+/** What was slung, as an answer says it. */
+export type SlungSomething = Omit<SlingResponse, 'status' | 'target' | 'events'>;
+
+export function direct({ bead, convoyId, changed, warnings }: Slung): SlungSomething {
+  return { bead, mode: 'direct', ...(convoyId === undefined ? {} : { convoy_id: convoyId }), changed, warnings };
 }
 
 const OWNED = 'owned';
@@ -34,7 +42,7 @@ export class SlingDispatch {
   /** @throws ProblemError sling_missing_bead, invalid_request, sling_cross_rig or sling_refused */
   async sling(work: Work, id: string, order: SlingOrder): Promise<Slung> {
     const bead = await work.find(id);
-    if (bead === undefined) throw problem('sling_missing_bead', `bead ${id} not found`, { at: 'body.bead', value: id });
+    if (bead === undefined) throw missing(id, `bead ${id} not found`);
     requireSingle(bead);
     if (!order.force) await this.#requireInReach(work, bead, order);
     const convoy = await this.convoys.liveSlingConvoy(work, id);
@@ -50,12 +58,15 @@ export class SlingDispatch {
     return { bead: id, convoyId: follower?.id, changed, warnings: warningsOf(after, order, objections, obstacles) };
   }
 
+  /** What a graph is launched for goes to nobody itself. @throws ProblemError sling_missing_bead, sling_cross_rig */
+  async requireGraphTarget(work: Work, id: string, order: SlingOrder): Promise<void> {
+    const bead = await work.find(id);
+    if (bead === undefined) throw missing(id, `formulas v2 target ${id} not found`);
+    if (!order.force) requireSameRig(bead, order);
+  }
+
   async #requireInReach(work: Work, bead: BeadRecord, order: SlingOrder): Promise<void> {
-    const { target } = order;
-    if (isCrossRig(bead, order))
-      throw problem('sling_cross_rig', `bead ${bead.id} of rig ${bead.rig} cannot go to ${target.name} of rig ${target.rig}; pass force`, {
-        errors: [{ location: 'bead.rig', message: 'is another rig than that of the target', value: bead.rig }],
-      });
+    requireSameRig(bead, order);
     const cycle = await this.dependencies.cycleThrough(work, bead.id);
     if (cycle !== undefined)
       throw problem('invalid_request', `dependency cycle detected: ${cycle}`, {
@@ -68,6 +79,18 @@ export class SlingDispatch {
     await work.putEdge({ issue_id: convoy.id, depends_on_id: bead.id, type: 'tracks' });
     return work.update(convoy.id, owned ? { addLabels: [OWNED] } : {});
   }
+}
+
+function missing(id: string, message: string): Error {
+  return problem('sling_missing_bead', message, { at: 'body.bead', value: id });
+}
+
+function requireSameRig(bead: BeadRecord, order: SlingOrder): void {
+  const { target } = order;
+  if (!isCrossRig(bead, order)) return;
+  throw problem('sling_cross_rig', `bead ${bead.id} of rig ${bead.rig} cannot go to ${target.name} of rig ${target.rig}; pass force`, {
+    errors: [{ location: 'bead.rig', message: 'is another rig than that of the target', value: bead.rig }],
+  });
 }
 
 function requireSingle({ id, issue_type: type }: BeadRecord): void {

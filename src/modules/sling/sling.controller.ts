@@ -6,7 +6,16 @@ import { Operation } from '../../platform/http/operation.decorator.js';
 import { City } from '../cities/city.decorator.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { SLING_BATCH, SlingBatchService } from './sling-batch.service.js';
-import { SlingBatchInputBody, SlingBatchResponse, SlingInputBody, SlingResponse } from './sling.schemas.js';
+import {
+  MAX_BATCH,
+  MAX_BATCH_STEPS,
+  MAX_TOGETHER,
+  MAX_TOGETHER_STEPS,
+  SlingBatchInputBody,
+  SlingBatchResponse,
+  SlingInputBody,
+  SlingResponse,
+} from './sling.schemas.js';
 import { SLING, SlingService } from './sling.service.js';
 
 @Controller('v0/city/:cityName')
@@ -37,7 +46,6 @@ export class SlingController {
     problems: [
       'invalid_request',
       'formula_not_found',
-      'bead_not_found',
       'wrong_state',
       'sling_source_conflict',
       'unavailable',
@@ -75,7 +83,10 @@ export class SlingController {
       'Exactly one of `beads` and `convoy`. Each bead is slung for itself, in order: a refused one has its reason in `results` and stops no other; ' +
       '`status` is `slung`, `partial` or `refused`. With `atomic` all of them are slung or, with 409, none. ' +
       'Closed members of a convoy are `skipped`; its members get no convoys of their own. ' +
-      'At most 1000 beads; 200 with `atomic` or `dry_run`, which keep the other writers of the city waiting.',
+      'With `formula`, or for a target that works by one and without `no_formula`, a run of it is launched for each bead, as `POST …/sling` does for one: ' +
+      '`results` has them, and a bead that has another live run is refused. A formula that can be used for none of them refuses the batch. ' +
+      `At most ${MAX_BATCH} beads and ${MAX_BATCH_STEPS} steps of their runs; ${MAX_TOGETHER} and ${MAX_TOGETHER_STEPS} with \`atomic\` or \`dry_run\`, ` +
+      'which keep the other writers of the city waiting.',
     response: SlingBatchResponse,
     headers: ['X-SVC-Index'],
     problems: [
@@ -84,6 +95,9 @@ export class SlingController {
       'agent_not_found',
       'rig_not_found',
       'convoy_not_found',
+      'formula_not_found',
+      'not_implemented',
+      'unavailable',
       'sling_refused',
       'idempotency_in_flight',
       'idempotency_mismatch',

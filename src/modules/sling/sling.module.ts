@@ -6,6 +6,7 @@ import { DependenciesModule } from '../dependencies/dependencies.module.js';
 import { RosterModule } from '../roster/roster.module.js';
 import { RunsCoreModule } from '../runs/runs-core.module.js';
 import { WorkModule } from '../work/work.module.js';
+import { BatchFormulas } from './batch-formulas.js';
 import { BatchPlans } from './batch-plans.js';
 import { Rehearsal } from './rehearsal.js';
 import { SlingBatchService } from './sling-batch.service.js';
@@ -20,6 +21,16 @@ import { SlingService } from './sling.service.js';
 @Module({
   imports: [CitiesModule, WorkModule, ConvoysModule, DependenciesModule, RosterModule, RunsCoreModule, IdempotencyModule],
   controllers: [SlingController],
-  providers: [BatchPlans, Rehearsal, SlingBatchService, SlingDispatch, SlingFormulas, SlingOrders, SlingRepository, SlingService],
+  providers: [
+    BatchFormulas,
+    BatchPlans,
+    Rehearsal,
+    SlingBatchService,
+    SlingDispatch,
+    SlingFormulas,
+    SlingOrders,
+    SlingRepository,
+    SlingService,
+  ],
 })
 export class SlingModule {}

@@ -7,6 +7,10 @@ import { int64, text } from '../../contract/scalars.js';
 /** The most members of one batch, and of one that is a single transaction and so keeps every other writer of the city waiting. */
 export const MAX_BATCH = 1000;
 export const MAX_TOGETHER = 200;
+/** The most steps of the runs that one batch launches, of those in a single transaction, and the characters of them, which are held until then. */
+export const MAX_BATCH_STEPS = 20_000;
+export const MAX_TOGETHER_STEPS = 4_000;
+export const MAX_BATCH_CHARACTERS = 16 * 1024 * 1024;
 
 const name = text.max(500);
 const options = {
@@ -23,19 +27,24 @@ const options = {
 };
 export type SlingOptions = z.infer<z.ZodObject<typeof options>>;
 
+const formula = {
+  /** What is to be done, instead of a bead, or for the beads. */
+  formula: name.optional(),
+  /** Of the run. */
+  title: beadTitle.optional(),
+  vars: z.record(text.max(128), text).optional(),
+  /** True: the bead alone, whatever formula the target works by. */
+  no_formula: z.boolean().optional(),
+};
+export type FormulaOptions = z.infer<z.ZodObject<typeof formula>>;
+
 export const SlingInputBody = contract(
   'SlingInputBody',
   z.strictObject({
     ...options,
+    ...formula,
     bead: name.optional(),
-    /** What is to be done, instead of a bead, or with `attached_bead_id` for one. */
-    formula: name.optional(),
     attached_bead_id: name.optional(),
-    /** Of the run. */
-    title: beadTitle.optional(),
-    vars: z.record(text.max(128), text).optional(),
-    /** True: the bead alone, whatever formula the target works by. */
-    no_formula: z.boolean().optional(),
   }),
 );
 export type SlingInputBody = z.infer<typeof SlingInputBody>;
@@ -79,6 +88,7 @@ export const SlingBatchInputBody = contract(
   'SlingBatchInputBody',
   z.strictObject({
     ...options,
+    ...formula,
     beads: z.array(name.min(1)).min(1).max(MAX_BATCH).optional(),
     convoy: name.optional(),
     atomic: z.boolean().optional(),
@@ -94,6 +104,10 @@ export const SlingBatchResult = contract(
     status: z.enum(['slung', 'would_sling', 'refused', 'skipped']),
     changed: z.boolean().optional(),
     convoy_id: z.string().optional(),
+    formula: z.string().optional(),
+    /** The id of the run that carries the formula out, and of its root bead. */
+    workflow_id: z.string().optional(),
+    run: RunRef.optional(),
     warnings: z.array(z.string()).optional(),
     /** Why it was refused, as the same bead alone would have been. */
     code: z.string().optional(),

@@ -6,8 +6,8 @@ import { idempotencyRef } from '../cities/idempotency-ref.js';
 import type { Work } from '../work/work.js';
 import type { Done } from '../work/work.service.js';
 import { eventsOf, Rehearsal } from './rehearsal.js';
-import { SlingDispatch, type Slung } from './sling-dispatch.js';
-import { SlingFormulas, type SlingFormula, type SlungSomething } from './sling-formulas.js';
+import { direct, SlingDispatch } from './sling-dispatch.js';
+import { SlingFormulas, type SlingFormula } from './sling-formulas.js';
 import { invalid } from './sling-order.js';
 import { SlingOrders } from './sling-orders.js';
 import type { SlingInputBody, SlingResponse } from './sling.schemas.js';
@@ -49,8 +49,4 @@ export class SlingService {
       formula === undefined ? direct(await this.dispatch.sling(work, body.bead!, order)) : await this.formulas.launch(work, order, formula);
     return { status: dry ? 'would_sling' : 'slung', target: order.target.name, ...slung, ...(dry ? { events: eventsOf(work) } : {}) };
   }
-}
-
-function direct({ bead, convoyId, changed, warnings }: Slung): SlungSomething {
-  return { bead, mode: 'direct', ...(convoyId === undefined ? {} : { convoy_id: convoyId }), changed, warnings };
 }

@@ -11,6 +11,9 @@ import { RosterService } from '../../roster/roster.service.js';
 import type { BeadChange, BeadRecord, NewBead } from '../../work/bead-record.js';
 import type { Work } from '../../work/work.js';
 import type { Done, WorkService } from '../../work/work.service.js';
+import { problem } from '../../../contract/problems.js';
+import type { Recipe } from '../../formulas/compile/recipe.js';
+import { BatchFormulas } from '../batch-formulas.js';
 import { BatchPlans } from '../batch-plans.js';
 import { Rehearsal } from '../rehearsal.js';
 import { SlingBatchService } from '../sling-batch.service.js';
@@ -21,7 +24,8 @@ import { DrainsRepository } from '../../runs/drains/drains.repository.js';
 import { DrainsService } from '../../runs/drains/drains.service.js';
 import { RunControl } from '../../runs/control/run-control.js';
 import { LaunchService } from '../../runs/launch/launch.service.js';
-import { RunPreparation } from '../../runs/launch/preparation.service.js';
+import { RunPreparation, type Wanted } from '../../runs/launch/preparation.service.js';
+import { recipeOf } from '../../runs/testing/launches.js';
 import { RunEndings } from '../../runs/run-endings.service.js';
 import { RunsRepository } from '../../runs/runs.repository.js';
 import { SlingFormulas } from '../sling-formulas.js';
@@ -39,8 +43,39 @@ export interface Slings {
 /** A city whose configuration was never composed: no agent works by a formula. */
 const NO_CONFIG = { known: () => Promise.resolve(undefined) } as unknown as ConfigReadsService;
 
+/** Formulas of a realm by their names, and those that agents work by. */
+export interface Shelf {
+  readonly texts: Readonly<Record<string, string>>;
+  readonly defaults?: Readonly<Record<string, string>>;
+}
+
+/** Formulas as a city would have them, without its files. */
+class Shelved extends RunPreparation {
+  constructor(
+    private readonly shelf: Shelf,
+    private readonly runs: RunsRepository,
+  ) {
+    super(NO_CONFIG, runs, undefined as never);
+  }
+
+  override async prepare(city: { streamId: number }, { formula, vars, source }: Wanted): Promise<Recipe> {
+    const text = this.shelf.texts[formula];
+    if (text === undefined) throw problem('formula_not_found', `formula ${formula} not found`);
+    const issue = source === undefined ? undefined : await this.runs.workBead(city.streamId, source);
+    try {
+      return recipeOf(text, { ...vars, ...(issue === undefined ? {} : { issue }) });
+    } catch (error) {
+      throw problem('invalid_request', `formula ${formula} cannot be used: ${(error as Error).message}`, { at: 'body.formula' });
+    }
+  }
+
+  override defaultOf(_city: unknown, agent: string): Promise<string | undefined> {
+    return Promise.resolve(this.shelf.defaults?.[agent]);
+  }
+}
+
 /** One process's sling services on a realm, over `work`. */
-export function slings(realm: WorkRealm, work: WorkService = realm.work): Slings {
+export function slings(realm: WorkRealm, work: WorkService = realm.work, shelf: Shelf = { texts: {} }): Slings {
   const repository = new SlingRepository();
   const rehearsal = new Rehearsal(work, repository);
   const orders = new SlingOrders(new RosterService(new RosterRepository(realm.db)));
@@ -49,7 +84,7 @@ export function slings(realm: WorkRealm, work: WorkService = realm.work): Slings
   const dispatch = new SlingDispatch(repository, convoys, new DependenciesService(new DependenciesRepository(realm.db), work));
   const runs = new RunsRepository(realm.db);
   const roster = new RosterService(new RosterRepository(realm.db));
-  const preparation = new RunPreparation(NO_CONFIG, runs, undefined as never);
+  const preparation = new Shelved(shelf, runs);
   const endings = new RunEndings(runs);
   const formulas = new SlingFormulas(
     roster,
@@ -66,7 +101,9 @@ export function slings(realm: WorkRealm, work: WorkService = realm.work): Slings
     dispatch,
   );
   const single = new SlingService(rehearsal, orders, dispatch, formulas, idempotency);
-  const batch = new SlingBatchService(work, rehearsal, new BatchPlans(orders, repository), dispatch, idempotency, realm.transactions);
+  const plans = new BatchPlans(orders, repository);
+  const ready = new BatchFormulas(formulas, dispatch);
+  const batch = new SlingBatchService(work, rehearsal, plans, formulas, ready, idempotency, realm.transactions);
   return {
     sling: (body, key) => single.sling(realm.city, body, key, ANYBODY),
     batch: (body, key) => batch.sling(realm.city, body, key, ANYBODY),
