@@ -31,8 +31,8 @@ export function addSling(program: Command, io: Io): void {
     .argument('<target>', 'the agent or pool')
     .argument('[bead...]', 'the beads')
     .option('--convoy <id>', 'send the open members of this convoy instead')
-    .option('--formula <name>', 'launch this formula, by itself or with --on for a bead')
-    .option('--on <bead>', 'the bead that the formula is for')
+    .option('--formula <name>', 'launch this formula for each of the beads, or by itself')
+    .option('--on <bead>', 'the bead that the formula is for, as if it were named behind the target')
     .option('--var <name=value>', 'a value for a variable of the formula; repeatable', collect)
     .option('--title <title>', 'title of the run')
     .option('--no-formula', 'the bead alone, whatever formula the target works by')
@@ -51,20 +51,22 @@ export function addSling(program: Command, io: Io): void {
     'svc sling worker al-12',
     'svc sling worker al-12 al-13 al-14 --atomic',
     'svc sling worker --convoy al-20 --merge mr',
-    'svc sling worker --formula mol-release --on al-12 --var version=v1.2.3',
+    'svc sling worker al-12 --formula mol-release --var version=v1.2.3',
+    'svc sling worker --convoy al-20 --formula mol-do-work --dry-run',
     'svc sling worker al-12 --dry-run',
   );
   sling.action(async (target: string, beads: string[], _options, action: Command) => {
     const context = await cityContextOf<Flags>(action, io);
     const { convoy, atomic, formula, on } = context.flags;
     if (on !== undefined && typeof formula !== 'string') throw new CliError('name the formula with --formula');
-    if (typeof formula === 'string') {
-      if (beads.length > 0 || typeof convoy === 'string') throw new CliError('name the bead that the formula is for with --on');
-      return slingOne(context, target, undefined);
-    }
-    if (beads.length > 0 === (typeof convoy === 'string')) throw new CliError('name either beads or a convoy with --convoy');
+    if (on !== undefined && (beads.length > 0 || typeof convoy === 'string'))
+      throw new CliError('name the beads either behind the target or with --on');
+    const named = on === undefined ? beads : [on];
+    if (named.length > 0 && typeof convoy === 'string') throw new CliError('name either beads or a convoy with --convoy');
     if (typeof convoy === 'string') return slingMany(context, target, { convoy });
-    return beads.length === 1 && atomic !== true ? slingOne(context, target, beads[0]!) : slingMany(context, target, { beads });
+    if (named.length === 0 && typeof formula !== 'string')
+      throw new CliError('name beads, a convoy with --convoy, or a formula with --formula');
+    return named.length <= 1 && atomic !== true ? slingOne(context, target, named[0]) : slingMany(context, target, { beads: named });
   });
 }
 
@@ -76,23 +78,20 @@ const optionsOf = ({
   owned,
   merge,
   dryRun,
+  formula,
+  title,
+  var: pairs,
 }: Flags): Partial<Omit<Schemas['SlingInputBody'], 'target' | 'bead'>> =>
-  defined({ rig, force, reassign, owned, merge, no_convoy: convoy === false ? true : undefined, dry_run: dryRun });
+  defined({
+    ...{ rig, force, reassign, owned, merge, title, no_convoy: convoy === false ? true : undefined, dry_run: dryRun },
+    ...{ formula: formula || undefined, vars: pairsOf('--var', pairs), no_formula: formula === false ? true : undefined },
+  });
 
 async function slingOne({ api, city, flags, io, path }: CityContext<Flags>, target: string, bead: string | undefined): Promise<void> {
   const params = { path: { cityName: city }, header: keyHeader(flags) };
-  const { formula, on, title } = flags;
-  const vars = pairsOf('--var', flags.var);
-  const run = defined({
-    formula: formula || undefined,
-    attached_bead_id: on,
-    title,
-    vars,
-    no_formula: formula === false ? true : undefined,
-  });
-  const body = { target, ...defined({ bead }), ...run, ...optionsOf(flags) };
+  const body = { target, ...defined(typeof flags.formula === 'string' ? { attached_bead_id: bead } : { bead }), ...optionsOf(flags) };
   const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/sling', { params, body, signal })).catch(
-    bead === undefined ? hinted(409, on === undefined ? 'see `svc run list`' : `see \`svc bead show ${on}\``) : ofConvoy(target, bead),
+    bead === undefined ? hinted(409, 'see `svc run list`') : ofConvoy(target, bead),
   );
   for (const warning of data.warnings) io.err(`${path}: warning: ${plain(warning)}\n`);
   if (flags.json === true) return printJson(io, data);
@@ -134,8 +133,14 @@ async function slingMany(
   if (flags.json === true) await printJson(io, data);
   else {
     // Of a whole convoy most beads wait for others: a line of its own for each would hide the table.
-    const rows = results.map((r) => [r.bead, wordOf(r), r.convoy_id ?? '', plain(r.detail ?? (r.warnings ?? []).join('; '))]);
-    await io.out(table(['BEAD', 'RESULT', 'CONVOY', 'NOTE'], rows, io.width));
+    const rows = results.map((r) => [
+      r.bead,
+      wordOf(r),
+      r.convoy_id ?? '',
+      r.workflow_id ?? '',
+      plain(r.detail ?? (r.warnings ?? []).join('; ')),
+    ]);
+    await io.out(table(['BEAD', 'RESULT', 'CONVOY', 'RUN', 'NOTE'], rows, io.width));
     await io.out(eventLines(data.events));
   }
   if (data.refused > 0) throw new CliError(`${data.refused} of ${results.length} refused`);
