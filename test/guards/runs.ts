@@ -5,6 +5,7 @@ const RACES = `${RUNS}/run-races.db-spec.ts`;
 const KEEPER = `${RUNS}/run-keeper.db-spec.ts`;
 const LAUNCH = `${RUNS}/launch/launch.db-spec.ts`;
 const GATES = `${RUNS}/gates/gates.db-spec.ts`;
+const BATCH = 'src/modules/sling/sling-batch-formulas.db-spec.ts';
 
 /** Formulas that are carried out. */
 export const RUN_GUARDS: readonly Guard[] = [
@@ -77,5 +78,54 @@ export const RUN_GUARDS: readonly Guard[] = [
     find: 'and c.bead_id = new.id and c.gate is not null;',
     replace: 'and false;',
     test: GATES,
+  },
+  {
+    guard: 'What a batch has written of a bead that is refused is undone.',
+    file: 'src/modules/work/work.ts',
+    find: 'await repository.backToMark(tx);',
+    replace: '',
+    test: BATCH,
+  },
+  {
+    guard: 'What a batch knows of a bead that is refused is forgotten.',
+    file: 'src/modules/work/work.ts',
+    find: 'tried.giveUp();',
+    replace: '',
+    test: 'src/modules/work/work.db-spec.ts',
+  },
+  {
+    guard: 'A batch whose formula fits none of its beads is refused as a whole.',
+    file: 'src/modules/sling/batch-formulas.ts',
+    find: 'if (first instanceof ProblemError && [...ready.values()].every((one) => one instanceof ProblemError)) throw first;',
+    replace: 'void first;',
+    test: BATCH,
+  },
+  {
+    guard: 'How many steps one batch launches is bounded.',
+    file: 'src/modules/sling/batch-formulas.ts',
+    find: 'if (steps > most || characters > MAX_BATCH_CHARACTERS)',
+    replace: 'if (steps < 0)',
+    test: BATCH,
+  },
+  {
+    guard: 'What a graph does is offered to nobody beside it.',
+    file: `${RUNS}/launch/launch.service.ts`,
+    find: "[ROUTE]: '', [EXECUTED_BY]: target ?? ''",
+    replace: "[EXECUTED_BY]: target ?? ''",
+    test: BATCH,
+  },
+  {
+    guard: 'A graph for a bead of one rig does not go to an agent of another.',
+    file: 'src/modules/sling/sling-dispatch.ts',
+    find: 'if (!order.force) requireSameRig(bead, order);',
+    replace: '',
+    test: 'src/modules/sling/sling-modes.db-spec.ts',
+  },
+  {
+    guard: 'A graph that nobody could do anything for is not launched.',
+    file: `${RUNS}/launch/supported.ts`,
+    find: "if (recipe.compiler === 1 || recipe.root_only || steps.slice(1).some(({ kind }) => kind !== 'gate' && kind !== 'scope')) return;",
+    replace: 'if (steps.length > 0) return;',
+    test: `${RUNS}/launch/supported.spec.ts`,
   },
 ];
