@@ -80,14 +80,14 @@ export const RUN_GUARDS: readonly Guard[] = [
     test: GATES,
   },
   {
-    guard: 'What a batch has written of a bead that is refused is undone.',
+    guard: 'What a transaction has written of a part that is refused is undone.',
     file: 'src/modules/work/work.ts',
     find: 'await repository.backToMark(tx);',
     replace: '',
-    test: BATCH,
+    test: 'src/modules/work/work.db-spec.ts',
   },
   {
-    guard: 'What a batch knows of a bead that is refused is forgotten.',
+    guard: 'What a transaction knows of a part that is refused is forgotten.',
     file: 'src/modules/work/work.ts',
     find: 'tried.giveUp();',
     replace: '',
