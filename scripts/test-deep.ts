@@ -43,8 +43,8 @@ const WIDE: readonly Part[] = [
   },
   {
     name: 'kills',
-    what: 'clones of rigs and servers killed at every place, accounts of an embedded server',
-    run: [...JEST, '--selectProjects', 'e2e', '--testPathPatterns', 'rig-clones', 'embedded', 'audit\\.e2e'],
+    what: 'clones of rigs, launches and fan-outs, and servers killed at every place, accounts of an embedded server',
+    run: [...JEST, '--selectProjects', 'db', 'e2e', '--testPathPatterns', 'rig-clones', 'run-kills', 'embedded\\.e2e', 'audit\\.e2e'],
   },
   { name: 'fuzz', what: 'fuzz and attacks with many more runs', run: [...JEST, '--testPathPatterns', 'fuzz', 'attacks'] },
   {

@@ -157,4 +157,12 @@ export const RUN_CONTROL: readonly Guard[] = [
     replace: '',
     test: CHECKS_TEST,
   },
+  {
+    guard: 'Steps that a round adds are counted with it.',
+    file: `${CONTROL}/run-control.ts`,
+    find: 'await this.repository.grow(work.tx, streamId, run.id, made.length, reached);',
+    replace: '',
+    test: 'src/modules/runs/run-kills.db-spec.ts',
+    name: 'fan-out',
+  },
 ];

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { sql } from 'kysely';
 import type { CityScope } from '../../src/modules/cities/city-scope.js';
 import { WorkRepository } from '../../src/modules/work/work.repository.js';
@@ -31,6 +32,8 @@ export interface WorkRealm {
   readonly work: WorkService;
   /** Another process's service on the same database, with a pool of its own. */
   another(): WorkService;
+  /** One more process, whose connection is lost at its nth statement from now on: 1 is the next. */
+  mortal(): { readonly work: WorkService; dieAt(statement: number | undefined): void };
   /** The city's events above `seq`. */
   events(above?: number): Promise<LoggedEvent[]>;
   close(): Promise<void>;
@@ -74,6 +77,19 @@ export async function workRealm(): Promise<WorkRealm> {
       const p = createPool(database.url);
       extra.push(p);
       return build(p, createDb(p)).work;
+    },
+    mortal: () => {
+      const p = createPool(database.url);
+      extra.push(p);
+      let left: number | undefined;
+      p.on('connect', (client) => {
+        const send = client.query.bind(client) as (...args: unknown[]) => unknown;
+        client.query = ((...args: unknown[]) => {
+          if (left !== undefined && --left === 0) (client as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
+          return send(...args);
+        }) as typeof client.query;
+      });
+      return { work: build(p, createDb(p)).work, dieAt: (statement) => (left = statement) };
     },
     events: async (above = 0) =>
       (await db
