@@ -10,6 +10,8 @@ import { neighbours } from './neighbours.js';
 import { arrival, notifier } from './notify.js';
 import { heldCity, hotCityHttp, http } from './requests.js';
 import { idle, memory } from './resting.js';
+import { orders } from './orders.js';
+import { launch, molecules, runReads } from './runs.js';
 import { coldStart, liveChunks, recording, transcripts } from './sessions.js';
 import { fairShares } from './shares.js';
 import { manyCities, supervisorStream } from './supervisor.js';
@@ -47,4 +49,8 @@ export const BARS: readonly Bar[] = [
   coldStart,
   isolation,
   transcripts,
+  launch,
+  molecules,
+  runReads,
+  orders,
 ];
