@@ -53,10 +53,11 @@ export class Weaving {
     });
   }
 
-  /** An expansion by itself, as it would be for a step `main`. */
+  /** An expansion by itself, as it would be for a step `main`: what only its users give a value stays a name. */
   alone(expansion: Formula): Step[] {
+    const given = (name: string): string | undefined => (this.values.missing.has(name) ? `{{${name}}}` : this.values.value(name));
     const locals = (name: string): string | undefined =>
-      /^target(\.id|\.title)?$/.test(name) ? 'main' : name === 'target.description' ? '' : this.values.value(name);
+      /^target(\.id|\.title)?$/.test(name) ? 'main' : name === 'target.description' ? '' : given(name);
     return this.expanded(this.prepared(copies(expansion.template, { prefix: '', locals }, this.formulas.budget)), 1);
   }
 
