@@ -17,6 +17,8 @@ export interface Io {
   readonly columns: number;
   /** Columns of the terminal that stdout is; undefined when it is a file or a pipe, where nothing is cut. */
   readonly width: number | undefined;
+  /** Rows of it. */
+  readonly height: number | undefined;
   /** All of stdin as text. */
   input(): Promise<string>;
   /** What a person types, line by line, until the signal aborts; undefined where nobody sits at a terminal. */
@@ -25,10 +27,11 @@ export interface Io {
   readonly signal: AbortSignal;
 }
 
-/** A terminal has its width in columns. */
+/** A terminal has its width in columns, and its height in rows. */
 interface Output extends NodeJS.WritableStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly rows?: number;
 }
 
 /** What a process is to the client. */
@@ -60,6 +63,7 @@ export function processIo(around: Surroundings, signal: AbortSignal): Io {
     colour: (env.NO_COLOR ?? '') === '' && stdout.isTTY === true && env.TERM !== 'dumb',
     columns: (interactive ? stderr.columns : stdout.columns) || 80,
     width: stdout.isTTY === true ? stdout.columns || 80 : undefined,
+    height: stdout.isTTY === true ? stdout.rows || 24 : undefined,
     input: () => text(stdin),
     // The terminal itself lets people correct a line and press Ctrl-C.
     lines:

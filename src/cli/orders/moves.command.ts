@@ -3,6 +3,7 @@ import { ask } from '../api.js';
 import { cityCommand, cityContextOf, collect, keyHeader, printJson, withExamples, withKey } from '../command.js';
 import { matchHeader, nameOf, told, withIfMatch } from '../edits.js';
 import { CliError } from '../errors.js';
+import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
 import { plain } from '../table.js';
 import { pairsOf } from '../values.js';
@@ -57,7 +58,9 @@ export function addMoves(order: Command, io: Io): void {
     const vars = pairsOf('--var', flags.var);
     const body = { ...(vars === undefined ? {} : { vars }), ...(flags.force === true ? { force: true } : {}) };
     const params = { path: { cityName: city, name: nameOf('an order', name) }, header: keyHeader(flags) };
-    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/order/{name}/run', { params, body, signal }));
+    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/order/{name}/run', { params, body, signal })).catch(
+      hinted(404, 'see `svc order list`'),
+    );
     const id = data.tracking_id ?? '';
     if (flags.wait !== true) return flags.json === true ? printJson(io, data) : io.out(`${id}\n`);
     for (;;) {

@@ -3,6 +3,7 @@ import { ask } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { nameOf } from '../edits.js';
 import { CliError } from '../errors.js';
+import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
 import { list, withLimit, type ListFlags } from '../listing.js';
 import { checkTable, firingDetails, historyTable, orderDetails, orderTable, type Entry, type Order } from './view.js';
@@ -51,7 +52,9 @@ export function addReads(order: Command, io: Io): void {
   show.action(async (name: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<JsonFlags>(action, io);
     const params = { path: { cityName: city, name: nameOf('an order', name) } };
-    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/order/{name}', { params, signal }));
+    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/order/{name}', { params, signal })).catch(
+      hinted(404, 'see `svc order list`'),
+    );
     await (flags.json === true ? printJson(io, data) : io.out(orderDetails(data)));
   });
 
@@ -62,10 +65,12 @@ export function addReads(order: Command, io: Io): void {
   next.action(async (name: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<JsonFlags>(action, io);
     const params = { path: { cityName: city, name: nameOf('an order', name) } };
-    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/order/{name}', { params, signal }));
+    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/order/{name}', { params, signal })).catch(
+      hinted(404, 'see `svc order list`'),
+    );
     const times = data.next ?? [];
     if (flags.json === true) return printJson(io, times);
-    if (times.length === 0) io.err(`${data.scoped_name} comes at no time that is known: its trigger is ${data.trigger ?? 'none'}\n`);
+    if (times.length === 0) io.err(`${whyNever(data)}\n`);
     return io.out(times.map((at) => `${at}\n`).join(''));
   });
 
@@ -95,7 +100,9 @@ export function addReads(order: Command, io: Io): void {
       return flags.json === true ? printJson(io, data) : io.out(firingDetails(data));
     }
     const named = { path: { cityName: city, name: nameOf('an order', name) } };
-    const found = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/order/{name}', { params: named, signal }));
+    const found = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/order/{name}', { params: named, signal })).catch(
+      hinted(404, 'see `svc order list`'),
+    );
     const { scoped_name } = found.data;
     return list<Entry>(context, {
       plural: 'firings',
@@ -109,4 +116,11 @@ export function addReads(order: Command, io: Io): void {
       },
     });
   });
+}
+
+/** Why an order comes at no time that is known, and what to do about it. */
+function whyNever({ scoped_name: name, enabled, errors, trigger }: Order): string {
+  if (errors !== undefined) return `${name} cannot be fired: ${errors.join('; ')}`;
+  if (!enabled) return `${name} is disabled; enable it with \`svc order enable ${name}\``;
+  return `${name} comes at no time that is known: its trigger is ${trigger ?? 'none'}`;
 }

@@ -24,10 +24,11 @@ export function runTable(runs: readonly Run[], width: number | undefined): strin
     `${run.progress.closed}/${run.progress.total}`,
     run.formula ?? '',
     run.target ?? '',
+    run.source_id ?? '',
     run.started_at === undefined ? '' : age(run.started_at),
     run.title,
   ]);
-  return table(['ID', 'STATUS', 'DONE', 'FORMULA', 'TARGET', 'AGE', 'TITLE'], rows, width);
+  return table(['ID', 'STATUS', 'DONE', 'FORMULA', 'TARGET', 'FOR', 'AGE', 'TITLE'], rows, width);
 }
 
 export function runFacts(run: Run): string {

@@ -22,7 +22,7 @@ export function addWatch(run: Command, io: Io): void {
   withExamples(watch, 'svc run watch al-20', 'svc run watch al-20 --json');
   watch.action(async (id: string, _options, action: Command) => {
     const context = await cityContextOf<Flags>(action, io);
-    const drawing = context.flags.json === true ? jsonLines(io) : io.interactive && io.width !== undefined ? drawn(io) : lines(io);
+    const drawing = context.flags.json === true ? jsonLines(io) : drawingOn(io);
     let seen = await read(context, id);
     await drawing(seen);
     while (!OVER.includes(seen.run.status) && !io.signal.aborted) {
@@ -53,16 +53,25 @@ async function moved({ api, city }: CityContext<Flags>, index: string): Promise<
   await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/molecules', { params, signal }));
 }
 
-type Drawing = (seen: Seen) => Promise<void>;
+type Drawing = (seen: Pick<Seen, 'run' | 'steps'>) => Promise<void>;
 
-function drawn(io: Io): Drawing {
+/** On a terminal the tree is drawn over itself as long as it fits there: what has left the screen cannot be drawn over. */
+export function drawingOn(io: Io): Drawing {
+  let over = io.interactive && io.width !== undefined;
   let above = 0;
-  return async ({ run, steps }) => {
-    const text = `${plain(`${run.run_id} [${run.status}] ${run.title}`)}\n${stepTree(steps, io.width)}`;
+  const told = lines(io);
+  return async (seen) => {
+    const { run, steps } = seen;
+    const text = `${headOf(run)}${stepTree(steps, io.width)}`;
+    const rows = text.split('\n').length - 1;
+    over &&= rows < (io.height ?? Infinity);
+    if (!over) return told(seen);
     await io.out(`${above === 0 ? '' : `\u001b[${above}A\u001b[J`}${text}`);
-    above = text.split('\n').length - 1;
+    above = rows;
   };
 }
+
+const headOf = ({ run_id: id, status, title }: Run): string => `${plain(`${id} [${status}] ${title}`)}\n`;
 
 /** The whole tree once, then what changes. */
 function lines(io: Io): Drawing {
@@ -71,9 +80,9 @@ function lines(io: Io): Drawing {
   return async (seen) => {
     const { run, steps } = seen;
     const news = changes(steps);
-    if (first) await io.out(`${plain(`${run.run_id} [${run.status}] ${run.title}`)}\n${stepTree(steps, io.width)}`);
+    if (first) await io.out(`${headOf(run)}${stepTree(steps, io.width)}`);
     else for (const step of news) await io.out(`${plain(`${step.id} [${step.status}] ${step.title}${aboutUnits(step)}`)}\n`);
-    if (OVER.includes(run.status)) await io.out(`${plain(`${run.run_id} [${run.status}] ${run.title}`)}\n`);
+    if (OVER.includes(run.status)) await io.out(headOf(run));
     first = false;
   };
 }

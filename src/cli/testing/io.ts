@@ -10,7 +10,7 @@ export interface FakeIo extends Io {
 
 /** A process with nothing around it: no environment, no terminal, an empty directory. */
 export function fakeIo(
-  given: Partial<Pick<Io, 'env' | 'cwd' | 'interactive' | 'columns' | 'width' | 'lines'>> & { stdin?: string } = {},
+  given: Partial<Pick<Io, 'env' | 'cwd' | 'interactive' | 'columns' | 'width' | 'height' | 'lines'>> & { stdin?: string } = {},
 ): FakeIo {
   const abort = new AbortController();
   const watchers = new Set<() => void>();
@@ -21,6 +21,7 @@ export function fakeIo(
     colour: false,
     columns: 80,
     width: undefined,
+    height: undefined,
     lines: undefined,
     input: () => Promise.resolve(given.stdin ?? ''),
     ...given,
