@@ -180,7 +180,7 @@ function conflict(source: string, live: readonly RunRow[]): Error {
   return problem('sling_source_conflict', `source bead ${source} already has live workflow(s): ${ids.join(', ')}`, {
     errors: [
       { location: 'body.source_bead_id', message: 'has a live run', value: source },
-      { location: 'body.blocking_workflow_ids', message: 'run it', value: ids },
+      { location: 'body.blocking_workflow_ids', message: `are live: ${ids.join(', ')}`, value: ids },
       { location: 'body.hint', message: 'cancel them, or pass force to end them' },
     ],
   });
