@@ -71,9 +71,22 @@ describe('parseJson', () => {
     expect(refusal('["\\\\",1e999]').errors?.map(({ location }) => location)).toEqual(['body.1']);
   });
 
-  it('takes a repeated member for its last value', () => {
-    expect(parseJson('{"a":1e999,"a":1}')).toEqual({ a: 1 });
-    expect(refusal('{"a":1,"a":1e999}').kind.status).toBe(422);
+  it.each([
+    ['{"a":1,"a":2}', ['body.a']],
+    ['{"a":1,"\\u0061":1}', ['body.a']],
+    ['[{"b":{"c":[],"x":1,"c":[1]}},{"b":1,"b":2,"b":3}]', ['body.0.b.c', 'body.1.b', 'body.1.b']],
+    ['{"a 0":1,"a":{"a":":"},"a":1e999,"1":":","1":0}', ['body.a', 'body.1']],
+    ['{"":1,"":2}', ['body.']],
+    [`{${Array(30).fill('"a":1').join()}}`, Array(20).fill('body.a')],
+  ])('refuses members that stand twice: %s', (text, locations) => {
+    const { kind, errors } = refusal(text);
+    expect(kind.status).toBe(422);
+    expect(errors).toEqual(locations.map((location) => ({ message: 'must not stand twice in its object', location })));
+  });
+
+  it('takes the same name in different objects, and colons in strings', () => {
+    const text = '[{"a":{"a":1},"b:":"\\":\\":"},{"a":[{"a":":"}],"0":1,"1":{}}]';
+    expect(parseJson(text)).toEqual(JSON.parse(text));
   });
 
   it('keeps numbers that are what they were', () => {

@@ -1,13 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { problem, type ProblemField } from '../../contract/problems.js';
+import { doubledMembers } from './doubled-members.js';
 import { inexactNumbers, type InexactNumber } from './exact-numbers.js';
 
 /**
  * Parses JSON bodies. What it lets through is stored as it was sent: it refuses what parses but cannot be stored or walked
  * (NUL characters and lone surrogates, which Postgres does not take, `__proto__` members, absurd nesting), and what a parser
- * would change without a word (bytes that are no UTF-8, integers that would be rounded, numbers beyond the largest). The
- * walks are taken only when the text hints at a reason.
+ * would change without a word (bytes that are no UTF-8, integers that would be rounded, numbers beyond the largest, members that
+ * stand twice). The walks are taken only when the text hints at a reason.
  */
 const HINT = /\\u(?:0000|[dD][89a-fA-F])|\\u00(?:5[fF]|[67])|__proto__/;
 const MAX_DEPTH = 64;
@@ -33,6 +34,7 @@ export function parseJson(text: string): unknown {
   if (text.length === 0) return undefined;
   const value = parsed(text);
   if (HINT.test(text) || mayBeDeep(text)) refuse(wrongIn(value));
+  refuse(doubledMembers(text, value));
   const numbers = inexactNumbers(text);
   if (numbers.length > 0) refuse(placesOf(numbers, text));
   return value;
@@ -46,7 +48,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Parses once more with a mark in the place of each number: a member that is overwritten by a later one has no place. */
+/** Parses once more with a mark in the place of each number. */
 function placesOf(numbers: readonly InexactNumber[], text: string): ProblemField[] {
   const secret = randomUUID();
   const marks = new Map(numbers.map(({ why }, i) => [`${secret} ${i}`, why]));
@@ -59,7 +61,7 @@ function placesOf(numbers: readonly InexactNumber[], text: string): ProblemField
   return wrongIn(parsed(marked + text.slice(end)), (value) => marks.get(value));
 }
 
-function refuse(errors: ProblemField[]): void {
+function refuse(errors: readonly ProblemField[]): void {
   if (errors.length > 0) throw problem('validation_failed', 'validation failed', { errors });
 }
 

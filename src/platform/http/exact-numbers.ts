@@ -1,4 +1,5 @@
 /** The numbers of a JSON text that a parser would change without a word, or that would take far more room stored than sent. */
+import { endOfString } from './json-strings.js';
 
 /** Sixteen digits may be rounded; an exponent of two digits may be too large for a number, or too small. */
 const HINT = /\d{16}|\d[eE][+-]?\d{2}/;
@@ -9,7 +10,6 @@ const MAX_FOUND = 20;
 /** Digits that the exponents of a text may add: Postgres writes `1e308` out, so that a megabyte of them would become fifty. */
 const ADDED_DIGITS = 64 * 1024;
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const PLUS = 0x2b;
 const MINUS = 0x2d;
 const POINT = 0x2e;
@@ -53,19 +53,6 @@ function endOfNumber(text: string, from: number): number {
     if ((c < DIGIT_0 || c > DIGIT_9) && c !== POINT && c !== SMALL_E && c !== LARGE_E && c !== PLUS && c !== MINUS) break;
   }
   return at;
-}
-
-/** Where the string ends that begins at `from`. */
-function endOfString(text: string, from: number): number {
-  let at = text.indexOf('"', from + 1);
-  while (isEscaped(text, at)) at = text.indexOf('"', at + 1);
-  return at;
-}
-
-function isEscaped(text: string, at: number): boolean {
-  let before = at;
-  while (text.charCodeAt(before - 1) === BACKSLASH) before--;
-  return (at - before) % 2 === 1;
 }
 
 function digitsAddedBy(literal: string): number {
