@@ -1,7 +1,7 @@
-import { problem } from '../../contract/problems.js';
+import { problem, ProblemError } from '../../contract/problems.js';
 import { auditItems } from '../audit/audit-insert.js';
 import { audited, onBehalfOf, type AuditedRequest } from '../audit/audited-request.js';
-import { workFor } from '../turns/working.js';
+import { batching } from '../turns/working.js';
 import { isRetryable } from './pg-errors.js';
 
 const MAX_ITEMS = 500;
@@ -45,7 +45,7 @@ export abstract class GroupCommitter<R> {
       if (waiting === undefined) {
         this.#waiting.set(key, [item]);
         // It goes on for others.
-        void onBehalfOf(undefined, () => workFor(undefined, () => this.#flushAll(key)));
+        void onBehalfOf(undefined, () => batching(key, this.noun, () => this.#flushAll(key)));
       } else if (waiting.length < MAX_WAITING) waiting.push(item);
       else reject(problem('unavailable', `too many ${this.noun}s are waiting to be recorded in ${key}, try again`));
     });
@@ -74,7 +74,9 @@ export abstract class GroupCommitter<R> {
         item.resolve(results[i]!);
       });
     } catch (error) {
-      if (batch.length === 1 || isRetryable(error)) for (const item of batch) item.reject(this.#toAnswer(error));
+      // Smaller ones would find no connection either.
+      if (batch.length === 1 || isRetryable(error) || error instanceof ProblemError)
+        for (const item of batch) item.reject(this.#toAnswer(error));
       else {
         const half = batch.length >> 1;
         await this.#flush(key, batch.slice(0, half));

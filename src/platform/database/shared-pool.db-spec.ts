@@ -4,6 +4,7 @@ import { eventually } from '../../../test/support/sse.js';
 import type { Party } from '../turns/turns.js';
 import { workFor, Working, type Place } from '../turns/working.js';
 import { createDb, createPool, type Db, type PgPool } from './database.js';
+import { GroupCommitter } from './group-committer.js';
 import type { PoolClient } from 'pg';
 
 const many: Place = { leave: () => undefined, again: () => Promise.resolve(), wanted: 100 };
@@ -61,6 +62,27 @@ describe('connections of a pool', () => {
     expect(nested).toEqual([{ n: 0 }]);
     other.release();
     expect(pool.turns.taken).toBe(0);
+  });
+
+  it('are given to batches in turn as well, and not without one', async () => {
+    class Notes extends GroupCommitter<string> {
+      protected readonly noun = 'note';
+      note = (city: string, text: string): Promise<string> => this.enqueue(city, text);
+      protected hadEffect(): boolean {
+        return false;
+      }
+      protected async flush(_city: string, texts: readonly string[]): Promise<string[]> {
+        return (await pool.query<{ text: string }>('select unnest($1::text[]) as text', [texts])).rows.map(({ text }) => text);
+      }
+    }
+    const held = await Promise.all(Array.from({ length: 6 }, (_, n) => connection(pool, `busy ${n}`)));
+    const noted = Promise.all(['one', 'two'].map((text) => new Notes().note('calm', text)));
+    await eventually(() => pool.turns.waiting > 0);
+    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+    held.pop()!.release();
+    expect(await noted).toEqual(['one', 'two']);
+    held.forEach((client) => client.release());
+    expect([pool.turns.taken, pool.turns.waiting]).toEqual([0, 0]);
   });
 
   it('go back when the statement fails, and when there is none', async () => {

@@ -10,7 +10,7 @@ const WAIT_MS = 5_000;
 type Callback = (error: Error | undefined, client: pg.PoolClient | undefined, done: (release?: unknown) => void) => void;
 
 /**
- * Of a pool's connections requests have three quarters at the most, so that the process's own work finds one. A city alone has half
+ * Of a pool's connections requests, what they write and batches have three quarters at the most, so that the process's own work finds one. A city alone has half
  * of them; one that wants many beside others has `beside`, so that what it asks of the database is answered before it asks for more.
  */
 export function connectionLimits(max = DEFAULT_POOL_SIZE, beside = 1): TurnLimits {

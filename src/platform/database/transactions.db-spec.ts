@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { emptyDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { eventually } from '../../../test/support/sse.js';
 import { Failpoints } from '../failpoints/failpoints.js';
+import { workFor, Working } from '../turns/working.js';
 import { createDb, createPool, DEFAULT_POOL_SIZE, type Db } from './database.js';
 import { afterCommit, Transactions } from './transactions.js';
 
@@ -66,4 +67,33 @@ it('one city leaves connections to the others, however many want to write in it'
   open();
   await Promise.all(busy);
   expect(most).toBe(share);
+});
+
+/** A request of a city that asks for much. */
+const asCity = <T>(city: string, work: () => Promise<T>): Promise<T> => {
+  const place = { leave: () => undefined, again: () => Promise.resolve(), wanted: 100 };
+  return workFor(new Working({ owner: `city ${city}`, limited: true, lane: 'k' }, place), work);
+};
+
+// Guard: what requests write takes turns.
+it('cities that all write and wait leave connections to another, and its reads do not wait for its writes', async () => {
+  const CITIES = ['a', 'b', 'c', 'd', 'e'];
+  let open = (): void => undefined;
+  const gate = new Promise<void>((resolve) => (open = resolve));
+  const held = new Map<string, number>();
+  const work = async (city: string): Promise<void> => {
+    held.set(city, (held.get(city) ?? 0) + 1);
+    await gate;
+  };
+  const hold = (city: string): Promise<void> => asCity(city, () => transactions.run(() => work(city), { key: city }));
+  const busy = CITIES.flatMap((city) => Array.from({ length: 8 }, () => hold(city)));
+  await eventually(() => CITIES.every((city) => held.has(city)));
+  expect(await asCity('calm', () => transactions.run(async () => 'written', { key: 'calm' }))).toBe('written');
+  expect(await asCity('a', noted)).toBe(0);
+  expect(await noted()).toBe(0);
+  // The first was alone; who wants many beside others has one.
+  expect(CITIES.slice(1).map((city) => held.get(city))).toEqual([1, 1, 1, 1]);
+  open();
+  await Promise.all(busy);
+  expect(CITIES.map((city) => held.get(city))).toEqual([8, 8, 8, 8, 8]);
 });

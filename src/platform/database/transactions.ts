@@ -3,7 +3,7 @@ import type { Transaction } from 'kysely';
 import { audited, type AuditedRequest } from '../audit/audited-request.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { beginningWith } from './beginning.js';
-import { workFor, workingNow } from '../turns/working.js';
+import { workFor, writing } from '../turns/working.js';
 import { Db, type Database } from './database.js';
 import { DEFAULT_POOL_SIZE } from './shared-pool.js';
 
@@ -80,19 +80,15 @@ export class Transactions {
 
   /**
    * Runs `work` in one transaction (read committed). With `key` (a city's name), at most a quarter of the pool
-   * is held for that key at once; further callers wait in line without a connection.
+   * is held for that key at once; further callers wait in line without a connection. What requests write takes turns there.
    */
   async run<T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     if (options.key === undefined) return this.#execute(work, options);
     const gate = this.#gate(options.key);
     await gate.enter();
-    const working = workingNow();
-    // The gate is what it waits for: one that waits for a lock would keep the city's reads from their turns.
-    if (working !== undefined) working.connections++;
     try {
-      return await this.#execute(work, options);
+      return await writing(() => this.#execute(work, options));
     } finally {
-      if (working !== undefined) working.connections--;
       if (gate.leave()) this.#gates.delete(options.key);
     }
   }

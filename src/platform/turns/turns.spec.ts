@@ -50,6 +50,16 @@ describe('Turns', () => {
     expect([1, 2, 3, 4, 5].map((n) => turns.take(city('a'), n > 4))).toEqual([true, true, true, true, false]);
   });
 
+  it('counts what is written by itself: it is not beside its owner, and other things of the owner do not wait for it', () => {
+    const { turns } = line();
+    const writes = (owner: string): Party => ({ ...city(owner), share: 'writes' });
+    const taken = (party: Party, times: number): number => Array.from({ length: times }, () => turns.take(party)).filter(Boolean).length;
+    expect([taken(writes('a'), 5), taken(city('a'), 5), turns.heldBy(writes('a')), turns.heldBy(city('a'))]).toEqual([4, 2, 4, 2]);
+    for (let n = 0; n < 4; n++) turns.leave(writes('a'));
+    expect(turns.take(city('b'))).toBe(true);
+    expect([taken(writes('a'), 5), taken(city('a'), 5)]).toEqual([2, 0]); // beside another
+  });
+
   it('gives places to cities in turn, and to the keys of a city in turn', () => {
     const { turns, order, ask } = line({ places: 1 });
     ask(city('a', 'x'), 'held');
@@ -90,8 +100,12 @@ describe('Turns', () => {
   });
 
   const party = fc
-    .tuple(fc.boolean(), fc.nat(3), fc.nat(2))
-    .map(([limited, owner, lane]) => (limited ? city(`${owner}`, `${lane}`) : key(`${owner}`, `${lane}`)));
+    .tuple(fc.boolean(), fc.nat(3), fc.nat(2), fc.constantFrom(undefined, undefined, 'writes' as const))
+    .map(([limited, owner, lane, share]): Party => {
+      const of = limited ? city(`${owner}`, `${lane}`) : key(`${owner}`, `${lane}`);
+      return share === undefined ? of : { ...of, share };
+    });
+  const keyOf = ({ owner, share }: Party): string => `${share ?? ''} ${owner}`;
   const step = fc.oneof(
     { weight: 5, arbitrary: party.map((of) => ({ ask: of })) },
     { weight: 4, arbitrary: fc.nat().map((nth) => ({ leave: nth })) },
@@ -106,7 +120,7 @@ describe('Turns', () => {
         const turns = new Turns(LIMITS, () => clock.now);
         const held: Party[] = [];
         const waiting: { of: Party; quit: () => boolean; passed: Map<string, number> }[] = [];
-        const own = (of: Party, all: readonly Party[]): number => all.filter(({ owner }) => owner === of.owner).length;
+        const own = (of: Party, all: readonly Party[]): number => all.filter((other) => keyOf(other) === keyOf(of)).length;
         const give = (of: Party): void => {
           held.push(of);
           expect(held.length).toBeLessThanOrEqual(LIMITS.places);
@@ -121,13 +135,13 @@ describe('Turns', () => {
             give(of);
             // Whoever could have had it instead is passed by this owner at most once before its own turn.
             for (const other of waiting) {
-              if (other.of.owner === of.owner || own(other.of, held) >= 2) {
+              if (keyOf(other.of) === keyOf(of) || own(other.of, held) >= 2) {
                 other.passed.clear();
                 continue;
               }
-              other.passed.set(of.owner, (other.passed.get(of.owner) ?? 0) + 1);
+              other.passed.set(keyOf(of), (other.passed.get(keyOf(of)) ?? 0) + 1);
             }
-            for (const same of waiting) if (same.of.owner === of.owner) same.passed.clear();
+            for (const same of waiting) if (keyOf(same.of) === keyOf(of)) same.passed.clear();
             for (const { passed } of waiting) for (const times of passed.values()) expect(times).toBeLessThanOrEqual(1);
           });
         };

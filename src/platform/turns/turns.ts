@@ -4,6 +4,8 @@ export interface Party {
   readonly owner: string;
   /** It has what a city may have; otherwise what a key may that sees all cities. */
   readonly limited: boolean;
+  /** What it does there, when that waits for something of its own: it has another count, and is not beside what else the owner does. */
+  readonly share?: 'writes' | 'batches';
   /** Within it: the key of the city, or the city that the key asks for. Lanes of an owner take turns. */
   readonly lane: string;
 }
@@ -83,6 +85,7 @@ class Owner {
   readonly lately = new Lately();
 
   constructor(
+    readonly key: string,
     readonly name: string,
     readonly limited: boolean,
   ) {}
@@ -104,6 +107,8 @@ export class Turns {
   /** Owners that may have a place and have somebody waiting for it, in the order of their turns. */
   readonly #ready = new Set<Owner>();
   readonly #lately = new Lately();
+  /** Places by owner, whatever they are for. */
+  readonly #held = new Map<string, number>();
   #taken = 0;
   #waiting = 0;
 
@@ -121,13 +126,13 @@ export class Turns {
   }
 
   /** How many places the owner has. */
-  heldBy({ owner }: Party): number {
-    return this.#owners.get(owner)?.held ?? 0;
+  heldBy(party: Party): number {
+    return this.#owners.get(keyOf(party))?.held ?? 0;
   }
 
   /** Whether the owner, or the lane, has as many as it may have now: then it is no use that others leave. */
   isAtCeiling(party: Party): boolean {
-    const owner = this.#owners.get(party.owner);
+    const owner = this.#owners.get(keyOf(party));
     return owner !== undefined && !this.#mayMore(owner, owner.lanes.get(party.lane) ?? new Lane(party.lane), this.now());
   }
 
@@ -169,11 +174,14 @@ export class Turns {
 
   /** Gives a place back that `take` or `wait` has given. */
   leave(party: Party): void {
-    const owner = this.#owners.get(party.owner)!;
+    const owner = this.#owners.get(keyOf(party))!;
     const lane = owner.lanes.get(party.lane)!;
     this.#taken--;
     owner.held--;
     lane.held--;
+    const held = this.#held.get(owner.name)! - 1;
+    if (held === 0) this.#held.delete(owner.name);
+    else this.#held.set(owner.name, held);
     this.#saw(owner, lane, this.now());
     if (owner.waiting > 0) this.#refresh(owner, lane);
     if (this.#ready.size > 0) this.#serve();
@@ -208,6 +216,7 @@ export class Turns {
     this.#taken++;
     owner.held++;
     lane.held++;
+    this.#held.set(owner.name, (this.#held.get(owner.name) ?? 0) + 1);
   }
 
   #saw(owner: Owner, lane: Lane, now: number): void {
@@ -234,7 +243,7 @@ export class Turns {
   }
 
   #hasOthers(owner: Owner, now: number): boolean {
-    return this.#taken > owner.held || this.#lately.others(owner.name, now);
+    return this.#taken > (this.#held.get(owner.name) ?? 0) || this.#lately.others(owner.name, now);
   }
 
   /** Puts an owner and a lane of it in line, or takes them out, as it is with them now. */
@@ -246,15 +255,20 @@ export class Turns {
     else this.#ready.delete(owner);
   }
 
-  #ownerOf({ owner: name, limited }: Party): Owner {
-    let owner = this.#owners.get(name);
-    if (owner === undefined) this.#owners.set(name, (owner = new Owner(name, limited)));
+  #ownerOf(party: Party): Owner {
+    const key = keyOf(party);
+    let owner = this.#owners.get(key);
+    if (owner === undefined) this.#owners.set(key, (owner = new Owner(key, party.owner, party.limited)));
     return owner;
   }
 
   /** Nothing is kept of who neither has nor wants anything. */
   #forget(owner: Owner, lane: Lane): void {
     if (lane.held === 0 && lane.waiting === 0) owner.lanes.delete(lane.name);
-    if (owner.held === 0 && owner.waiting === 0) this.#owners.delete(owner.name);
+    if (owner.held === 0 && owner.waiting === 0) this.#owners.delete(owner.key);
   }
+}
+
+function keyOf({ owner, share }: Party): string {
+  return share === undefined ? owner : `${share} ${owner}`;
 }

@@ -35,6 +35,17 @@ export class Working {
     this.place?.leave();
   }
 
+  /** Does something that waits for what is written in a city: it takes turns with such of others, and its own reads do not wait for it. */
+  async write<T>(work: () => Promise<T>): Promise<T> {
+    if (this.connections > 0) return work();
+    const writing = new Working({ ...this.party, share: 'writes' }, this.place);
+    try {
+      return await store.run(writing, work);
+    } finally {
+      this.waitedMs += writing.waitedMs;
+    }
+  }
+
   /** Waits for something that happens elsewhere; others have its place meanwhile. */
   async rest<T>(wait: () => Promise<T>): Promise<T> {
     if (this.place === undefined) return wait();
@@ -64,4 +75,14 @@ export function workFor<T>(working: Working | undefined, work: () => T): T {
 export function resting<T>(wait: () => Promise<T>): Promise<T> {
   const working = workingNow();
   return working === undefined ? wait() : working.rest(wait);
+}
+
+/** Does what waits for what is written in a city; it is not to keep its caller's reads from their turns. */
+export function writing<T>(work: () => Promise<T>): Promise<T> {
+  return workingNow()?.write(work) ?? work();
+}
+
+/** Runs what many requests to a city have in common: batches of cities take turns with each other and with requests. */
+export function batching<T>(city: string, lane: string, work: () => T): T {
+  return workFor(new Working({ owner: `city ${city}`, limited: true, share: 'batches', lane }), work);
 }
