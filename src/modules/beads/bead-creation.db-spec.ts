@@ -58,7 +58,7 @@ function aProcess(): Process {
       realm.transactions,
       realm.eventLog,
       {} as HeadWaiter,
-      ...([] as unknown as [never, never, never, never]),
+      ...([] as unknown as [never, never, never, never, never]),
     ),
     new RosterService(new RosterRepository(realm.db)),
     realm.work,

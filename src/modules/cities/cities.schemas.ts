@@ -98,8 +98,8 @@ const StatusResting = contract(
 
 const StatusWaiting = contract(
   'StatusWaiting',
-  z.strictObject({ what: z.enum(['operations', 'sessions']), count: int64, reason: z.string() }),
-  'What waits for a place at a worker, and why it has none.',
+  z.strictObject({ what: z.enum(['requests', 'operations', 'sessions']), count: int64, reason: z.string() }),
+  'What waits for its turn, and why: operations and sessions for a place at a worker, requests for one at the replica that answers.',
 );
 
 export const StatusBody = contract(

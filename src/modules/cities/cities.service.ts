@@ -9,6 +9,7 @@ import { EventLog } from '../../platform/event-log/event-log.js';
 import { event } from '../../platform/event-log/event.js';
 import { Operations } from '../../platform/operations/operations.js';
 import { HeadWaiter } from '../../platform/streams/head-waiter.js';
+import { WaitingRequests } from '../../platform/turns/waiting-requests.js';
 import { EmptyRunsService } from '../sessions/empty-runs.service.js';
 import { toCity, toCityInfo, toHealth, toStatus } from './cities.mapper.js';
 import { CitiesRepository } from './cities.repository.js';
@@ -28,6 +29,7 @@ export class CitiesService {
     private readonly config: AppConfig,
     private readonly db: Db,
     private readonly emptyRuns: EmptyRunsService,
+    private readonly requests: WaitingRequests,
   ) {}
 
   /**
@@ -69,7 +71,7 @@ export class CitiesService {
   async #waiting(name: string): Promise<NonNullable<StatusBody['waiting']>> {
     const { operationSlots: places, operationSlotsPerCity: perCity = Math.ceil(places / 2) } = this.config;
     const [operations, sessions] = await Promise.all([this.operations.backlog(this.db, name), this.repository.wanting(name)]);
-    return waitingOf(operations, sessions, { places, perCity });
+    return waitingOf({ requests: this.requests.of(name), operations, sessions, slots: { places, perCity } });
   }
 
   async patch(name: string, input: CityPatchInputBody, caller: Principal): Promise<void> {

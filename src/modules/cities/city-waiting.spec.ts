@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { waitingOf } from './city-waiting.js';
 
+const idle = { waiting: 0, working: 3, alone: 48, beside: 3 };
 const slots = { places: 8, perCity: 4 };
 const none = { waiting: 0, places: 100, taken: 0, runners: 1, own: 0 };
 
@@ -43,5 +44,13 @@ it.each([
     ['1 sessions: no worker with their program has room'],
   ],
 ])('says why %s waits', (_, operations, sessions, expected) => {
-  expect(waitingOf(operations, sessions, slots).map(({ what, count, reason }) => `${count} ${what}: ${reason}`)).toEqual(expected);
+  expect(
+    waitingOf({ requests: idle, operations, sessions, slots }).map(({ what, count, reason }) => `${count} ${what}: ${reason}`),
+  ).toEqual(expected);
+});
+
+it('says why requests wait', () => {
+  const [found] = waitingOf({ requests: { ...idle, waiting: 7 }, operations: { waiting: 0, running: 0 }, sessions: none, slots });
+  const reason = "3 of the city's keys are in work at this replica, which works on 48 for one city, and on 3 beside others";
+  expect(found).toEqual({ what: 'requests', count: 7, reason });
 });

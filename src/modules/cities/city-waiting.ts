@@ -1,4 +1,5 @@
 import type { Backlog } from '../../platform/operations/operations.repository.js';
+import type { CityRequests } from '../../platform/turns/waiting-requests.js';
 import type { WantingRow } from './cities.repository.js';
 import type { StatusBody } from './cities.schemas.js';
 
@@ -6,13 +7,22 @@ type Waiting = NonNullable<StatusBody['waiting']>;
 
 const places = (n: number): string => `${n} place${n === 1 ? '' : 's'}`;
 
-/** Why work of a city waits for a place at a worker, in words for who looks at it. Settings are this process's, as a rule everybody's. */
-export function waitingOf(
-  operations: Backlog,
-  sessions: WantingRow,
-  slots: { readonly places: number; readonly perCity: number },
-): Waiting {
+/** What of a city may wait. */
+interface Wanting {
+  readonly requests: CityRequests;
+  readonly operations: Backlog;
+  readonly sessions: WantingRow;
+  readonly slots: { readonly places: number; readonly perCity: number };
+}
+
+/** Why work of a city waits for its turn, in words for who looks at it. Settings, and requests, are this process's. */
+export function waitingOf({ requests, operations, sessions, slots }: Wanting): Waiting {
   const found: Waiting = [];
+  if (requests.waiting > 0) {
+    const { working, alone, beside } = requests;
+    const reason = `${working} of the city's keys are in work at this replica, which works on ${alone} for one city, and on ${beside} beside others`;
+    found.push({ what: 'requests', count: requests.waiting, reason });
+  }
   if (operations.waiting > 0) {
     const { running } = operations;
     const share = `a worker has ${places(slots.places)}, at most ${slots.perCity} of them for one city`;

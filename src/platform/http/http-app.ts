@@ -18,6 +18,7 @@ import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
 import type { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
+import { WaitingRequests } from '../turns/waiting-requests.js';
 import { AccessLog } from './access-log.js';
 import { HttpAdapter } from './adapter.js';
 import { Auditing } from './auditing.js';
@@ -89,6 +90,7 @@ export async function createHttpApp(
   renderer.use(bound<readonly ErrorMapper[]>(app, ERROR_MAPPERS) ?? []);
   const metrics = bound<Metrics>(app, Metrics);
   if (metrics !== undefined) for (const part of [access, inWork]) part.use(metrics);
+  bound<WaitingRequests>(app, WaitingRequests)?.use((city) => inWork.ofCity(city));
   const auditor = bound<Auditor>(app, Auditor);
   if (auditor !== undefined) auditing.use(auditor);
   const authenticator = bound<Authenticator>(app, Authenticator);

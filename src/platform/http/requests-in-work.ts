@@ -4,6 +4,7 @@ import { problem, type ProblemError } from '../../contract/problems.js';
 import type { RequestLimits } from '../config/config.js';
 import type { Metrics } from '../health/metrics.js';
 import { Turns, type Party, type TurnLimits } from '../turns/turns.js';
+import type { CityRequests } from '../turns/waiting-requests.js';
 import { workFor, Working, type Place } from '../turns/working.js';
 
 /** How long a request waits in line, and how many bytes those of one owner may be. */
@@ -164,6 +165,13 @@ export class RequestsInWork {
   /** Requests that an owner has in work and in line. */
   wanted(party: Party): number {
     return this.#turns.heldBy(party) + (this.#lines.get(party.owner)?.requests ?? 0);
+  }
+
+  /** What a city's keys, and others for it, have in work and in line here. */
+  ofCity(name: string): CityRequests {
+    const party = { owner: `city ${name}`, limited: true, lane: '' };
+    const waiting = [...this.#waiting].filter(({ party: { owner, lane } }) => owner === party.owner || lane === name);
+    return { waiting: waiting.length, working: this.#turns.heldBy(party), ...this.#ceilings.city };
   }
 
   rest(visit: Visit): void {

@@ -1,0 +1,24 @@
+import { Injectable } from '@nestjs/common';
+
+/** Requests of one city at this process. */
+export interface CityRequests {
+  readonly waiting: number;
+  readonly working: number;
+  /** How many the city may have in work, and beside others when it wants many. */
+  readonly alone: number;
+  readonly beside: number;
+}
+
+/** Tells what waits at the front door of this process; where there is none, nothing does. */
+@Injectable()
+export class WaitingRequests {
+  #of: ((city: string) => CityRequests) | undefined;
+
+  use(of: (city: string) => CityRequests): void {
+    this.#of = of;
+  }
+
+  of(city: string): CityRequests {
+    return this.#of?.(city) ?? { waiting: 0, working: 0, alone: 0, beside: 0 };
+  }
+}
