@@ -36,6 +36,7 @@ import { costOfShowing } from './costs.js';
 import { defaultsOf } from './defaults.js';
 import { tooDear } from './refusals.js';
 import { pageFrom, pageToken, startAfter } from './page.js';
+import { assembled } from './pieces.js';
 
 /** The configuration that a city runs. */
 export interface CurrentConfig {
@@ -87,9 +88,10 @@ export class ConfigReadsService {
     const key = `${city.streamId}:${hash}`;
     let known = this.#parsed.get(key);
     if (known === undefined) {
-      const text = await this.repository.text(city.streamId, revision, 'config', tx);
-      if (text === undefined) throw problem('unavailable', 'the configuration changed many times while it was read; try again');
-      known = { config: JSON.parse(text) as CityConfig, size: text.length };
+      const pieces = await this.repository.pieces(city.streamId, revision, tx);
+      if (pieces.length === 0) throw problem('unavailable', 'the configuration changed many times while it was read; try again');
+      const size = pieces.reduce((sum, { text }) => sum + text.length, 0);
+      known = { config: (await assembled(pieces)) as unknown as CityConfig, size };
     }
     this.#forget(key);
     this.#parsed.set(key, known);

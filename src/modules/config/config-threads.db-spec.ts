@@ -96,3 +96,12 @@ it('a revision of a large city tells what it changes', async () => {
     ['agent.deleted', 'r7/scout'],
   ]);
 });
+
+it('a configuration is taken apart by the database and is the same again', async () => {
+  const { city, a, b } = realm;
+  await realm.write('city.toml', `${CITY_TOML}[providers.own]\ncommand = "b"\n[providers.other]\nbase = "own"\n[[rigs]]\nname = "r"\n`);
+  await a.reloads.reload(city, 'files', 'test');
+  const [stored] = await realm.sql<{ config: string }>('select config from config_revisions where revision = 2');
+  expect((await b.reads.current(city)).config).toEqual(JSON.parse(stored!.config));
+  expect(JSON.stringify((await b.reads.current(city)).config)).toBe(stored!.config);
+});

@@ -3,6 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import { Db, PgPool, type Database } from '../../platform/database/database.js';
 import type { Tx } from '../../platform/database/transactions.js';
 import type { CityFacts } from './facts.js';
+import type { Piece } from './pieces.js';
 
 export interface Rejection {
   /** Tells one broken state of the files from another. */
@@ -61,6 +62,8 @@ export interface CurrentRow {
 
 /** Older results than this many are given up. */
 const KEPT = 50;
+/** Members of a configuration that have one for each file, or each provider, of a city. */
+const LARGE_TABLES = ['contents', 'providers', 'resolved_providers'];
 const SUMMARY = ['revision', 'hash', 'cause', 'actor', 'warnings', 'changed', 'changed_total', 'created_at'] as const;
 
 /** All SQL about revisions and about the state of composing. */
@@ -115,6 +118,23 @@ export class ConfigRepository {
     const { rows } = await sql<{ text: string }>`
       select ${sql.ref(text)} as text from config_revisions where stream_id = ${streamId} and revision = ${revision}`.execute(db);
     return rows[0]?.text;
+  }
+
+  /** A configuration in pieces, in its order: what is large in it is taken apart by the database. Empty when it is not there. */
+  async pieces(streamId: number, revision: number, db: Kysely<Database> = this.db): Promise<Piece[]> {
+    const { rows } = await sql<Piece>`
+      select m.key as member, i.of, i.name, coalesce(i.value, m.value)::text as text
+      from config_revisions r, json_each(r.config::json) with ordinality m
+        left join lateral (
+          select 'array' as of, null as name, value, n
+          from json_array_elements(case json_typeof(m.value) when 'array' then m.value else '[]' end) with ordinality a (value, n)
+          union all
+          select 'object', key, value, n
+          from json_each(case when m.key = any (${LARGE_TABLES}) then m.value else '{}' end) with ordinality o (key, value, n)
+        ) i on true
+      where r.stream_id = ${streamId} and r.revision = ${revision}
+      order by m.ordinality, i.n`.execute(db);
+    return rows;
   }
 
   /** Bytes of the configurations of these revisions and of where they were written; of those that are there. */
