@@ -114,6 +114,19 @@ async function said(line: string, env: Record<string, string> = {}, id = PORT): 
     await expect(Users.tryOn({ limits: LIMITS, users: undefined }, 'host.toml')).rejects.toThrow('host.toml names no [users]');
   });
 
+  it('are found also while others of the host begin with the same user', async () => {
+    let isOver = false;
+    const others = (async () => {
+      while (!isOver) await users.end(users.lent[0]!);
+    })();
+    try {
+      for (let n = 0; n < 6; n++) await Users.tryOn({ limits: LIMITS, users: USER_NUMBERS }, 'host.toml');
+    } finally {
+      isOver = true;
+      await others;
+    }
+  });
+
   it('are not started from where they cannot go', async () => {
     await mkdir(path.join(base, 'shut'), { mode: 0o700 });
     await writeFile(path.join(base, 'shut', 'agent'), '#!/bin/sh\n', { mode: 0o755 });
