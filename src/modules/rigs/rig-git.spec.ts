@@ -157,6 +157,9 @@ describe('git for rigs', () => {
           const { uid, gid, mode } = await stat(name);
           expect([name, uid, gid, mode & 0o7]).toEqual([name, 0, 0, 0]);
         }
+        // Nobody has had it yet: what it is called is read, and nothing else is looked at.
+        expect(await walled.branchOf(into)).toBe('trunk');
+        await expect(walled.status(into, forever)).rejects.toMatchObject({ reason: 'unavailable' });
         // As when a session was started: the city's group has it all. What lies there may be anything from then on.
         execFileSync('git', ['config', 'filter.x.clean', `id -u >${into}/ran`], { cwd: into });
         await writeFile(path.join(into, '.git/info/attributes'), '* filter=x\n').catch(() => undefined);

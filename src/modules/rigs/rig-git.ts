@@ -3,9 +3,9 @@ import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/config.js';
 import { gitEnvironment, PORTS } from '../../platform/git/git-environment.js';
-import { failureOf } from '../../platform/git/git-failure.js';
+import { failureOf, GitFailure } from '../../platform/git/git-failure.js';
 import { GitRunner } from '../../platform/git/git-runner.js';
-import { ownRepository } from '../../platform/git/own-repository.js';
+import { branchNamed, ownRepository } from '../../platform/git/own-repository.js';
 import { Git, type Limits } from '../../platform/git/git.js';
 import { OutgoingRefused } from '../../platform/outgoing/outgoing-guard.js';
 import { openWorkFolder } from '../composition/packs/checkout-store.js';
@@ -80,7 +80,9 @@ export class RigGit {
     if (place === undefined) return undefined;
     const signal = AbortSignal.timeout(LOOK_MS);
     const ask = async (name: string): Promise<string | undefined> => {
-      const text = await this.#look(place, ['symbolic-ref', '--quiet', '--short', name], signal).catch(() => '');
+      const text = await this.#look(place, ['symbolic-ref', '--quiet', '--short', name], signal).catch(async (error: unknown) =>
+        error instanceof GitFailure && error.reason === 'unavailable' ? ((await branchNamed(place.gitDir, name)) ?? '') : '',
+      );
       const found = text.trim().replace(/^origin\//, '');
       return found === '' ? undefined : found;
     };

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmod, chown, mkdir, mkdtemp, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
@@ -70,7 +71,7 @@ async function said(line: string, places: readonly Place[], remote?: Remote, run
     const isolation = isolationOf(base);
     // Right before bubblewrap is started an agent is as fast as it can be.
     const swapping = Object.assign(Object.create(isolation) as typeof isolation, {
-      groupOf: () => Promise.resolve(undefined),
+      found: () => isolation.found(),
       sandbox: async (mounts: readonly Place[]) => {
         const sandbox = (await isolation.sandbox(mounts))!;
         const enter: typeof sandbox.enter = async (program) => {
@@ -156,6 +157,30 @@ async function said(line: string, places: readonly Place[], remote?: Remote, run
     await chmod(work, 0o750);
     const look = `cat ${work}/file ${SECRETS()} 2>/dev/null; id -u; id -G; touch ${work}/x 2>/dev/null || echo refused`;
     expect(await said(look, [{ at: work, mode: 'read' }], undefined, runner())).toBe(`shared\n${LENT}\n${CITIES + 7}\nrefused\n`);
+  });
+
+  it('does not look at what no session has had yet', async () => {
+    await expect(said('true', [{ at: work, mode: 'read' }], undefined, runner())).rejects.toMatchObject({ reason: 'unavailable' });
+  });
+
+  it('has a copy of a repository on disk, which may be closed for it, and calls nobody by ssh', async () => {
+    const source = path.join(work, 'source');
+    execFileSync('git', ['init', '-q', '-b', 'trunk', source]);
+    execFileSync('git', ['-C', source, '-c', 'user.name=x', '-c', 'user.email=x@x', 'commit', '-q', '--allow-empty', '-m', 'x']);
+    await symlink(path.join(base, 'admin.key'), path.join(source, '.git/planted'));
+    await chmod(source, 0o700);
+    const remote: Remote = { url: `file://${source}`, transport: 'file', host: '', port: undefined };
+    const listed = await runner().together(remote, [], (run) =>
+      run({ ...idle(), args: ['ls-remote', '--', remote.url], env: gitEnvironment(remote), remote }),
+    );
+    expect(listed.stdout.toString()).toMatch(/^[0-9a-f]{40}\tHEAD\n[0-9a-f]{40}\trefs\/heads\/trunk\n$/);
+    expect(await together(`id -u; cat ${source}/.git/HEAD 2>/dev/null; cat ~/copy/HEAD; ls ~/copy/planted 2>/dev/null`, remote)).toBe(
+      `${LENT}\nref: refs/heads/trunk\n`,
+    );
+    await expect(together('true', { ...REMOTE, transport: 'ssh' })).rejects.toMatchObject({
+      reason: 'unavailable',
+      message: expect.stringContaining('https'),
+    });
   });
 
   it('is given no folder behind a link', async () => {

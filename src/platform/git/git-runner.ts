@@ -1,10 +1,10 @@
 import { constants } from 'node:fs';
-import { open, readlink, realpath, type FileHandle } from 'node:fs/promises';
+import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { Isolation } from '../isolation/isolation.js';
-import type { LentWork } from '../isolation/lent-user.js';
+import { COPY, type LentWork } from '../isolation/lent-user.js';
 import type { Mount } from '../isolation/mounts.js';
 import { StartError, UnconfirmedDead, type Program, type Sandbox } from '../runtime/port.js';
 import type { Remote } from './git-environment.js';
@@ -30,6 +30,9 @@ const CREDENTIALS: Readonly<Record<Remote['transport'], readonly string[]>> = {
   ssh: ['.ssh'],
   file: [],
 };
+/** As of a checkout. */
+const COPY_LIMITS = { bytes: 256 * 1024 * 1024, files: 20_000 };
+const NO_SSH = 'ssh takes no user without a name, and git has none where users of the system are the walls: use https';
 const LINK = 'what git is to work on is a link, or lies behind one';
 const OTHER = 'what git is to work on is another by now';
 /** Nothing is waited for, and no link followed. */
@@ -51,8 +54,7 @@ export class GitRunner {
 
   /**
    * Runs of git that belong together. Where users of the system are the walls, they run as one whom nobody else has, who owns the folders
-   * meanwhile: they are below the cities' root, and there. Who is called by ssh, or lies on disk, is called by the service's user: ssh
-   * takes no user without a name, and a city's repository may be closed for others.
+   * meanwhile: they are below the cities' root, and there. Of a repository on disk, which may be closed for it, that one has a copy.
    *
    * @throws GitFailure unavailable when nobody can be had for it; what `work` throws
    */
@@ -61,26 +63,34 @@ export class GitRunner {
     folders: readonly string[],
     work: (run: (run: WalledRun) => Promise<GitExit>) => Promise<T>,
   ): Promise<T> {
-    if (remote.transport === 'ssh' || remote.transport === 'file') return work((run) => this.run(run));
-    return this.#lent({ folders, files: CREDENTIALS[remote.transport] }, (sandbox) =>
-      work((run) => (sandbox === undefined ? this.#walled(run) : lentRun(sandbox, run))),
-    );
+    if (!(await this.isLent())) return work((run) => this.#walled(run));
+    if (remote.transport === 'ssh') throw new GitFailure('unavailable', NO_SSH);
+    const tree = remote.transport === 'file' ? { from: await storeOf(remote), limits: COPY_LIMITS } : undefined;
+    return this.#lent({ folders, files: CREDENTIALS[remote.transport], ...(tree && { tree }) }, (sandbox, home) => {
+      const copy = `file://${path.join(home!, COPY)}`;
+      const args = (run: WalledRun): readonly string[] =>
+        tree === undefined ? run.args : run.args.map((arg) => (arg === remote.url ? copy : arg));
+      return work((run) => lentRun(sandbox!, { ...run, args: args(run) }));
+    });
   }
 
   /**
-   * A look at what users of a city share is theirs to run: as one of them, where users are the walls.
+   * A look at what users of a city share is theirs to run: as one of them, where users are the walls, and not at all before that.
    *
-   * @throws GitFailure as `runGit`; failed when a place is a link, or has become another while git was started
+   * @throws GitFailure as `runGit`, unavailable also where nobody may look; failed when a place is a link, or has become another while
+   * git was started
    */
   async run(run: WalledRun): Promise<GitExit> {
+    if (!(await this.isLent())) return this.#walled(run);
     const [place, ...others] = run.places;
     const isLook = place?.mode === 'read' && others.length === 0 && run.remote === undefined;
     const group = isLook ? await this.isolation.groupOf(place.at) : undefined;
-    if (group === undefined) return this.#walled(run);
-    return this.#lent({ folders: [], group }, (sandbox) => (sandbox === undefined ? this.#walled(run) : lentRun(sandbox, run)));
+    if (group === undefined)
+      throw new GitFailure('unavailable', 'no session of the city has had this place yet, so that nobody may look at it');
+    return this.#lent({ folders: [], group }, (sandbox) => lentRun(sandbox!, run));
   }
 
-  async #lent<T>(lent: Omit<LentWork, 'below'>, work: (sandbox: Sandbox | undefined) => Promise<T>): Promise<T> {
+  async #lent<T>(lent: Omit<LentWork, 'below'>, work: (sandbox: Sandbox | undefined, home?: string) => Promise<T>): Promise<T> {
     try {
       return await this.isolation.lent(lent, work);
     } catch (error) {
@@ -128,6 +138,14 @@ async function home(remote: Remote | undefined): Promise<Mount[]> {
 
 function sourceOf(remote: Remote | undefined): Place[] {
   return remote?.transport === 'file' ? [{ at: remote.url.slice('file://'.length), mode: 'read' }] : [];
+}
+
+/** Where a repository on disk keeps what it has: without what is checked out. */
+async function storeOf({ url }: Remote): Promise<string> {
+  const at = url.slice('file://'.length);
+  const inside = path.join(at, '.git');
+  const found = await lstat(inside).catch(() => undefined);
+  return found?.isDirectory() === true ? inside : at;
 }
 
 /** Which file or folder a path means, by a number that is no other's as long as the handle is open. @throws GitFailure */

@@ -1,7 +1,9 @@
-import { lstat, open, readdir, realpath } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { lstat, open, readdir, readlink, realpath, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 
 const MAX_TEXT = 1024 * 1024;
+const MAX_NAME = 1_024;
 const MAX_ENTRIES = 20_000;
 const LOOSE = /^[0-9a-f]{2}$/;
 
@@ -74,5 +76,21 @@ async function textOf(file: string): Promise<string> {
     return await handle.readFile('utf8');
   } finally {
     await handle.close();
+  }
+}
+
+/** What `git symbolic-ref --short` says of a ref of such a repository, read where nobody may run git; undefined for none. Through no link. */
+export async function branchNamed(gitDir: string, ref: string): Promise<string | undefined> {
+  const file = path.join(gitDir, ref);
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    if ((await readlink(`/proc/self/fd/${handle.fd}`)) !== file) return undefined;
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_NAME), 0, MAX_NAME, 0);
+    return /^ref: refs\/(?:heads|remotes)\/([^\s.]\S*)\n$/.exec(buffer.toString('utf8', 0, bytesRead))?.[1];
+  } catch {
+    return undefined;
+  } finally {
+    await handle?.close();
   }
 }

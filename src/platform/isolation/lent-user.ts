@@ -4,6 +4,7 @@ import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StartError, type Sandbox } from '../runtime/port.js';
+import { copyTree, type CopyLimits } from './copied-tree.js';
 import { give, pass, regain } from './shared-folders.js';
 import type { Users } from './users.js';
 
@@ -13,12 +14,17 @@ const AGAIN_MS = 50;
 const MAX_COPIED = 200;
 const MAX_SIZE = 1024 * 1024;
 
+/** Where in its home the copy of a folder is. */
+export const COPY = 'copy';
+
 export interface LentWork {
   /** Empty folders of the service's that are the user's meanwhile, and the folder from which on the way to them is opened. */
   readonly folders: readonly string[];
   readonly below: string;
   /** Files and folders of the service's home that it gets a copy of; what is large in them is left out. */
   readonly files?: readonly string[];
+  /** A folder of somebody's that it gets a copy of, within limits: `COPY` in its home. */
+  readonly tree?: { readonly from: string; readonly limits: CopyLimits };
   /** A city's group that it is in. */
   readonly group?: number;
 }
@@ -31,8 +37,8 @@ export interface LentWork {
  */
 export async function asLentUser<T>(
   users: Users,
-  { folders, below, files = [], group }: LentWork,
-  work: (sandbox: Sandbox) => Promise<T>,
+  { folders, below, files = [], tree, group }: LentWork,
+  work: (sandbox: Sandbox, home: string) => Promise<T>,
 ): Promise<T> {
   const { user, lock } = await lend(users);
   const home = await mkdtemp(path.join(await realpath(tmpdir()), 'svc-lent-'));
@@ -41,6 +47,7 @@ export async function asLentUser<T>(
     await users.end(user);
     const count = { left: MAX_COPIED };
     for (const file of files) await copied(path.join(homedir(), file), path.join(home, file), count);
+    if (tree !== undefined) await copyTree(tree.from, path.join(home, COPY), tree.limits);
     await own(home, user);
     // Git takes no repository of another user for safe, and asks no variable when it serves one.
     await writeFile(path.join(home, '.gitconfig'), '[safe]\n\tdirectory = *\n');
@@ -50,7 +57,7 @@ export async function asLentUser<T>(
         for (let at = path.dirname(folder); at !== below && at !== path.dirname(at); at = path.dirname(at)) await pass(at);
         await give(folder, user, user, 0o750);
       }
-      return await work(users.sandbox({ user, group: group ?? user }, { home, tmp: home, insteadOf: homedir() }));
+      return await work(users.sandbox({ user, group: group ?? user }, { home, tmp: home, insteadOf: homedir() }), home);
     } finally {
       await users.end(user);
       for (const folder of folders) await regain(folder, user);

@@ -1,10 +1,8 @@
-import { constants } from 'node:fs';
-import { lstat, open, opendir, readlink, type FileHandle } from 'node:fs/promises';
+import { lstat, open, opendir, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { StartError } from '../runtime/port.js';
+import { FILE, FOLDER, heldAt } from './held.js';
 
-const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-const FILE = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 const MAX_ENTRIES = 500_000;
 const MAX_DEPTH = 64;
 const MODE = 0o7777;
@@ -127,16 +125,6 @@ async function regainOne(handle: FileHandle, user: number): Promise<void> {
   await handle.chmod(mode & 0o777 & ~process.umask());
 }
 
-/** @throws StartError */
-async function heldAt(directory: string): Promise<FileHandle> {
-  const handle = await open(directory, FOLDER).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ELOOP' || error.code === 'ENOTDIR' ? behindLink(directory) : error;
-  });
-  if ((await readlink(`/proc/self/fd/${handle.fd}`)) === directory) return handle;
-  await handle.close();
-  throw behindLink(directory);
-}
-
 async function within(held: FileHandle, where: string, sharing: Share, count: { left: number }, depth: number): Promise<void> {
   if (depth > MAX_DEPTH) throw new StartError('unsupported', `${where} is too deep to be shared with agents`);
   const at = `/proc/self/fd/${held.fd}`;
@@ -172,8 +160,4 @@ async function set(handle: FileHandle, bits: number, sharing: Share): Promise<vo
 
 function isClosed(mode: number, { group }: Share): boolean {
   return group === undefined || (mode & 0o007) === 0;
-}
-
-function behindLink(directory: string): StartError {
-  return new StartError('unsupported', `${directory} is a link, or lies behind one`);
 }

@@ -1,0 +1,21 @@
+import { constants } from 'node:fs';
+import { open, readlink, type FileHandle } from 'node:fs/promises';
+import { StartError } from '../runtime/port.js';
+
+/** How folders and files are opened: through no link, and nothing is waited for. */
+export const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+export const FILE = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+
+/** A folder, opened where it lies. @throws StartError unsupported when it is a link, or lies behind one */
+export async function heldAt(directory: string): Promise<FileHandle> {
+  const handle = await open(directory, FOLDER).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ELOOP' || error.code === 'ENOTDIR' ? behindLink(directory) : error;
+  });
+  if ((await readlink(`/proc/self/fd/${handle.fd}`)) === directory) return handle;
+  await handle.close();
+  throw behindLink(directory);
+}
+
+function behindLink(directory: string): StartError {
+  return new StartError('unsupported', `${directory} is a link, or lies behind one`);
+}
