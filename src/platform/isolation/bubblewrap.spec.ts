@@ -64,6 +64,27 @@ async function output(line: string, mounts?: Mount[], more?: Readonly<Record<str
     expect((await readdir(shared)).length).toBe(1);
   });
 
+  (bubblewrap?.limitsProcesses === true ? it : it.skip)(
+    'ends what makes more and more processes, and nothing else (skipped: no cgroups)',
+    async () => {
+      const few = await Bubblewrap.tryOn({ ...LIMITS, processes: 20 }, shared);
+      const sandbox = few.sandbox([own()], '');
+      // An ordinary user's own processes count as well.
+      const line = process.getuid!() === 0 ? 'for n in $(seq 60); do sleep 600 & done; true' : 'true';
+      const bomb = await spawnAgent({
+        command: 'sh',
+        args: ['-c', line],
+        cwd: path.join(root, 'own'),
+        env: { PATH: '/usr/bin:/bin' },
+        sandbox,
+      });
+      running.push(bomb);
+      const { code } = await bomb.exited;
+      expect([process.getuid!(), code === 0]).toEqual([process.getuid!(), process.getuid!() !== 0]);
+      expect(await output('for n in $(seq 60); do sleep 0 & done; wait; echo all')).toBe('all\n');
+    },
+  );
+
   it('gives variables as they are', async () => {
     const odd = `it's "$(id)" \`id\` \\ $HOME\n*`;
     expect(await output('printf "%s" "$ODD"', undefined, { ODD: odd })).toBe(odd);

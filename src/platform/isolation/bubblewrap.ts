@@ -7,6 +7,7 @@ import { etcArguments } from './etc.js';
 import type { HostRules } from './host-file.js';
 import type { Inside } from './network/inside.js';
 import { inOrder, shownAt, type Mount } from './mounts.js';
+import { ProcessGroups } from './process-groups.js';
 
 const PROBE_MS = 10_000;
 /** Programs and libraries. On most hosts all but `/usr` are links into it. */
@@ -19,7 +20,7 @@ const SIGNALS = 'HUP,INT,QUIT,TERM';
  * Outside. The monitors of bubblewrap outlive what is said to the whole group and end with the program. Nothing that a city
  * says is in their environment under its own name: a library to load, for instance, would be loaded out here.
  */
-const OUTSIDE = `trap '' ${SIGNALS.replaceAll(',', ' ')}; exec "$@"`;
+const OUTSIDE = `trap '' ${SIGNALS.replaceAll(',', ' ')}; test -z "$0" || echo $$ >"$0" || exit 126; exec "$@"`;
 /** Inside, once GNU env has given the signals their meaning back: gives the variables their names. */
 const INSIDE = `for n in $0; do eval "export $n=\\"\\$SVC_OF_$n\\""; unset "SVC_OF_$n"; done; exec "$@"`;
 const OURS = /^SVC_/;
@@ -31,7 +32,13 @@ export class Bubblewrap {
     private readonly tools: Tools,
     private readonly system: readonly string[],
     private readonly limits: HostRules['limits'],
+    private readonly groups: ProcessGroups | undefined,
   ) {}
+
+  /** Whether there is an end to the processes of a sandbox. */
+  get limitsProcesses(): boolean {
+    return this.groups !== undefined || process.getuid!() !== 0;
+  }
 
   /**
    * Tries it with everything that a session's program gets.
@@ -45,10 +52,12 @@ export class Bubblewrap {
       Object.fromEntries(found) as Tools,
       [...(await systemArguments()), ...(await etcArguments(directory))],
       limits,
+      process.getuid!() === 0 ? await ProcessGroups.tryOn(limits.processes) : undefined,
     );
     const { command, args, env } = bubblewrap.#wrapped(
       { command: '/bin/sh', args: ['-c', 'test "$A" = 1'], cwd: '/', env: { A: '1' } },
       [],
+      '',
     );
     try {
       await promisify(execFile)(command, args, { timeout: PROBE_MS, killSignal: 'SIGKILL', env });
@@ -66,20 +75,21 @@ export class Bubblewrap {
       enter: async (program) => {
         const seen: Mount[] = [...SYSTEM.map((at): Mount => ({ at, mode: 'read' })), ...ordered];
         const env = { ...program.env, ...network?.env };
-        return this.#wrapped({ ...program, env, command: await visibleProgram(program, seen, hint) }, ordered, network);
+        const command = await visibleProgram(program, seen, hint);
+        return this.#wrapped({ ...program, env, command }, ordered, (await this.groups?.make()) ?? '', network);
       },
     };
   }
 
   /** No value of a variable is an argument: those of a process can be read by everybody on the host. */
-  #wrapped({ command, args, cwd, env }: Program, mounts: readonly Mount[], network?: Inside): Program {
+  #wrapped({ command, args, cwd, env }: Program, mounts: readonly Mount[], group: string, network?: Inside): Program {
     const { bwrap, prlimit, nice, env: setSignals } = this.tools;
     const { memory, processes, files } = this.limits;
     const named = Object.keys(env).filter((name) => !OURS.test(name) && NAME.test(name));
     return {
       command: '/bin/sh',
       args: [
-        ...['-c', OUTSIDE, 'sh'],
+        ...['-c', OUTSIDE, group],
         ...[prlimit, '--core=0', `--data=${memory}`, `--nproc=${processes}`, `--nofile=${files}`],
         // What agents run must not keep the service from renewing its leases.
         ...[nice, '-n', '5', bwrap],

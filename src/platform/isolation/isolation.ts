@@ -39,9 +39,11 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
 
   /** A host that cannot give what its operator wants does not start. */
   async onApplicationBootstrap(): Promise<void> {
-    const { kind, why } = await this.found();
+    const { kind, why, bubblewrap } = await this.found();
     const runsAgents = this.config.role !== 'api' && this.config.runnerCapacity > 0;
     const what = runsAgents ? 'agents are' : 'git is';
+    if (bubblewrap?.limitsProcesses === false)
+      this.log.warn('how many processes agents start is NOT limited: the service is root, and may make no groups (cgroups) for them');
     if (kind !== 'none') this.log.info({ isolation: kind }, `${what} isolated`);
     else
       this.log.warn(
@@ -79,7 +81,7 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
    * Runs what belongs to no session: where users are the walls, as one whom nobody else has meanwhile. Elsewhere without a sandbox of its
    * own. @throws StartError as `asLentUser`
    */
-  async lent<T>(lent: Omit<LentWork, 'below'>, work: (sandbox: Sandbox | undefined) => Promise<T>): Promise<T> {
+  async lent<T>(lent: Omit<LentWork, 'below'>, work: (sandbox: Sandbox | undefined, home?: string) => Promise<T>): Promise<T> {
     const { users } = await this.found();
     if (users === undefined) return work(undefined);
     return asLentUser(users, { ...lent, below: await realpath(this.config.citiesRoot) }, work);
