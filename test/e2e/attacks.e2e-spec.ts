@@ -1,4 +1,4 @@
-import { appendFile } from 'node:fs/promises';
+import { appendFile, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -6,6 +6,8 @@ import { startStack, type Stack } from '../support/app.js';
 import { placesOf, withMember, type Kind, type Place } from '../support/attack-places.js';
 import { putKey } from '../support/callers.js';
 import { makeAgents } from '../support/config-examples-agents.js';
+import { FORMULA } from '../support/config-examples-formulas.js';
+import { ORDER } from '../support/config-examples-orders.js';
 import { contract, type DocumentedOperation } from '../support/contract.js';
 import { DEEP } from '../support/depth.js';
 import { api, type Api, type RequestHeaders } from '../support/http.js';
@@ -118,8 +120,14 @@ async function makeNamed(): Promise<void> {
   await made('packs', { source: 'builtin:core', name: FOREIGN });
   const agents = [FOREIGN, 'yard'].map((dir) => `\n[[agent]]\nname = "${FOREIGN}"\ndir = "${dir}"\nprompt_template = "${PROMPT}"\n`);
   await appendFile(join(stack.citiesRoot, FOREIGN, 'pack.toml'), agents.join(''));
+  const named = {
+    'formulas/covert.toml': FORMULA.replace('"greet"', `"${FOREIGN}"`).replace('hello', SECRET),
+    'orders/covert.toml': ORDER,
+  };
+  for (const [file, text] of Object.entries(named)) await writeFile(join(stack.citiesRoot, FOREIGN, file), text);
   await made('config/reload');
   await made('agents', { name: FOREIGN, provider: 'loopback' });
+  await made('molecules', { formula: FOREIGN });
   await made('mail', { to: FOREIGN, from: 'human', subject: SECRET });
   await putSession(stack.databaseUrl, FOREIGN, { id: 'co-900', agent: '', alias: FOREIGN, token: false });
 }

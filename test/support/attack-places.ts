@@ -7,6 +7,8 @@ export type Kind =
   | 'convoy'
   | 'message'
   | 'wait'
+  | 'run'
+  | 'firing'
   | 'session'
   | 'queued'
   | 'subAgent'
@@ -44,8 +46,10 @@ const PLAIN = new Set(
 const KINDS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
   city: words('path.cityName query.city query.cities body.cities[]'),
   bead: words(
-    'path.dependsOnId path.rootID path.bead_id path.run_id path.workflow_id query.parent body.parent body.depends_on_id body.needs[] body.items[] body.bead body.beads[] body.dep_ids[] body.attached_bead_id',
+    'path.dependsOnId path.rootID query.parent body.parent body.depends_on_id body.needs[] body.items[] body.bead body.beads[] body.dep_ids[] body.attached_bead_id',
   ),
+  run: words('path.run_id path.workflow_id'),
+  firing: words('path.bead_id'),
   convoy: words('body.convoy'),
   message: words('query.thread'),
   session: words('query.session body.session body.session_id'),
@@ -75,7 +79,7 @@ function kindOf(operation: DocumentedOperation, place: string): Kind | undefined
   const { path } = operation;
   const family = /\/(bead|convoy|mail|molecule|wait|session)\//.exec(path)?.[1];
   if (place === 'path.id' && path.startsWith('/v0/keys/')) return 'key';
-  if (place === 'path.id') return family === 'mail' ? 'message' : family === 'molecule' ? 'bead' : (family as Kind | undefined);
+  if (place === 'path.id') return family === 'mail' ? 'message' : family === 'molecule' ? 'run' : (family as Kind | undefined);
   if (path.endsWith('/mail') && /^query\.(from|to)$/.test(place)) return 'name';
   if (place === 'query.before' && path.endsWith('/orders/history')) return 'token';
   if (place === 'header.Last-Event-ID' || place === 'query.after_cursor')
