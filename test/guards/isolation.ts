@@ -205,7 +205,7 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'The processes of a sandbox have an end, also for root.',
     file: 'src/platform/isolation/bubblewrap.ts',
-    find: 'test -z "$0" || echo $$ >"$0" || exit 126; ',
+    find: 'test -z "$0" || echo 0 >"$0" || exit 126; ',
     replace: '',
     test: 'src/platform/isolation/bubblewrap.spec.ts',
     name: 'more and more processes',

@@ -20,7 +20,7 @@ const SIGNALS = 'HUP,INT,QUIT,TERM';
  * Outside. The monitors of bubblewrap outlive what is said to the whole group and end with the program. Nothing that a city
  * says is in their environment under its own name: a library to load, for instance, would be loaded out here.
  */
-const OUTSIDE = `trap '' ${SIGNALS.replaceAll(',', ' ')}; test -z "$0" || echo $$ >"$0" || exit 126; exec "$@"`;
+const OUTSIDE = `trap '' ${SIGNALS.replaceAll(',', ' ')}; test -z "$0" || echo 0 >"$0" || exit 126; exec "$@"`;
 /** Inside, once GNU env has given the signals their meaning back: gives the variables their names. */
 const INSIDE = `for n in $0; do eval "export $n=\\"\\$SVC_OF_$n\\""; unset "SVC_OF_$n"; done; exec "$@"`;
 const OURS = /^SVC_/;

@@ -10,6 +10,13 @@ const YOUNG_MS = 60_000;
 const SWEPT = 4;
 
 /**
+ * Takes in one that has one thread, without a word to all others. Measured: 0.3 ms, where what takes whole processes in takes 15 ms, in
+ * which the kernel waits for others. Only groups of the old kind have it.
+ */
+const ONE = 'tasks';
+const ALL = 'cgroup.procs';
+
+/**
  * Groups of the kernel's (cgroups) that limit how many processes there are in each sandbox: the limit that other users have does not
  * count for root. A group goes some time after its last process.
  */
@@ -38,7 +45,7 @@ export class ProcessGroups {
     return undefined;
   }
 
-  /** Makes a group; the answer is the file that takes a process, and all that it starts, into it. */
+  /** Makes a group; the answer is the file into which a process writes 0 to be in it, with all that it starts. */
   async make(): Promise<string> {
     for (let n = 0; n < SWEPT && this.#made.length > 0 && Date.now() - this.#made[0]!.since > YOUNG_MS; n++) {
       const oldest = this.#made.shift()!;
@@ -49,7 +56,7 @@ export class ProcessGroups {
     this.#made.push({ at, since: Date.now() });
     // A file that the kernel has not put there cannot be opened for this.
     await writeFile(path.join(at, 'pids.max'), String(this.most), { flag: 'r+' });
-    return path.join(at, 'cgroup.procs');
+    return path.join(at, (await exists(path.join(at, ONE))) ? ONE : ALL);
   }
 
   /** What processes have left that are gone. */
@@ -77,6 +84,13 @@ async function parents(): Promise<string[]> {
     found.push(own);
   }
   return found;
+}
+
+async function exists(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function removed(group: string): Promise<boolean> {
