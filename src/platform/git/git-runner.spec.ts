@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, chown, mkdir, mkdtemp, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -8,7 +8,9 @@ import { USER_NUMBERS } from '../../../test/support/user-numbers.js';
 import type { Isolation } from '../isolation/isolation.js';
 import { isolationOf } from '../isolation/testing/isolation.js';
 import { listProcesses } from '../runtime/process-table.js';
+import type { OutgoingGuard } from '../outgoing/outgoing-guard.js';
 import { gitEnvironment, type Remote } from './git-environment.js';
+import { Git } from './git.js';
 import { GitRunner, type Place, type WalledRun } from './git-runner.js';
 
 let base: string;
@@ -181,6 +183,21 @@ async function said(line: string, places: readonly Place[], remote?: Remote, run
       reason: 'unavailable',
       message: expect.stringContaining('https'),
     });
+  });
+
+  it('checks a repository on disk out, as far as it goes', async () => {
+    const [source, into, meanwhile] = ['source', 'into', 'fetch'].map((name) => path.join(work, name)) as [string, string, string];
+    execFileSync('git', ['init', '-q', source]);
+    await writeFile(path.join(source, 'pack.toml'), 'x');
+    execFileSync('git', ['-C', source, 'add', '.']);
+    execFileSync('git', ['-C', source, '-c', 'user.name=x', '-c', 'user.email=x@x', 'commit', '-q', '-m', 'x']);
+    await chmod(source, 0o700);
+    await mkdir(meanwhile);
+    const remote: Remote = { url: `file://${source}`, transport: 'file', host: '', port: undefined };
+    const git = new Git({} as OutgoingGuard, runner());
+    const commit = (await git.list(remote, [], forever)).get('HEAD')!;
+    await git.checkout(remote, commit, into, meanwhile, { bytes: 1_000_000, files: 10 }, forever);
+    expect([await readdir(into), (await stat(path.join(into, 'pack.toml'))).uid]).toEqual([['pack.toml'], 0]);
   });
 
   it('is given no folder behind a link', async () => {

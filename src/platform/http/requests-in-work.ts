@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { problem, type ProblemError } from '../../contract/problems.js';
 import type { RequestLimits } from '../config/config.js';
 import type { Metrics } from '../health/metrics.js';
+import { hasBody, headBytes, isRead } from './arriving.js';
 import { Turns, type Party, type TurnLimits } from '../turns/turns.js';
 import type { CityRequests } from '../turns/waiting-requests.js';
 import { workFor, Working, type Place } from '../turns/working.js';
@@ -303,19 +304,3 @@ export class RequestsInWork {
 }
 
 const stopping = (): ProblemError => problem('unavailable', 'this process is stopping, try again');
-
-function isRead({ method }: FastifyRequest): boolean {
-  return method === 'GET' || method === 'HEAD';
-}
-
-/** Bodies of reads are never looked at. */
-function hasBody(request: FastifyRequest): boolean {
-  if (isRead(request)) return false;
-  const { headers } = request;
-  const length = headers['content-length'];
-  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
-}
-
-function headBytes({ raw }: FastifyRequest): number {
-  return raw.rawHeaders.reduce((sum, { length }) => sum + length, raw.url!.length);
-}
