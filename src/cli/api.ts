@@ -86,13 +86,17 @@ function refused(response: Response, body: unknown): ApiError {
   return new ApiError(message, response.status, problem.code, RETRY_AFTER.test(after) ? Number(after) * 1_000 : undefined);
 }
 
-/** The fields of a problem that its detail does not tell already; those of a conflict are facts with a value. */
+/** Where a problem carries advice, which is about no member. */
+const ADVICE = 'body.hint';
+
+/** The fields of a problem that its detail does not tell already; those of a conflict are facts with a value, or several. */
 function fieldsBeside(said: string, errors: NonNullable<Schemas['ErrorModel']['errors']>, facts: boolean): string[] {
   return errors.flatMap(({ location, message = '', value }) => {
     if (facts && typeof value === 'string') {
       if (message.includes(value)) return said.includes(message) ? [] : [message];
       return said.includes(value) ? [] : [[message, value].filter(Boolean).join(': ')];
     }
-    return message === '' || said.includes(message) ? [] : [[location, message].filter(Boolean).join(': ')];
+    if (facts && Array.isArray(value) && value.every((one) => typeof one === 'string' && said.includes(one))) return [];
+    return message === '' || said.includes(message) ? [] : [location === ADVICE ? message : [location, message].filter(Boolean).join(': ')];
   });
 }

@@ -1,6 +1,8 @@
 import { Option, type Command } from 'commander';
-import { ask, MUTATION } from './api.js';
+import { ask, MUTATION, type Api } from './api.js';
 import { collect, contextOf, flagsOf, printJson, withExamples, withTarget } from './command.js';
+import { ApiError } from './errors.js';
+import { hinted } from './identity.js';
 import type { Io } from './io.js';
 import { allOf } from './pages.js';
 import { table } from './table.js';
@@ -57,8 +59,23 @@ function addCreate(key: Command, io: Io): void {
     const { data } = await ask(api, (signal) => api.http.POST('/v0/keys', { params: { header: MUTATION }, body, signal }));
     if (flags.json === true) return printJson(io, data);
     io.err(`key ${data.id} for ${flags.name}; it is not shown again:\n`);
-    return io.out(`${data.key}\n`);
+    await io.out(`${data.key}\n`);
+    if (!(await areAsked(api))) io.err('warning: the server asks nobody for a key: start it with SVC_AUTH=keys\n');
   });
+}
+
+/** Whether the server asks for keys at all. Where it does not tell, the key is made all the same. */
+function areAsked(api: Api): Promise<boolean> {
+  return ask(api, (signal) => api.http.GET('/v0/info', { signal })).then(
+    ({ data }) => data.auth === 'keys',
+    () => true,
+  );
+}
+
+/** Ids are what a list shows first; a name does not do. */
+function ofKey(error: unknown): never {
+  if (error instanceof ApiError && [404, 422].includes(error.status)) return hinted(error.status, 'see `svc key list`')(error);
+  throw error;
 }
 
 function addList(key: Command, io: Io): void {
@@ -72,6 +89,7 @@ function addList(key: Command, io: Io): void {
     const { api } = contextOf(command, io);
     const items = await allOf(async (query) => (await ask(api, (signal) => api.http.GET('/v0/keys', { params: { query }, signal }))).data);
     if (flagsOf<CreateFlags>(command).json === true) return printJson(io, { items, total: items.length });
+    if (items.length === 0) return io.err('no keys; make one with `svc key create`\n');
     const rows = items.map((k) => [
       k.id,
       k.name,
@@ -105,7 +123,7 @@ function addRotate(key: Command, io: Io): void {
     const { api } = contextOf(command, io);
     const body = { grace_seconds: Math.ceil(spanOf('--grace', flags.grace) / 1_000) };
     const params = { path: { id }, header: MUTATION };
-    const { data } = await ask(api, (signal) => api.http.POST('/v0/keys/{id}/rotate', { params, body, signal }));
+    const { data } = await ask(api, (signal) => api.http.POST('/v0/keys/{id}/rotate', { params, body, signal })).catch(ofKey);
     if (flags.json === true) return printJson(io, data);
     const until = data.previous_until === null ? 'is not good any more' : `is good until ${data.previous_until}`;
     io.err(`key ${id} of ${data.name}; it is not shown again, and the one before ${until}:\n`);
@@ -119,7 +137,7 @@ function addRevoke(key: Command, io: Io): void {
   withExamples(revoke, 'svc key revoke 4be01f9c2d77');
   revoke.action(async (id: string, _options, command: Command) => {
     const { api } = contextOf(command, io);
-    await ask(api, (signal) => api.http.DELETE('/v0/keys/{id}', { params: { path: { id }, header: MUTATION }, signal }));
+    await ask(api, (signal) => api.http.DELETE('/v0/keys/{id}', { params: { path: { id }, header: MUTATION }, signal })).catch(ofKey);
     await io.out(`key ${id} is revoked\n`);
   });
 }

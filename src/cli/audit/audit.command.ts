@@ -68,7 +68,7 @@ export function addAudit(program: Command, io: Io): void {
       { ...context, city: city ?? '', flags, path: pathOf(command) },
       {
         plural: 'records',
-        empty: 'nothing was done',
+        empty: Object.keys({ ...filter, ...times }).length === 0 ? 'nothing was done' : 'no records match',
         pageSize: 1_000,
         show: (records) => auditTable(records, io),
         page: async (page) => {

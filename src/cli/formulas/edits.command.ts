@@ -5,6 +5,7 @@ import { answered, matchHeader, nameOf, withIfMatch } from '../edits.js';
 import { each } from '../each.js';
 import type { Io } from '../io.js';
 import { readText } from '../values.js';
+import { ofFormula } from './hints.js';
 import { nameOfFile } from './validate.command.js';
 
 interface Flags {
@@ -44,7 +45,9 @@ export function addEdits(formula: Command, io: Io): void {
     const header = matchHeader(flags, names);
     await each(context, names, async (given) => {
       const params = { path: { cityName: city, name: nameOf('a formula', given) }, header };
-      const { data } = await ask(api, (signal) => api.http.DELETE('/v0/city/{cityName}/formulas/{name}', { params, signal }));
+      const { data } = await ask(api, (signal) => api.http.DELETE('/v0/city/{cityName}/formulas/{name}', { params, signal })).catch(
+        ofFormula(given),
+      );
       await answered(io, flags, data, `the formula ${given} is deleted`);
     });
   });

@@ -6,6 +6,7 @@ import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
 import { list, withLimit, type ListFlags } from '../listing.js';
 import { pairsOf } from '../values.js';
+import { ofFormula } from './hints.js';
 import { formulaDetails, formulaTable, previewTree } from './view.js';
 
 interface ScopeFlags {
@@ -51,7 +52,9 @@ export function addReads(formula: Command, io: Io): void {
     const { api, city, flags } = context;
     const query = { ...scopeOf(context), target: await targetOf(context) };
     const params = { path: { cityName: city, name: nameOf('a formula', name) }, query };
-    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/formulas/{name}', { params, signal }));
+    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/formulas/{name}', { params, signal })).catch(
+      ofFormula(name),
+    );
     await (flags.json === true ? printJson(io, data) : io.out(formulaDetails(data)));
   });
 
@@ -67,7 +70,9 @@ export function addReads(formula: Command, io: Io): void {
     const { api, city, flags } = context;
     const body = { ...scopeOf(context), target: await targetOf(context), vars: pairsOf('--var', flags.var) ?? {} };
     const params = { path: { cityName: city, name: nameOf('a formula', name) }, header: MUTATION };
-    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/formulas/{name}/preview', { params, body, signal }));
+    const { data } = await ask(api, (signal) =>
+      api.http.POST('/v0/city/{cityName}/formulas/{name}/preview', { params, body, signal }),
+    ).catch(ofFormula(name));
     await (flags.json === true ? printJson(io, data) : io.out(previewTree(data)));
   });
 
@@ -76,7 +81,9 @@ export function addReads(formula: Command, io: Io): void {
   source.action(async (name: string, _options, action: Command) => {
     const { api, city } = await cityContextOf<object>(action, io);
     const params = { path: { cityName: city, name: nameOf('a formula', name) } };
-    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/formulas/{name}/source', { params, signal }));
+    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/formulas/{name}/source', { params, signal })).catch(
+      ofFormula(name),
+    );
     await io.out(data.source);
   });
 }

@@ -3,6 +3,7 @@ import { ask, type Schemas } from '../api.js';
 import { beadTable, stateOf, type Bead } from '../beads/view.js';
 import { cityCommand, cityContextOf, collect, keyHeader, printJson, withExamples, withKey } from '../command.js';
 import { age, moment } from '../duration.js';
+import { ofFormula } from '../formulas/hints.js';
 import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
 import { list, nothing, withLimit, type ListFlags } from '../listing.js';
@@ -55,7 +56,9 @@ function addCreate(molecule: Command, io: Io): void {
       ...(label === undefined ? {} : { labels: [...label] }),
     };
     const params = { path: { cityName: city }, header: keyHeader(flags) };
-    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/molecules', { params, body, signal }));
+    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/molecules', { params, body, signal })).catch(
+      ofFormula(formula),
+    );
     return flags.json === true ? printJson(io, data) : io.out(`${data.id}\n`);
   });
 }

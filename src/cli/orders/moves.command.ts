@@ -3,10 +3,10 @@ import { ask } from '../api.js';
 import { cityCommand, cityContextOf, collect, keyHeader, printJson, withExamples, withKey } from '../command.js';
 import { matchHeader, nameOf, told, withIfMatch } from '../edits.js';
 import { CliError } from '../errors.js';
-import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
 import { plain } from '../table.js';
 import { pairsOf } from '../values.js';
+import { ofOrder } from './hints.js';
 
 interface SwitchFlags {
   readonly ifMatch?: string;
@@ -40,7 +40,7 @@ export function addMoves(order: Command, io: Io): void {
         action === 'enable'
           ? api.http.POST('/v0/city/{cityName}/order/{name}/enable', { params, signal })
           : api.http.POST('/v0/city/{cityName}/order/{name}/disable', { params, signal }),
-      );
+      ).catch(ofOrder(name));
       await told(context, name, data, `is ${SWITCHES[action]}`);
     });
   }
@@ -59,7 +59,7 @@ export function addMoves(order: Command, io: Io): void {
     const body = { ...(vars === undefined ? {} : { vars }), ...(flags.force === true ? { force: true } : {}) };
     const params = { path: { cityName: city, name: nameOf('an order', name) }, header: keyHeader(flags) };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/order/{name}/run', { params, body, signal })).catch(
-      hinted(404, 'see `svc order list`'),
+      ofOrder(name),
     );
     const id = data.tracking_id ?? '';
     if (flags.wait !== true) return flags.json === true ? printJson(io, data) : io.out(`${id}\n`);
@@ -71,7 +71,9 @@ export function addMoves(order: Command, io: Io): void {
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
         continue;
       }
-      await (flags.json === true ? printJson(io, firing.data) : io.out(lines(output)));
+      const run =
+        entry.wisp_root_id === undefined ? '' : `run ${entry.wisp_root_id} has begun: see \`svc run watch ${entry.wisp_root_id}\`\n`;
+      await (flags.json === true ? printJson(io, firing.data) : io.out(`${lines(output)}${run}`));
       if (entry.outcome !== 'success') throw new CliError(`${id} ended as ${entry.outcome ?? 'failed'}: ${entry.error ?? ''}`);
       return;
     }

@@ -3,9 +3,9 @@ import { ask } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { nameOf } from '../edits.js';
 import { CliError } from '../errors.js';
-import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
 import { list, withLimit, type ListFlags } from '../listing.js';
+import { enabling, ofOrder } from './hints.js';
 import { checkTable, firingDetails, historyTable, orderDetails, orderTable, type Entry, type Order } from './view.js';
 
 interface ListedFlags extends ListFlags {
@@ -52,9 +52,7 @@ export function addReads(order: Command, io: Io): void {
   show.action(async (name: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<JsonFlags>(action, io);
     const params = { path: { cityName: city, name: nameOf('an order', name) } };
-    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/order/{name}', { params, signal })).catch(
-      hinted(404, 'see `svc order list`'),
-    );
+    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/order/{name}', { params, signal })).catch(ofOrder(name));
     await (flags.json === true ? printJson(io, data) : io.out(orderDetails(data)));
   });
 
@@ -65,9 +63,7 @@ export function addReads(order: Command, io: Io): void {
   next.action(async (name: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<JsonFlags>(action, io);
     const params = { path: { cityName: city, name: nameOf('an order', name) } };
-    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/order/{name}', { params, signal })).catch(
-      hinted(404, 'see `svc order list`'),
-    );
+    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/order/{name}', { params, signal })).catch(ofOrder(name));
     const times = data.next ?? [];
     if (flags.json === true) return printJson(io, times);
     if (times.length === 0) io.err(`${whyNever(data)}\n`);
@@ -81,8 +77,9 @@ export function addReads(order: Command, io: Io): void {
     const params = { path: { cityName: city } };
     const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/orders/check', { params, signal }));
     const checks = data.checks ?? [];
-    await (flags.json === true ? printJson(io, data) : io.out(checkTable(checks, io)));
-    if (!checks.some(({ due }) => due)) throw new CliError('nothing is due');
+    if (flags.json === true) await printJson(io, data);
+    else if (checks.length > 0) await io.out(checkTable(checks, io));
+    if (!checks.some(({ due }) => due)) throw new CliError(checks.length === 0 ? 'no order is enabled' : 'nothing is due');
   });
 
   const history = cityCommand(order, 'history', 'list the firings of an order, newest first; or show one by its id').argument(
@@ -101,7 +98,7 @@ export function addReads(order: Command, io: Io): void {
     }
     const named = { path: { cityName: city, name: nameOf('an order', name) } };
     const found = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/order/{name}', { params: named, signal })).catch(
-      hinted(404, 'see `svc order list`'),
+      ofOrder(name),
     );
     const { scoped_name } = found.data;
     return list<Entry>(context, {
@@ -121,6 +118,6 @@ export function addReads(order: Command, io: Io): void {
 /** Why an order comes at no time that is known, and what to do about it. */
 function whyNever({ scoped_name: name, enabled, errors, trigger }: Order): string {
   if (errors !== undefined) return `${name} cannot be fired: ${errors.join('; ')}`;
-  if (!enabled) return `${name} is disabled; enable it with \`svc order enable ${name}\``;
+  if (!enabled) return `${name} is disabled; ${enabling(name)}`;
   return `${name} comes at no time that is known: its trigger is ${trigger ?? 'none'}`;
 }

@@ -68,7 +68,7 @@ export function historyTable(entries: readonly Entry[], io: Io): string {
     entry.outcome ?? entry.state ?? '',
     entry.cause ?? '',
     entry.duration_ms === undefined ? '' : `${entry.duration_ms} ms`,
-    entry.error ?? lastLine(entry.output ?? ''),
+    entry.error ?? (entry.wisp_root_id === undefined ? lastLine(entry.output ?? '') : `run ${entry.wisp_root_id}`),
   ]);
   return table(['FIRING', 'BEGAN', 'OUTCOME', 'CAUSE', 'TOOK', 'SAID'], rows, io.width);
 }
@@ -83,6 +83,7 @@ export function firingDetails({ entry, output, vars = {} }: Schemas['OrderHistor
     ['reason', entry?.reason],
     ['began', entry === undefined ? undefined : moment(entry.created_at)],
     ['took', entry?.duration_ms === undefined ? undefined : `${entry.duration_ms} ms`],
+    ['run', entry?.wisp_root_id],
     ['exit code', entry?.exit_code],
     ['error', entry?.error],
     [

@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander';
 import { ask, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, collect, keyHeader, printJson, withExamples, withKey, type CityContext } from '../command.js';
 import { ApiError, CliError } from '../errors.js';
+import { ofFormula } from '../formulas/hints.js';
 import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
 import { plain, table } from '../table.js';
@@ -91,7 +92,7 @@ async function slingOne({ api, city, flags, io, path }: CityContext<Flags>, targ
   const params = { path: { cityName: city }, header: keyHeader(flags) };
   const body = { target, ...defined(typeof flags.formula === 'string' ? { attached_bead_id: bead } : { bead }), ...optionsOf(flags) };
   const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/sling', { params, body, signal })).catch(
-    bead === undefined ? hinted(409, 'see `svc run list`') : ofConvoy(target, bead),
+    typeof flags.formula === 'string' ? ofLaunch(flags.formula, bead) : ofConvoy(target, bead!),
   );
   for (const warning of data.warnings) io.err(`${path}: warning: ${plain(warning)}\n`);
   if (flags.json === true) return printJson(io, data);
@@ -110,6 +111,18 @@ function launchedLine({ workflow_id: run, formula, bead, target, status, changed
   return `${what} ${changed ? 'is' : 'was'} slung to ${target}${changed ? '' : ' already'} (run ${run})\n`;
 }
 
+const BEAD_ID = /-\d+$/;
+
+/** What to do where a formula cannot be launched so. */
+function ofLaunch(formula: string, on: string | undefined): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.status === 404 && error.message.includes('target ')) return hinted(404, 'see `svc agent list`')(error);
+    if (error.status === 409) return hinted(409, on === undefined ? 'see `svc run list`' : `see \`svc bead show ${on}\``)(error);
+    return ofFormula(formula)(error);
+  };
+}
+
 /** What to do where the bead is somebody's, or a convoy. */
 function ofConvoy(target: string, bead: string): (error: unknown) => never {
   return (error) => {
@@ -117,6 +130,10 @@ function ofConvoy(target: string, bead: string): (error: unknown) => never {
       throw new CliError(`${bead} is a convoy: sling its open members with \`svc sling ${target} --convoy ${bead}\``);
     if (error instanceof ApiError && error.status === 404 && error.message.includes('target '))
       return hinted(404, 'see `svc agent list`')(error);
+    if (error instanceof ApiError && error.code === 'sling-missing-bead') {
+      const meant = BEAD_ID.test(bead) ? '' : `; a formula is launched with \`svc sling ${target} --formula ${bead}\``;
+      return hinted(error.status, `see \`svc bead list\`${meant}`)(error);
+    }
     return hinted(409, `see \`svc bead show ${bead}\``)(error);
   };
 }
