@@ -45,6 +45,18 @@ described('Swagger UI in a browser', () => {
     expect(shown).toEqual(families);
   });
 
+  it('is given the outline first: what is opened comes from the document', async () => {
+    const [given, document] = await Promise.all(['/docs/swagger-ui-init.js', '/openapi.json'].map((path) => api(stack.urls[0]!).get(path)));
+    expect(given!.text.length).toBeLessThan(document!.text.length / 5);
+    expect(given!.text).not.toContain('"responses"');
+    await page.click('.models-control');
+    const first = page.locator('.models .json-schema-2020-12').first();
+    await first.locator('.json-schema-2020-12-accordion').first().click();
+    // Until then there is `…` in its place.
+    await first.locator('.json-schema-2020-12-property', { hasNotText: '…' }).first().waitFor();
+    await page.click('.models-control');
+  });
+
   it('sends the key that the user entered', async () => {
     await page.click('.btn.authorize');
     await page.fill('.auth-container input', 'svc_typed_by_hand');

@@ -364,6 +364,20 @@ export const HTTP: readonly Guard[] = [
     test: 'src/platform/openapi/docs.spec.ts',
   },
   {
+    guard: 'What a page shows before something is opened is an outline: it builds a tree of all that it is given.',
+    file: 'src/platform/openapi/outline.ts',
+    find: 'const SHOWN = [',
+    replace: "const SHOWN = ['parameters', 'responses', ",
+    test: 'src/platform/openapi/outline.spec.ts',
+  },
+  {
+    guard: 'A document that did not come is asked for again.',
+    file: 'src/platform/openapi/page-plugin.ts',
+    find: '        coming = undefined;\n',
+    replace: '',
+    test: 'src/platform/openapi/page-plugin.spec.ts',
+  },
+  {
     guard: 'A key that is limited to cities hears nothing of the deployment.',
     file: 'src/modules/system/info.service.ts',
     find: 'caller.cities === undefined ? { deployment: await this.#deployment() } : {}',

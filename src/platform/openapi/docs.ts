@@ -7,6 +7,7 @@ import { pathOf } from '../http/request.js';
 import { canonicalJson } from './canonical.js';
 import { buildDocument } from './document.js';
 import { KeptAnswers } from './kept-answers.js';
+import { outlineOf } from './outline.js';
 import { pagePlugin } from './page-plugin.js';
 
 /**
@@ -63,7 +64,7 @@ export function serveDocs(app: NestFastifyApplication): void {
     void reply.type('application/json; charset=utf-8');
     await reply.send(await kept.keep(DOCUMENT, canonicalJson(built()), request, reply));
   });
-  SwaggerModule.setup(PATH, app, built, {
+  SwaggerModule.setup(PATH, app, () => outlineOf(built()), {
     raw: false,
     customSiteTitle: 'Supervisor control plane',
     swaggerOptions: {

@@ -1,7 +1,14 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { pagePlugin } from './page-plugin.js';
 
-const resolve = async (document: object, ...path: string[]): Promise<any> => (await pagePlugin().fn.resolveSubtree(document, path)).spec;
+const realFetch = globalThis.fetch;
+afterEach(() => void (globalThis.fetch = realFetch));
+
+/** The page gets the document where it asks for it; the outline that it was given has none of this. */
+const resolve = async (document: object, ...path: string[]): Promise<any> => {
+  globalThis.fetch = () => Promise.resolve(Response.json(document));
+  return (await pagePlugin().fn.resolveSubtree({}, path)).spec;
+};
 const schemas = (all: Record<string, object>, root: object): object => ({ root, components: { schemas: all } });
 const ref = (name: string): object => ({ $ref: `#/components/schemas/${name}` });
 
@@ -33,5 +40,20 @@ describe('what the page resolves', () => {
       ]),
     );
     expect(JSON.stringify(await resolve(schemas(levels, ref('L0')), 'root')).length).toBeLessThan(2_000_000);
+  });
+
+  it('is asked for once, at once, and again only when it did not come', async () => {
+    const asked: unknown[] = [];
+    let broken = true;
+    globalThis.fetch = (url) => {
+      asked.push(url);
+      return broken ? Promise.reject(new Error('gone')) : Promise.resolve(Response.json({ a: { b: 1 } }));
+    };
+    const { resolveSubtree } = pagePlugin().fn;
+    expect(asked).toEqual(['/openapi.json']);
+    await expect(resolveSubtree({}, ['a'])).rejects.toThrow('gone');
+    broken = false;
+    expect(await Promise.all([resolveSubtree({}, ['a']), resolveSubtree({}, ['a', 'b'])])).toMatchObject([{ spec: { b: 1 } }, { spec: 1 }]);
+    expect(asked).toEqual(['/openapi.json', '/openapi.json']);
   });
 });

@@ -8,7 +8,7 @@ interface Json {
 type Subtree = Promise<{ spec: unknown; errors: readonly unknown[] }>;
 
 interface Plugin {
-  readonly fn: { resolveSubtree(document: unknown, path: readonly string[]): Subtree };
+  readonly fn: { resolveSubtree(outline: unknown, path: readonly string[]): Subtree };
   readonly statePlugins: {
     readonly spec: {
       readonly wrapActions: {
@@ -19,11 +19,13 @@ interface Plugin {
 }
 
 /**
- * The page reads the document as JSON, not as YAML. It resolves what is opened, and no more: the resolver that it brings for
- * OpenAPI 3.1 builds a tree of the whole document for each operation, which takes seconds. References that lead in a circle, and
- * what a reader would never reach (the hundredth kind of an event, the bottom of a deep tree), are told by name.
+ * The page is given the outline of the document (`outlineOf`), which it reads as JSON, not as YAML. The document comes beside it,
+ * and what is opened is resolved in it, and no more: the resolver that the page brings for OpenAPI 3.1 builds a tree of the whole
+ * document for each operation, which takes seconds. References that lead in a circle, and what a reader would never reach (the
+ * hundredth kind of an event, the bottom of a deep tree), are told by name.
  */
 export function pagePlugin(): Plugin {
+  const DOCUMENT = '/openapi.json';
   const MAX_ALTERNATIVES = 8;
   const MAX_NODES = 4_000;
   const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -61,11 +63,25 @@ export function pagePlugin(): Plugin {
     return walk(root, []);
   }
 
+  let coming: Promise<unknown> | undefined;
+  /** Asked for at once, so that it is there when something is opened, and again when it did not come. */
+  function whole(): Promise<unknown> {
+    coming ??= fetch(DOCUMENT)
+      .then((response) => response.json())
+      .catch((error: unknown) => {
+        coming = undefined;
+        throw error;
+      });
+    return coming;
+  }
+  void whole().catch(() => undefined);
+
   return {
     fn: {
-      resolveSubtree: (document, path) => {
+      resolveSubtree: async (_outline, path) => {
+        const document = await whole();
         const root = path.reduce<unknown>((at, key) => (at as Json | undefined)?.[key], document);
-        return Promise.resolve({ spec: resolved(document, root), errors: [] });
+        return { spec: resolved(document, root), errors: [] };
       },
     },
     statePlugins: {
