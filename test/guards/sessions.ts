@@ -43,6 +43,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'is told of while it rests for that',
   },
   {
+    guard: 'A name that a process still has is nobody else’s.',
+    file: 'src/modules/pools/pool-plan.ts',
+    find: '(closed.has(pk) && !hasRunner ? [pk] : [])',
+    replace: '(closed.has(pk) || hasRunner ? [pk] : [])',
+    test: 'src/modules/pools/pool-plan.spec.ts',
+    name: 'gives who comes the names',
+  },
+  {
     guard: 'A run that is found empty counts in the same look at its pool.',
     file: 'src/modules/pools/pool-plan.ts',
     find: 'if (ended.size === 0) return emptyRuns;',

@@ -35,11 +35,13 @@ export class Demand {
     /** Sessions about which something is decided already. */
     private readonly decided: Set<number>,
     private readonly dependencies: Dependencies,
+    /** Sessions that are closed before anything is made: their names are free. */
+    leaving: ReadonlySet<number>,
   ) {
     this.#capacity = new Capacity(facts);
     this.#agents = new Map(facts.agents.map((agent) => [agent.name, agent]));
     this.#names = new Set([
-      ...facts.sessions.flatMap(({ agentName, alias }) => [agentName ?? '', alias]),
+      ...facts.sessions.flatMap(({ pk, agentName, alias }) => (leaving.has(pk) ? [] : [agentName ?? '', alias])),
       // Also while nobody bears them: no member of a pool can have such a name.
       ...facts.named.map(({ identity }) => identity),
     ]);

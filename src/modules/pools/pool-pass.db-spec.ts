@@ -162,6 +162,21 @@ describe('members of a pool that have nothing left', () => {
     expect(await realm.pass()).toMatchObject([{ do: 'create' }]);
   });
 
+  it('leave their name to who comes in the same look', async () => {
+    const { bead, session } = await made();
+    await claim(session);
+    await realm.work.run(realm.city, 'worker-1', (work) => work.close(bead));
+    await realm.ready(session.pk, 60_000);
+    expect(await realm.pass()).toMatchObject([{ do: 'drain' }]);
+    await realm.obey();
+    await realm.bead();
+    expect(await realm.pass()).toMatchObject([
+      { do: 'close', pk: session.pk },
+      { do: 'create', name: 'worker-1' },
+    ]);
+    expect(await realm.open()).toMatchObject([{ agent_name: 'worker-1', state: 'start-pending' }]);
+  });
+
   it('that took nothing of what was offered have no successor for a while', async () => {
     const { session } = await made();
     await realm.ready(session.pk, 60_000);

@@ -99,6 +99,21 @@ describe('starts for work', () => {
     expect(starts(plan({ offered: new Map([['worker', meanwhile]]), sessions: [ended] }))).toMatchObject([{ do: 'create', bead: 'new' }]);
   });
 
+  it('gives who comes the names of those that go in the same look, unless a process still has them', () => {
+    const agents = [agentOf('worker', { max: 2 })];
+    const ended = (pk: number, more: Partial<PoolSession> = {}): PoolSession =>
+      sessionOf({ pk, state: 'asleep', reason: 'exited', everHeld: true, alias: `worker-${pk}`, agentName: `worker-${pk}`, ...more });
+    const decisions = plan({ agents, offered: offered(2), sessions: [ended(1), ended(2)] });
+    expect(decisions.map((one) => ('name' in one ? [one.do, one.name] : [one.do]))).toEqual([
+      ['close'],
+      ['close'],
+      ['create', 'worker-1'],
+      ['create', 'worker-2'],
+    ]);
+    const held = plan({ agents, offered: offered(2), sessions: [ended(1, { hasRunner: true }), ended(2)] });
+    expect(held.some((one) => one.do === 'create' && one.name === 'worker-1')).toBe(false);
+  });
+
   it('starts nothing for an agent whose sessions are told to slow down', () => {
     const limited = sessionOf({ state: 'asleep', reason: 'rate_limit', notBefore: NOW + 60_000 });
     expect(plan({ offered: offered(3), sessions: [limited] })).toEqual([]);
@@ -143,7 +158,7 @@ describe('a pool of which some could not be started', () => {
   it('fills them at once where the configuration has changed, and makes room for the next look', () => {
     const decisions = plan({ agents, offered: offered(3), sessions: [failed(1, 1_000, { mended: true })] });
     expect(decisions).toContainEqual({ do: 'close', pk: 1, code: 'failed-create' });
-    expect(names(decisions)).toEqual(['worker-2', 'worker-3']);
+    expect(names(decisions)).toEqual(['worker-1', 'worker-2']);
   });
 });
 

@@ -31,11 +31,18 @@ export function poolPlan(facts: PoolFacts): PoolPlan {
     if (tell !== undefined) decisions.push(tell);
     later(at);
   }
-  const demand = new Demand({ ...facts, emptyRuns: withEndedNow(facts, decisions) }, contexts, decided, dependencies);
+  const shown = { ...facts, emptyRuns: withEndedNow(facts, decisions) };
+  const demand = new Demand(shown, contexts, decided, dependencies, leavingNow(facts, decisions));
   for (const decision of demand.decide()) decisions.push(decision);
   for (const at of demand.times) later(at);
   if (facts.sessions.length > 0 || facts.scale.size > 0) times.push(facts.now + facts.settings.patrolMs);
   return { decisions: inOrder(decisions), nextAt: times.length === 0 ? undefined : Math.min(...times) };
+}
+
+/** Who has no process any more and is closed by this very look: a member that takes the seat takes the name, too. */
+function leavingNow({ sessions }: PoolFacts, decisions: readonly PoolDecision[]): Set<number> {
+  const closed = new Set(decisions.flatMap((one) => (one.do === 'close' ? [one.pk] : [])));
+  return new Set(sessions.flatMap(({ pk, hasRunner }) => (closed.has(pk) && !hasRunner ? [pk] : [])));
 }
 
 /** A run that this very look finds empty counts: what it has left would start the next one at once. What came meanwhile still does. */
