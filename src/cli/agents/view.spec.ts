@@ -44,6 +44,12 @@ describe('agents', () => {
     );
   });
 
+  it('are said to be idle once', () => {
+    const idle = { ...agent, name: 'mayor', state: 'idle', activity: 'idle' as const, pack: '' };
+    expect(agentTable([{ ...idle, description: 'Leads' }], fakeIo())).toBe('AGENT  STATE  NOTE\nmayor  idle   Leads\n');
+    expect(agentTable([{ ...idle, state: 'working', activity: 'in-turn' }], fakeIo())).toContain('in-turn');
+  });
+
   it('tell what rests, until when, why, and what ends it', () => {
     const rest = {
       reason: 'failed-create',

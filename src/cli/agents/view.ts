@@ -12,7 +12,8 @@ function note(agent: Agent): string {
   if (!agent.available && !agent.suspended) return agent.unavailable_reason ?? 'not available';
   if (agent.rest !== undefined) return restOf(agent.rest, restLine);
   if (agent.starting !== undefined) return agent.starting.detail === undefined ? 'starting' : `starting, ${startLine(agent.starting)}`;
-  return agent.activity ?? agent.description ?? '';
+  // The state says it already.
+  return (agent.activity === agent.state ? undefined : agent.activity) ?? agent.description ?? '';
 }
 
 /** What rests, until when, what ends it, and why. */
