@@ -197,7 +197,7 @@ describe('a check', () => {
       output: 'round 1 of audit.write in alpha: {"score":1}\nred\n',
     });
     const { code, stdout } = await svc(['run', 'show', run], { env: { SVC_API_URL: stack.urls[0]!, SVC_CITY: 'alpha' } });
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/\[blocked\] Write it .*\(check 1: the script ended with 3\)/)]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/\[blocked\] Write it .*\(check 1: the script ended with 3: red\)/)]);
     await done(run, 'write.iteration.2');
     await eventually(async () => (await step(run, 'write')).status === 'completed');
     expect(await step(run, 'write')).toMatchObject({ check: { iteration: 2, passed: true, exit_code: 0 } });

@@ -80,6 +80,25 @@ describe('svc formula, sling and molecule', () => {
   });
 });
 
+describe('svc run', () => {
+  const two = (steps: string): string => `formula = "gated"\n[requires]\nformula_compiler = ">=2.0.0"\n${steps}`;
+  it('says what opens a gate that the run has come to, whatever kind it is', async () => {
+    const gate = (id: string, what: string): string => `[[steps]]\nid = "${id}"\ntitle = "${id}"\ngate = { ${what} }\n`;
+    await put(
+      'formulas/gated.toml',
+      two(`${gate('publish', 'type = "human", id = "yes"')}${gate('rest', 'type = "timer", timeout = "24h"')}`),
+    );
+    await ok('config', 'reload');
+    const [, id] = /\(run (al-\d+)\)/.exec(await ok('sling', 'mayor', '--formula', 'gated'))!;
+    const gates = [...(await ok('run', 'show', id!)).matchAll(/○ (al-\d+) \[pending, a gate\] .* \(`svc bead close \1` opens it\)$/gm)];
+    expect(gates).toHaveLength(2);
+    for (const [, bead] of gates) await ok('bead', 'close', bead!);
+    const after = await ok('run', 'show', id!);
+    expect(after).toMatch(/✓ .*a gate/);
+    expect(after).not.toContain('opens it');
+  });
+});
+
 describe('svc order', () => {
   it('says which orders there are, what enables one, and how a value is given', async () => {
     for (const name of ['show', 'next', 'history', 'run', 'enable', 'disable'])

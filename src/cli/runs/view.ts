@@ -98,7 +98,17 @@ function lineOf(step: Step, known: ReadonlyMap<string, Step>): string {
   const owner = step.assignee === undefined ? '' : ` @${step.assignee}`;
   const kind = step.kind === 'gate' ? ', a gate' : '';
   const after = step.status === 'blocked' && open.length > 0 ? ` (after ${open.join(', ')})` : '';
-  const { check } = step;
-  const said = check === undefined || check.passed ? '' : ` (check ${check.iteration}: ${check.reason})`;
-  return `${MARKS[step.status]} ${step.id} [${step.status}${kind}${owner}] ${step.title}${aboutUnits(step)}${after}${said}`;
+  return `${MARKS[step.status]} ${step.id} [${step.status}${kind}${owner}] ${step.title}${aboutUnits(step)}${after}${saidOf(step)}${opening(step)}`;
+}
+
+/** What the last script said that was not content: why, and its last words. */
+function saidOf({ check }: Step): string {
+  if (check === undefined || check.passed) return '';
+  const words = check.output?.trimEnd().split('\n').at(-1) ?? '';
+  return ` (check ${check.iteration}: ${check.reason}${words === '' ? '' : `: ${words}`})`;
+}
+
+/** What a person does at a gate that the run has come to. */
+export function opening({ id, kind, status }: Step): string {
+  return kind === 'gate' && status === 'pending' ? ` (\`svc bead close ${id}\` opens it)` : '';
 }

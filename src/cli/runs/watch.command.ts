@@ -5,7 +5,7 @@ import { CliError } from '../errors.js';
 import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
 import { plain } from '../table.js';
-import { aboutUnits, OVER, stepTree, type Run, type Step } from './view.js';
+import { aboutUnits, opening, OVER, stepTree, type Run, type Step } from './view.js';
 
 interface Seen {
   readonly run: Run;
@@ -81,7 +81,7 @@ function lines(io: Io): Drawing {
     const { run, steps } = seen;
     const news = changes(steps);
     if (first) await io.out(`${headOf(run)}${stepTree(steps, io.width)}`);
-    else for (const step of news) await io.out(`${plain(`${step.id} [${step.status}] ${step.title}${aboutUnits(step)}`)}\n`);
+    else for (const step of news) await io.out(`${plain(`${step.id} [${step.status}] ${step.title}${aboutUnits(step)}${opening(step)}`)}\n`);
     if (OVER.includes(run.status)) await io.out(headOf(run));
     first = false;
   };
