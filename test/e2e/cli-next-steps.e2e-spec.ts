@@ -99,6 +99,32 @@ describe('svc run', () => {
   });
 });
 
+describe('a step with retry', () => {
+  it('is told why it failed where its attempt did not say how it ended, and passes when that says so', async () => {
+    const steps = '[[steps]]\nid = "try"\ntitle = "Try"\nretry = { max_attempts = 1 }\n';
+    await put('formulas/again.toml', `formula = "again"\n[requires]\nformula_compiler = ">=2.0.0"\n${steps}`);
+    await ok('config', 'reload');
+    const begun = async (): Promise<[run: string, attempt: string]> => {
+      const [, id] = /\(run (al-\d+)\)/.exec(await ok('sling', 'mayor', '--formula', 'again'))!;
+      return [id!, /(al-\d+) \[pending\]/.exec(await ok('run', 'show', id!))![1]!];
+    };
+    const [silent, first] = await begun();
+    await ok('bead', 'close', first);
+    expect(await run('run', 'show', silent)).toMatchObject({
+      stdout: expect.stringMatching(/✗ al-\d+ \[failed\] Try \(missing_outcome\)$/m),
+      stderr: 'a step with `retry` has passed when its attempt is closed with `svc bead close <id> --outcome pass`\n',
+    });
+    expect(await refused('run', 'watch', silent)).toMatch(new RegExp(`failed; see \`svc run show ${silent}\`\\n$`));
+    const [said, second] = await begun();
+    expect(await ok('bead', 'close', second, '--outcome', 'pass', '--reason', 'green')).toBe(`${second} is closed\n`);
+    expect(await ok('run', 'show', said)).toMatch(/^status: +completed$/m);
+    expect(await ok('bead', 'show', second)).toMatch(/close_reason: green\n +gc\..*\n[^]*gc\.outcome: pass/);
+    const [, third] = await begun();
+    await ok('bead', 'close', third, '--outcome', 'fail', '--reason', 'red');
+    expect(await ok('events', '--type', 'bead.closed')).toContain(`"subject":"${third}"`);
+  });
+});
+
 describe('svc order', () => {
   it('says which orders there are, what enables one, and how a value is given', async () => {
     for (const name of ['show', 'next', 'history', 'run', 'enable', 'disable'])

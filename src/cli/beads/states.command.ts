@@ -1,15 +1,17 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { ask } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples, type CityContext } from '../command.js';
 import { each } from '../each.js';
 import * as edits from '../edits.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
+import { defined } from '../values.js';
 
 interface StateFlags {
   readonly json?: boolean;
   readonly ifMatch?: string;
   readonly reason?: string;
+  readonly outcome?: 'pass' | 'fail';
   readonly hard?: boolean;
   readonly force?: boolean;
   readonly nobody?: boolean;
@@ -38,19 +40,30 @@ const state = (bead: Command, name: string, about: string): Command =>
   withIfMatch(cityCommand(bead, name, about).argument('<id...>', 'the beads').option('--json', 'print one JSON line for each'));
 
 function addClose(bead: Command, io: Io): void {
-  const close = state(bead, 'close', 'close beads; what waited for them becomes ready').option(
-    '--reason <text>',
-    'why, kept with the bead',
+  const close = state(bead, 'close', 'close beads; what waited for them becomes ready')
+    .option('--reason <text>', 'why, kept with the bead')
+    .addOption(new Option('--outcome <how>', 'how a step of a run has ended; its retries ask for it').choices(['pass', 'fail']));
+  withExamples(
+    close,
+    'svc bead close al-12',
+    'svc bead close al-12 al-13 --reason "shipped in 1.4"',
+    'svc bead close al-21 --outcome fail --reason "the tests are red"',
   );
-  withExamples(close, 'svc bead close al-12', 'svc bead close al-12 al-13 --reason "shipped in 1.4"');
   close.action(async (ids: string[], _options, action: Command) => {
     const context = await cityContextOf<StateFlags>(action, io);
     const { api, city, flags } = context;
     const header = matchHeader(flags, ids);
-    const body = flags.reason === undefined ? {} : { reason: flags.reason };
+    const { reason, outcome } = flags;
+    const body = defined({ reason });
     await each(context, ids, async (id) => {
       const params = { path: { cityName: city, id }, header };
-      const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/bead/{id}/close', { params, body, signal }));
+      // Both in one change: a step that is closed first has ended without a word.
+      const ended = { status: 'closed' as const, metadata: { 'gc.outcome': outcome ?? '', ...defined({ close_reason: reason }) } };
+      const { data } = await ask(api, (signal) =>
+        outcome === undefined
+          ? api.http.POST('/v0/city/{cityName}/bead/{id}/close', { params, body, signal })
+          : api.http.PATCH('/v0/city/{cityName}/bead/{id}', { params, body: ended, signal }),
+      );
       await told(context, id, data, 'is closed');
     });
   });

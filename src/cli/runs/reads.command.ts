@@ -7,6 +7,9 @@ import { list, withLimit, type ListFlags } from '../listing.js';
 import { facts } from '../table.js';
 import { runFacts, runTable, stepTree, type Run } from './view.js';
 
+/** Failed steps whose reasons are asked for: the others failed with them, mostly. */
+const MAX_REASONS = 10;
+
 export function addReads(run: Command, io: Io): void {
   addList(run, io);
   addCensus(run, io);
@@ -60,7 +63,24 @@ function addShow(run: Command, io: Io): void {
     );
     const steps = await stepsOf();
     if (flags.json === true) return printJson(io, { ...data, steps });
-    return io.out(`${runFacts(data)}${steps.length === 0 ? '' : `\n${stepTree(steps, io.width)}`}`);
+    const reasons = await reasonsOf(steps);
+    await io.out(`${runFacts(data)}${steps.length === 0 ? '' : `\n${stepTree(steps, io.width, reasons)}`}`);
+    if ([...reasons.values()].includes('missing_outcome'))
+      io.err('a step with `retry` has passed when its attempt is closed with `svc bead close <id> --outcome pass`\n');
+    return;
+
+    /** Why steps failed, which their beads say. */
+    async function reasonsOf(all: readonly Schemas['RunStep'][]): Promise<Map<string, string>> {
+      const failed = all.filter((step) => step.status === 'failed' && step.check === undefined).slice(0, MAX_REASONS);
+      const found = await Promise.all(
+        failed.map(async (step): Promise<[string, string]> => {
+          const path = { cityName: city, id: step.id };
+          const answer = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/bead/{id}', { params: { path }, signal }));
+          return [step.id, answer.data.metadata?.['gc.failure_reason'] ?? ''];
+        }),
+      );
+      return new Map(found.filter(([, reason]) => reason !== ''));
+    }
 
     async function stepsOf(): Promise<Schemas['RunStep'][]> {
       const answer = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/runs/{run_id}/steps', { params, signal }));

@@ -48,8 +48,8 @@ export function runFacts(run: Run): string {
   ]);
 }
 
-/** Steps below those that they are parts of, each with how it is and what it still waits for. */
-export function stepTree(steps: readonly Step[], width?: number): string {
+/** Steps below those that they are parts of, each with how it is, what it still waits for and, by `reasons`, why it failed. */
+export function stepTree(steps: readonly Step[], width?: number, reasons: ReadonlyMap<string, string> = new Map()): string {
   const known = new Map(steps.map((step) => [step.id, step]));
   const below = new Map<string, Step[]>();
   const drains = new Map(steps.flatMap(({ id, ref, units }) => (units === undefined || ref === undefined ? [] : [[ref, id] as const])));
@@ -62,7 +62,12 @@ export function stepTree(steps: readonly Step[], width?: number): string {
     const items = below.get(over) ?? [];
     for (const [n, step] of items.entries()) {
       const last = n === items.length - 1;
-      lines.push(cut(plain(`${indent}${last ? '└─' : '├─'} ${lineOf(step, known)}`), width ?? Infinity));
+      lines.push(
+        cut(
+          plain(`${indent}${last ? '└─' : '├─'} ${lineOf(step, known)}${reasons.has(step.id) ? ` (${reasons.get(step.id)})` : ''}`),
+          width ?? Infinity,
+        ),
+      );
       walk(step.id, `${indent}${last ? '   ' : '│  '}`);
     }
   };
