@@ -2795,7 +2795,7 @@ export interface paths {
         put?: never;
         /**
          * Give several beads, or the open members of a convoy, to an agent or a pool
-         * @description Exactly one of `beads` and `convoy`. Each bead is slung for itself, in order: a refused one has its reason in `results` and stops no other; `status` is `slung`, `partial` or `refused`. With `atomic` all of them are slung or, with 409, none. Closed members of a convoy are `skipped`; its members get no convoys of their own. At most 1000 beads; 200 with `atomic` or `dry_run`, which keep the other writers of the city waiting.
+         * @description Exactly one of `beads` and `convoy`. Each bead is slung for itself, in order: a refused one has its reason in `results` and stops no other; `status` is `slung`, `partial` or `refused`. With `atomic` all of them are slung or, with 409, none. Closed members of a convoy are `skipped`; its members get no convoys of their own. With `formula`, or for a target that works by one and without `no_formula`, a run of it is launched for each bead, as `POST …/sling` does for one: `results` has them, and a bead that has another live run is refused. A formula that can be used for none of them refuses the batch. At most 1000 beads and 20000 steps of their runs; 200 and 4000 with `atomic` or `dry_run`, which keep the other writers of the city waiting.
          */
         post: operations["post-v0-city-by-city-name-sling-batch"];
         delete?: never;
@@ -6686,14 +6686,20 @@ export interface components {
             convoy?: string;
             dry_run?: boolean;
             force?: boolean;
+            formula?: string;
             merge?: string;
             no_convoy?: boolean;
+            no_formula?: boolean;
             owned?: boolean;
             reassign?: boolean;
             rig?: string;
             scope_kind?: string;
             scope_ref?: string;
             target: string;
+            title?: string;
+            vars?: {
+                [key: string]: string;
+            };
         };
         SlingBatchResponse: {
             events?: components["schemas"]["SlingEvent"][];
@@ -6714,9 +6720,12 @@ export interface components {
             code?: string;
             convoy_id?: string;
             detail?: string;
+            formula?: string;
+            run?: components["schemas"]["RunRef"];
             /** @enum {string} */
             status: "slung" | "would_sling" | "refused" | "skipped";
             warnings?: string[];
+            workflow_id?: string;
         };
         SlingEvent: {
             subject: string;
@@ -6832,7 +6841,7 @@ export interface components {
             count: number;
             reason: string;
             /** @enum {string} */
-            what: "operations" | "sessions";
+            what: "requests" | "operations" | "sessions";
         };
         StatusWorkCounts: {
             /** Format: int64 */
@@ -36991,7 +37000,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found: `formula-not-found`, `bead-not-found`, `city-not-found`, `agent-not-found`, `rig-not-found` */
+            /** @description Not Found: `formula-not-found`, `city-not-found`, `agent-not-found`, `rig-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -37159,7 +37168,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Found: `city-not-found`, `agent-not-found`, `rig-not-found`, `convoy-not-found` */
+            /** @description Not Found: `city-not-found`, `agent-not-found`, `rig-not-found`, `convoy-not-found`, `formula-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
@@ -37230,7 +37239,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Service Unavailable */
+            /** @description Not Implemented: `not-implemented` */
+            501: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */

@@ -126,7 +126,7 @@ export class Work {
   async relabelAll(ids: readonly string[], label: string, has: boolean): Promise<void> {
     const before = new Map((await this.findAll(ids)).map((bead) => [bead.id, bead]));
     const changed = await this.repository.relabelAll(this.tx, this.city.streamId, [...before.keys()], label, has);
-    for (const row of changed) this.#changed(before.get(row.id), row);
+    for (const row of changed) this.#account.changed(before.get(row.id), row);
     for (const row of changed) for (const react of this.reactions.changed) await react(this, before.get(row.id)!, row);
   }
 
