@@ -199,6 +199,19 @@ describe('a tree', () => {
     expect(items.filter(({ type }) => !type.startsWith('session.'))).toEqual([]);
   });
 
+  it('is launched for each of several beads by the client, and told apart in the list', async () => {
+    const [one, two] = [await bead(), await bead()];
+    const said = await ok(['sling', 'mayor', one, two, '--formula', 'mol-release', '--var', 'version=v1', '--atomic']);
+    const [, first, second] = new RegExp(`^BEAD .* RUN\\n${one} +slung +\\S+ +(\\S+)\\n${two} +slung +\\S+ +(\\S+)\\n$`).exec(said)!;
+    expect([await runOf(first!), await runOf(second!)]).toMatchObject([{ source_id: one }, { source_id: two }]);
+    expect(await ok(['run', 'list', '--limit', '0'])).toMatch(new RegExp(`^${first} .* ${one} `, 'm'));
+    expect(await run(['sling', 'mayor', one, '--on', two, '--formula', 'mol-release'])).toMatchObject({
+      code: 1,
+      stderr: 'svc sling: name the beads either behind the target or with --on\n',
+    });
+    for (const id of [one, two]) await close(id);
+  });
+
   it('is of the formula as it is when it is launched', async () => {
     const titles: string[] = [];
     for (const title of ['Once', 'Twice', 'Twice']) {
