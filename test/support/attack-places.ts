@@ -81,7 +81,6 @@ function kindOf(operation: DocumentedOperation, place: string): Kind | undefined
   if (place === 'path.id' && path.startsWith('/v0/keys/')) return 'key';
   if (place === 'path.id') return family === 'mail' ? 'message' : family === 'molecule' ? 'run' : (family as Kind | undefined);
   if (path.endsWith('/mail') && /^query\.(from|to)$/.test(place)) return 'name';
-  if (place === 'query.before' && path.endsWith('/orders/history')) return 'token';
   if (place === 'header.Last-Event-ID' || place === 'query.after_cursor')
     return path.startsWith('/v0/events') ? 'cursor' : path.endsWith('/events/stream') ? 'head' : 'entry';
   return KIND_OF.get(place);
@@ -95,7 +94,8 @@ export function placesOf(operation: DocumentedOperation, { components }: OpenApi
   const found = new Map<string, Place>();
   const add = (where: Place['in'], name: string): void => {
     const place = `${where}.${name}`;
-    if (PLAIN.has(place)) return;
+    // What is a position elsewhere is a time there.
+    if (PLAIN.has(place) || (place === 'query.before' && operation.path.endsWith('/orders/history'))) return;
     const kind = kindOf(operation, place);
     if (kind === undefined) throw new Error(`${operation.id} takes ${place}: say in test/support/attack-places.ts what it is`);
     found.set(place, { in: where, name, kind });
