@@ -26,6 +26,7 @@ import { readRigFormulas } from './rig-formulas.js';
 import { bindRigs, followRigs, rigsOf } from './rigs.js';
 import { Run, TooMuch, type ComposeInput } from './run.js';
 import { checkSessions, Sessions } from './sessions.js';
+import { checkWebhooks } from './webhooks.js';
 import { checkPrefixes, checkStart, workspaceOf } from './workspace.js';
 
 /**
@@ -145,9 +146,11 @@ async function composeFiles(run: Run, { city: documents, pack, schema, site }: C
   const resolved = resolveProviders(catalogue, run.issues);
   const folders = foldersOf(collector, layers);
   const texts = await readFormulaTexts(run, formulas, folders, (file) => contents.text(file));
+  const orders = filesOf('orders');
+  checkWebhooks(run, city, orders);
   const lists = {
     formula_folders: foldersTree(folders),
-    ...{ formulas, order_files: filesOf('orders'), commands: filesOf('commands'), doctor_checks: filesOf('doctor') },
+    ...{ formulas, order_files: orders, commands: filesOf('commands'), doctor_checks: filesOf('doctor') },
     ...{ mcp_servers: filesOf('mcp'), overlays: filesOf('overlays') },
   };
   const config = resultOf({ city, workspace, resolved, agents, sessions, rigs, imports, offered, forNewRigs, patches, contents, lists });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { NetworkRule } from '../../../contract/network.js';
 import { agentPatch, rigAgentPatch } from './agent-keys.js';
 import { providerPatch } from './provider-keys.js';
-import { count, duration, filled, flag, limit, listOf, map, name, named, oneOf, port, table, text, texts, zone, env } from './values.js';
+import { duration, filled, flag, limit, listOf, map, name, named, oneOf, port, table, text, texts, zone, env } from './values.js';
 
 export const imported = table({ version: text, transitive: flag, shadow: oneOf('warn', 'silent'), export: flag }, { source: filled });
 export const imports = named(imported);
@@ -83,32 +83,6 @@ const SERVICE_KEYS = {
 };
 export const service = table({ ...SERVICE_KEYS, publish_mode: oneOf('private', 'direct') }, { name });
 export const packService = table({ ...SERVICE_KEYS, publish_mode: oneOf('private') }, { name });
-
-export const webhook = table(
-  {
-    scope: oneOf('city', 'rig'),
-    rig: text,
-    publication,
-    max_per_minute: count,
-    verify: table({
-      scheme: text,
-      secret_env: text,
-      secret_key: text,
-      signature_header: text,
-      event_header: text,
-      dedup_header: text,
-      timestamp_header: text,
-      replay_window: duration,
-      issuer: text,
-      jwks_url: text,
-      audience: text,
-      bearer_env: text,
-      allowed_cidrs: texts,
-    }),
-    rule: listOf(table({ event: text, match: map, target: oneOf('order', 'conversation'), order: text, rig: text, args: map })),
-  },
-  { name },
-);
 
 const tier = table({
   prompt_usd_per_1m: z.number().min(0),

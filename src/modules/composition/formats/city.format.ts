@@ -9,13 +9,13 @@ import {
   rig,
   service,
   sessionSleep,
-  webhook,
   workspace,
 } from './city-keys.js';
 import type { Format } from './format.js';
 import { provider, upstream } from './provider-keys.js';
 import { SUBSYSTEMS } from './subsystem-keys.js';
 import { forbidden, listOf, loose, named, table, texts } from './values.js';
+import { webhook } from './webhook-keys.js';
 
 const CITY_KEYS = {
   workspace,

@@ -17,6 +17,11 @@ import { SITE_FORMAT } from './site.format.js';
 import * as large from './testing/samples.js';
 import * as small from './testing/small-samples.js';
 
+const OF_WEBHOOKS = [
+  ...['scope', 'publication.hostname', 'publication.allow_websockets'],
+  ...['secret_key', 'issuer', 'jwks_url', 'audience', 'bearer_env'].map((key) => `verify.${key}`),
+].map((key) => `webhook[].${key}`);
+
 const FORMATS: [name: string, format: Format, sample: string, elsewhere: string[]][] = [
   // Keys that no sample may use: they are refused, or are old names.
   [
@@ -31,9 +36,11 @@ const FORMATS: [name: string, format: Format, sample: string, elsewhere: string[
       'patches.rigs[].suspended',
       'daemon.graph_workflows',
       'orders.overrides[].gate',
+      'webhooks.jwt_policy',
+      ...OF_WEBHOOKS,
     ],
   ],
-  ['pack', PACK_FORMAT, large.PACK_SAMPLE, ['agents', 'defaults', 'formulas', 'patches.rigs', 'patches.providers']],
+  ['pack', PACK_FORMAT, large.PACK_SAMPLE, ['agents', 'defaults', 'formulas', 'patches.rigs', 'patches.providers', ...OF_WEBHOOKS]],
   ['agent', AGENT_FORMAT, large.AGENT_SAMPLE, []],
   ['site', SITE_FORMAT, small.SITE_SAMPLE, []],
   ['lock', LOCK_FORMAT, small.LOCK_SAMPLE, []],

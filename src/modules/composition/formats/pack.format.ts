@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { agent, agentPatch } from './agent-keys.js';
-import { agentDefaults, imports, namedSession, namedSessionPatch, packService, pricing, webhook } from './city-keys.js';
+import { agentDefaults, imports, namedSession, namedSessionPatch, packService, pricing } from './city-keys.js';
 import type { Format } from './format.js';
 import { provider, upstream } from './provider-keys.js';
 import { count, filled, forbidden, listOf, loose, named, oneOf, table, text, texts } from './values.js';
+import { webhook } from './webhook-keys.js';
 
 const PACK_NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]*$/;
 const pack = table(

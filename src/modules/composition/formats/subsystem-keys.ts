@@ -18,6 +18,7 @@ import {
   texts,
   env,
 } from './values.js';
+import { webhookPolicy } from './webhook-keys.js';
 
 const mode = oneOf('off', 'auto', 'require');
 
@@ -187,14 +188,6 @@ export const SUBSYSTEMS = {
   maintenance: table({ dolt: table({ enabled: flag, interval: duration, gc_timeout: duration, alert_to: text }) }),
   dolt,
   storage,
-  webhooks: table({
-    allow_public: texts,
-    jwt_policy: listOf(table({ issuer: text, audience: text, jwks_url: text }, { name: filled })),
-    rate_limit: table({
-      per_minute: count,
-      burst: count,
-      override: listOf(table({ per_minute: count, burst: count }, { name: filled })),
-    }),
-  }),
+  webhooks: webhookPolicy,
   extmsg: table({ default_route: listOf(table({ account_id: text }, { provider: filled, agent: filled })) }),
 };

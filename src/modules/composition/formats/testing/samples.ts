@@ -150,23 +150,17 @@ process = { command = ["run.sh"], health_path = "/ready" }
 
 const WEBHOOK = `
 name = "hub"
-scope = "rig"
 rig = "storefront"
-${PUBLICATION}
+publication = { visibility = "private" }
 max_per_minute = 10
 [webhook.verify]
-scheme = "hmac"
-secret_env = "S"
-secret_key = "k"
+scheme = "hmac-sha256"
+secret_env = "SVC_WEBHOOK_SECRET_HUB"
 signature_header = "X-S"
 event_header = "X-E"
 dedup_header = "X-D"
 timestamp_header = "X-T"
 replay_window = "5m"
-issuer = "i"
-jwks_url = "https://example.org/jwks"
-audience = "a"
-bearer_env = "B"
 allowed_cidrs = ["192.0.2.0/24"]
 [[webhook.rule]]
 event = "push"
@@ -331,7 +325,6 @@ url = "u"
 auth = "env:TOKEN"
 [webhooks]
 allow_public = ["hub"]
-jwt_policy = [{ name = "p", issuer = "i", audience = "a", jwks_url = "u" }]
 rate_limit = { per_minute = 10, burst = 5, override = [{ name = "hub", per_minute = 1, burst = 1 }] }
 [[extmsg.default_route]]
 provider = "chat"

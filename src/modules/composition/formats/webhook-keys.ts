@@ -1,0 +1,99 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { parseDuration } from './duration.js';
+import { filled, forbidden, listOf, map, name, oneOf, rule, table, text, texts } from './values.js';
+
+/** Variables of the service that hold secrets of webhooks: no file of a city can name another one. */
+const secret = z
+  .string()
+  .regex(/^SVC_WEBHOOK_SECRET_[A-Z0-9_]{1,64}$/, 'must be SVC_WEBHOOK_SECRET_ and a name of capitals, figures or underscores');
+const header = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of a header');
+const window = z.string().refine((written) => (parseDuration(written) ?? 0) > 0, 'must be a positive duration such as 5m');
+const network = z.string().refine(isNetwork, 'must be an address or a network such as 192.0.2.0/24');
+const perMinute = z.int().min(1).max(6_000);
+const noTokens = forbidden('is not supported: senders sign what they send, or show a token that they were given');
+
+type Members = Readonly<Record<string, unknown>>;
+const signs = ({ scheme }: Members): boolean => scheme === 'hmac-sha256' || scheme === 'github';
+
+const VERIFY_RULES: readonly (readonly [key: string, message: string, holds: (it: Members) => boolean])[] = [
+  ['secret_env', 'is required with schemes that sign', (it) => !signs(it) || it.secret_env !== undefined],
+  ['bearer_env', 'is required with scheme bearer', (it) => it.scheme !== 'bearer' || it.bearer_env !== undefined],
+  ['bearer_env', 'is for scheme bearer only', (it) => !signs(it) || it.bearer_env === undefined],
+  ['secret_env', 'is for schemes that sign only', (it) => it.scheme !== 'bearer' || it.secret_env === undefined],
+  ['signature_header', 'is required with scheme hmac-sha256', (it) => it.scheme !== 'hmac-sha256' || it.signature_header !== undefined],
+  ['timestamp_header', 'is for scheme hmac-sha256 only', (it) => !['github', 'bearer'].includes(it.scheme as string) || it.timestamp_header === undefined],
+  ['replay_window', 'needs timestamp_header', (it) => it.replay_window === undefined || it.timestamp_header !== undefined],
+];
+
+const verify = VERIFY_RULES.reduce(
+  (schema, [key, message, holds]) => rule(schema, key, message, holds),
+  table(
+    {
+      secret_env: secret,
+      secret_key: forbidden('is not supported: secrets are variables of the service, named by secret_env'),
+      signature_header: header,
+      event_header: header,
+      dedup_header: header,
+      timestamp_header: header,
+      replay_window: window,
+      issuer: noTokens,
+      jwks_url: noTokens,
+      audience: noTokens,
+      bearer_env: secret,
+      allowed_cidrs: listOf(network).min(1),
+    },
+    { scheme: oneOf('hmac-sha256', 'github', 'bearer') },
+  ),
+);
+
+/** Becomes the name of a variable of a command, or of a formula. */
+const argument = z
+  .string()
+  .max(64)
+  .regex(/^[A-Za-z_]\w*$/, 'must be a name such as ref: letters, figures and _');
+
+const received = table(
+  { event: filled, match: map, target: oneOf('order'), rig: text, args: z.record(argument, z.string().max(1024)) },
+  { order: filled },
+);
+
+const publication = table({
+  visibility: oneOf('private', 'public'),
+  hostname: forbidden('is not supported: webhooks are reached where the API is'),
+  allow_websockets: forbidden('is for services only'),
+});
+
+/** What is sent to a city from outside, and which orders it fires. */
+export const webhook = rule(
+  table(
+    {
+      scope: forbidden('is not supported: rig says whose it is'),
+      rig: text,
+      publication,
+      max_per_minute: perMinute,
+      verify,
+    },
+    { name, rule: listOf(received).min(1).max(100) },
+  ),
+  'verify',
+  'is required of a public webhook: anybody can send to it',
+  ({ publication: published, verify: verified }) =>
+    (published as { visibility?: unknown } | undefined)?.visibility !== 'public' || verified !== undefined,
+);
+
+export const webhookPolicy = table({
+  allow_public: texts,
+  jwt_policy: noTokens,
+  rate_limit: table({
+    per_minute: perMinute,
+    burst: perMinute,
+    override: listOf(table({ per_minute: perMinute, burst: perMinute }, { name: filled })),
+  }),
+});
+
+function isNetwork(written: string): boolean {
+  const [, address = '', bits] = /^([0-9a-fA-F:.]+)(?:\/(\d{1,3}))?$/.exec(written) ?? [];
+  const kind = isIP(address);
+  return kind !== 0 && (bits === undefined || Number(bits) <= (kind === 4 ? 32 : 128));
+}
