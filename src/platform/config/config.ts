@@ -3,6 +3,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { passedToAgents } from './agent-environment.js';
 import { parseTarget, type Target } from './target.js';
+import { readWebhookSecrets, type WebhookSecrets } from './webhook-secrets.js';
 
 /**
  * The environment, read once and frozen. Nothing else reads `process.env`.
@@ -144,6 +145,8 @@ export interface Config {
   readonly streamLimits: Ceilings<number>;
   /** What of this process's own environment the agents get that it starts. */
   readonly agentEnvironment: Readonly<Record<string, string>>;
+  /** With what webhooks check who sends, by the names of the variables that hold it. */
+  readonly webhookSecrets: WebhookSecrets;
   /** Identifies this process in the database; unique a process, readable for an operator. */
   readonly processId: string;
 }
@@ -195,6 +198,7 @@ export class AppConfig implements Config {
   readonly cityConnections!: number;
   readonly streamLimits!: Ceilings<number>;
   readonly agentEnvironment!: Readonly<Record<string, string>>;
+  readonly webhookSecrets!: WebhookSecrets;
   readonly processId!: string;
 
   constructor(values: Config) {
@@ -237,8 +241,10 @@ export function isLoopbackHost(host: string): boolean {
 export function loadConfig(env: Record<string, string | undefined>, cwd: string): AppConfig {
   const given = Object.fromEntries(Object.entries(env).filter(([k, v]) => k.startsWith('SVC_') && v !== undefined && v !== ''));
   const parsed = EnvSchema.safeParse(given);
-  if (!parsed.success) {
-    const names = [...new Set(parsed.error.issues.map((i) => `${String(i.path[0])}: ${i.message}`))];
+  const webhooks = readWebhookSecrets(given);
+  if (!parsed.success || webhooks.wrong.length > 0) {
+    const issues = parsed.error?.issues ?? [];
+    const names = [...new Set([...issues.map((i) => `${String(i.path[0])}: ${i.message}`), ...webhooks.wrong])];
     throw new ConfigError(`wrong configuration:\n  ${names.join('\n  ')}`);
   }
   const e = parsed.data;
@@ -293,6 +299,7 @@ export function loadConfig(env: Record<string, string | undefined>, cwd: string)
     cityConnections: e.SVC_DATABASE_CONNECTIONS_PER_CITY,
     streamLimits: { key: e.SVC_STREAMS_PER_KEY, city: e.SVC_STREAMS_PER_CITY },
     agentEnvironment: passedToAgents(env),
+    webhookSecrets: webhooks.secrets,
     processId: `${hostname()}-${process.pid}-${Date.now().toString(36)}`,
   });
 }

@@ -9,7 +9,7 @@ import { CORS_HEADERS, OriginPolicy } from './origins.js';
 import type { ProblemRenderer } from './problem.renderer.js';
 import { partyOf, RateLimits, StreamLimits } from './rate-limits.js';
 import type { RequestsInWork } from './requests-in-work.js';
-import { authority, pathOf, principalOf, REQUEST_ID_HEADER, requestId, setPrincipal } from './request.js';
+import { authority, isIdentified, pathOf, principalOf, REQUEST_ID_HEADER, requestId, setPrincipal } from './request.js';
 import { RouteTable } from './routes.js';
 
 /**
@@ -19,6 +19,10 @@ import { RouteTable } from './routes.js';
  */
 const MUTATIONS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const MAX_TARGET = 512 * 1024;
+/** Of a city: what is longer is none. */
+const LONGEST_NAME = 128;
+/** Whoever sends something and has no key. */
+const SENDER: Principal = Object.freeze({ actor: 'sender', keyId: '~senders', scope: 'read', cities: [] });
 
 /** What a route may say about itself in Fastify's route configuration. */
 export interface RouteConfiguration {
@@ -32,6 +36,8 @@ export class Gate {
   readonly #origins: OriginPolicy;
   readonly #routes = new RouteTable();
   readonly #rates: RateLimits;
+  /** Apart from the others: whoever invents names of cities makes nobody else forgotten. */
+  readonly #foreignRates: RateLimits;
   readonly #streams: StreamLimits;
   #authenticator: Authenticator | undefined;
   #policy: SessionPolicy | undefined;
@@ -45,6 +51,7 @@ export class Gate {
     this.#hosts = new HostAllowList(config.allowedHosts);
     this.#origins = new OriginPolicy(config.allowedOrigins);
     this.#rates = new RateLimits(config.rateLimits);
+    this.#foreignRates = new RateLimits(config.rateLimits);
     this.#streams = new StreamLimits(config.streamLimits);
   }
 
@@ -65,24 +72,25 @@ export class Gate {
     const { operation, noQuery } = (route.config ?? {}) as RouteConfiguration;
     const mutation = MUTATIONS.has(method);
     const guarded = operation !== undefined && operation.public !== true;
-    const needsKey = this.config.auth === 'keys' && guarded;
-    const knowsKeys = this.config.auth === 'keys' && operation?.knowsKeys === true;
+    const foreign = operation?.foreign === true;
+    const needsKey = this.config.auth === 'keys' && guarded && !foreign;
+    const knowsKeys = this.config.auth === 'keys' && (operation?.knowsKeys === true || foreign);
     const noHead = method === 'HEAD' && operation?.stream !== undefined;
     if (!noHead) this.#routes.add(route);
     const after = (request: FastifyRequest, reply: FastifyReply): ProblemError | undefined => {
       if (guarded) {
-        const refused = this.#tooMany(request, reply, operation.stream !== undefined && !noHead);
+        const refused = this.#tooMany(request, reply, operation);
         if (refused !== undefined) return refused;
       }
       if (noHead) return methodNotAllowed(['GET', 'OPTIONS']);
-      return (mutation ? this.#mutation(request) : undefined) ?? target(request.raw.url!, noQuery === true);
+      return (mutation ? this.#mutation(request, foreign) : undefined) ?? target(request.raw.url!, noQuery === true);
     };
     const enter = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
       const refused = after(request, reply);
       if (refused !== undefined) return this.renderer.send(refused, request, reply);
       if (!guarded) return done();
       const { cityName } = request.params as { cityName?: string };
-      this.inWork.enter(request, partyOf(principalOf(request), cityName), (why) =>
+      this.inWork.enter(request, partyOf(callerOf(request, foreign), cityName), (why) =>
         why === undefined ? done() : this.renderer.send(why, request, reply),
       );
     };
@@ -91,7 +99,7 @@ export class Gate {
       if (refused !== undefined) return this.renderer.send(refused, request, reply);
       if (knowsKeys && bearer(request.raw.headers.authorization) !== undefined) {
         // Whoever has no good key is nobody in particular here, and so is everybody while the keys cannot be read.
-        return this.#authenticate(request, undefined, () => done());
+        return this.#authenticate(request, undefined, () => (foreign ? enter(request, reply, done) : done()));
       }
       // Whoever says to be a session is taken for nothing else, also where nobody has to say who he is.
       if (!needsKey && !(guarded && saysSession(request))) return enter(request, reply, done);
@@ -155,17 +163,19 @@ export class Gate {
   }
 
   /** Costs half a microsecond, and comes before anything that costs more. */
-  #tooMany(request: FastifyRequest, reply: FastifyReply, stream: boolean): ProblemError | undefined {
-    const caller = principalOf(request);
+  #tooMany(request: FastifyRequest, reply: FastifyReply, { foreign = false, stream }: OperationSpec): ProblemError | undefined {
     const { cityName: city } = request.params as { cityName?: string };
+    if (foreign && !isIdentified(request)) return this.#foreignRates.admit({ ...SENDER, keyId: city?.slice(0, LONGEST_NAME) }, undefined);
+    const caller = principalOf(request);
     const refused = this.#rates.admit(caller, city);
-    if (refused !== undefined || !stream) return refused;
+    if (refused !== undefined || stream === undefined || request.method === 'HEAD') return refused;
     return this.#streams.admit(caller, city, (leave) => reply.raw.once('close', leave));
   }
 
-  #mutation(request: FastifyRequest): ProblemError | undefined {
-    const csrf = request.raw.headers['x-svc-request'];
-    if (csrf === undefined || csrf === '') return problem('csrf', 'X-SVC-Request header required on mutation endpoints');
+  #mutation({ raw: { headers } }: FastifyRequest, foreign: boolean): ProblemError | undefined {
+    const csrf = headers['x-svc-request'];
+    if (foreign && headers.origin !== undefined) return problem('origin_not_allowed', 'pages may not send webhooks');
+    if (!foreign && (csrf === undefined || csrf === '')) return problem('csrf', 'X-SVC-Request header required on mutation endpoints');
     if (this.config.readOnly) return problem('read_only', 'mutations disabled: server bound to non-localhost address');
     return undefined;
   }
@@ -195,6 +205,11 @@ export class Gate {
     if (found instanceof Promise) found.then(judge).catch(then);
     else judge(found);
   }
+}
+
+/** Those without a key take turns with each other, a city at a time, and with nobody who has one. */
+function callerOf(request: FastifyRequest, foreign: boolean): Principal {
+  return foreign && !isIdentified(request) ? SENDER : principalOf(request);
 }
 
 /** Why a key may not use an operation that changes something. Who manages keys is for their room to say. */

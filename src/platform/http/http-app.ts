@@ -187,8 +187,9 @@ function createInstance({ gate, inWork, renderer, access, auditing, pair }: Part
       inWork.arrived(request, (refused) => {
         if (refused !== undefined) return done(refused);
         try {
-          const { consumes = 'application/json' } = (request.routeOptions.config as RouteConfiguration).operation ?? {};
+          const { consumes = 'application/json', foreign } = (request.routeOptions.config as RouteConfiguration).operation ?? {};
           if (type !== consumes) throw problem('unsupported_media_type', `the body of this request must be ${consumes}`);
+          if (foreign === true) return done(null, body);
           done(null, parse(body as Buffer, request.headers['content-encoding']));
         } catch (error) {
           done(error as Error);

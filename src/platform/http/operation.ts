@@ -55,6 +55,11 @@ export interface OperationSpec {
   readonly public?: boolean;
   /** A public one that tells more to those who have a key. */
   readonly knowsKeys?: boolean;
+  /**
+   * Called by other systems, which have neither a key nor our header, and are no pages of a browser. They share what one limited key
+   * has, a city at a time; whoever shows a good key all the same is known by it. The handler gets the body's bytes.
+   */
+  readonly foreign?: boolean;
   readonly tag?: string;
 }
 

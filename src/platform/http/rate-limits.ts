@@ -2,25 +2,21 @@ import type { Ceilings, Rate } from '../config/config.js';
 import { maySee, type Principal } from '../../contract/principal.js';
 import { problem, type ProblemError } from '../../contract/problems.js';
 import type { Party } from '../turns/turns.js';
+import { Buckets } from './buckets.js';
 
-/** So many names are remembered, and as many from before: who calls is not forgotten, however many others there are. */
-const REMEMBERED = 10_000;
 /** How long a client waits for a stream of its own to end. */
 const STREAM_RETRY_S = 5;
 
-/**
- * How many requests callers make, in this process's memory: with N replicas a client may have N times as much. A bucket is one
- * number, the time at which it will be full again.
- */
+/** How many requests callers make, in this process's memory: with N replicas a client may have N times as much. */
 export class RateLimits {
-  // Not one map in the order of use: a key that is deleted and set again and again makes its look-ups slow (25 µs).
-  #recent = new Map<string, number>();
-  #before = new Map<string, number>();
+  readonly #buckets: Buckets;
 
   constructor(
     private readonly rates: Ceilings<Rate>,
-    private readonly now: () => number = () => performance.now(),
-  ) {}
+    now?: () => number,
+  ) {
+    this.#buckets = new Buckets(now);
+  }
 
   /** Counts a request. The refusal when there were too many. */
   admit(caller: Principal, city: string | undefined): ProblemError | undefined {
@@ -32,21 +28,10 @@ export class RateLimits {
 
   #take(what: keyof Ceilings<Rate>, name: string): ProblemError | undefined {
     const { perSecond, burst } = this.rates[what];
-    if (perSecond === 0) return undefined;
-    const now = this.now();
-    const id = `${what} ${name}`;
-    const fullAt = Math.max(this.#recent.get(id) ?? this.#before.get(id) ?? now, now) + 1_000 / perSecond;
-    const waitMs = fullAt - now - (1_000 * burst) / perSecond;
-    if (waitMs > 0) {
-      const rule = `${burst} requests at once, ${perSecond} a second in the long run`;
-      return tooMany(what, { rule, policy: `q=${burst};w=${Math.ceil(burst / perSecond)}`, retryS: Math.ceil(waitMs / 1_000) });
-    }
-    this.#recent.set(id, fullAt);
-    if (this.#recent.size > REMEMBERED) {
-      this.#before = this.#recent;
-      this.#recent = new Map();
-    }
-    return undefined;
+    const waitMs = this.#buckets.take(`${what} ${name}`, { perSecond, burst });
+    if (waitMs === 0) return undefined;
+    const rule = `${burst} requests at once, ${perSecond} a second in the long run`;
+    return tooMany(what, { rule, policy: `q=${burst};w=${Math.ceil(burst / perSecond)}`, retryS: Math.ceil(waitMs / 1_000) });
   }
 }
 
