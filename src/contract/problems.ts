@@ -85,6 +85,7 @@ export const PROBLEMS = {
   host_not_allowed: kind('host_not_allowed', 'host-not-allowed', 421, 'Misdirected Request'),
   validation_failed: kind('validation_failed', 'validation-failed', 422, 'Validation Failed'),
   order_rejected: kind('rejected', 'order-rejected', 422, 'Order Rejected'),
+  webhook_rejected: kind('rejected', 'webhook-rejected', 422, 'Webhook Rejected'),
   idempotency_mismatch: kind('idempotency_mismatch', 'idempotency-mismatch', 422, 'Idempotency Key Body Mismatch'),
   rate_limited: kind('rate_limited', 'rate-limited', 429, 'Too Many Requests', 1),
   headers_too_large: kind('headers_too_large', 'headers-too-large', 431, 'Request Header Fields Too Large'),

@@ -8,6 +8,7 @@ import { createHttpApp } from '../platform/http/http-app.js';
 import { AppLogger, createLogger } from '../platform/logging/logger.js';
 import { serveDocs } from '../platform/openapi/docs.js';
 import { serveServices } from '../modules/cities/service-proxy.js';
+import { receiveWebhooks } from '../modules/orders/webhooks/receive.js';
 import { RootModule } from './root.module.js';
 
 /** One running process's worth of the product; a test runs several in one Node process. */
@@ -31,6 +32,7 @@ export interface ApplicationOptions {
 function serveOthers(app: NestFastifyApplication): void {
   serveDocs(app);
   serveServices(app);
+  receiveWebhooks(app);
 }
 
 /**

@@ -6,7 +6,7 @@ import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
 import { list, withLimit, type ListFlags } from '../listing.js';
 import { enabling, ofOrder } from './hints.js';
-import { checkTable, firingDetails, historyTable, orderDetails, orderTable, type Entry, type Order } from './view.js';
+import { checkTable, firingDetails, historyTable, hookTable, orderDetails, orderTable, type Entry, type Order } from './view.js';
 
 interface ListedFlags extends ListFlags {
   readonly enabled?: boolean;
@@ -68,6 +68,18 @@ export function addReads(order: Command, io: Io): void {
     if (flags.json === true) return printJson(io, times);
     if (times.length === 0) io.err(`${whyNever(data)}\n`);
     return io.out(times.map((at) => `${at}\n`).join(''));
+  });
+
+  const hooks = cityCommand(order, 'hooks', 'list webhooks: where other systems send to, and which orders that fires').option(...JSON_LINE);
+  withExamples(hooks, 'svc order hooks');
+  hooks.action(async (_options, action: Command) => {
+    const { api, city, flags } = await cityContextOf<JsonFlags>(action, io);
+    const params = { path: { cityName: city } };
+    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/orders/hooks', { params, signal }));
+    const found = data.webhooks ?? [];
+    if (flags.json === true) return printJson(io, data);
+    if (found.length === 0) io.err('no webhooks; write one as [[webhook]] in city.toml\n');
+    return io.out(hookTable(found, io));
   });
 
   const check = cityCommand(order, 'check', 'show which orders are due; exits 0 when one is, else 1').option(...JSON_LINE);

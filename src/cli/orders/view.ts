@@ -61,6 +61,16 @@ export function checkTable(checks: readonly Check[], io: Io): string {
   return table(['ORDER', 'DUE', 'NEXT', 'REASON'], rows, io.width);
 }
 
+export function hookTable(hooks: readonly Schemas['WebhookResponse'][], io: Io): string {
+  const rows = hooks.map((hook) => {
+    const wrong = [...(hook.errors ?? []), ...(hook.rules ?? []).flatMap(({ errors = [] }) => errors)];
+    const fires = (hook.rules ?? []).map(({ order, event }) => (event === undefined ? order : `${event}: ${order}`)).join(', ');
+    const about = wrong.length === 0 ? fires : wrong.join('; ');
+    return [hook.scoped_name, hook.visibility, hook.scheme, hook.ready ? 'yes' : 'no', String(hook.waiting), hook.path, about];
+  });
+  return table(['WEBHOOK', 'FOR', 'SCHEME', 'READY', 'WAIT', 'PATH', 'FIRES'], rows, io.width);
+}
+
 export function historyTable(entries: readonly Entry[], io: Io): string {
   const rows = entries.map((entry) => [
     entry.bead_id,

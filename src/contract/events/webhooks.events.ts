@@ -21,6 +21,7 @@ export const WebhookReceivedPayload = contract(
     tracking_id: z.string().optional(),
   }),
 );
+export type WebhookReceivedPayload = z.infer<typeof WebhookReceivedPayload>;
 export const WebhookRejectedPayload = contract(
   'WebhookRejectedPayload',
   z.strictObject({

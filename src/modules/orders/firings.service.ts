@@ -103,8 +103,9 @@ export class Firings {
 
   /** What the end of a firing changes of its order. */
   async settle(tx: Tx, city: FiringCity, firing: FiringRow, order: OrderRow, outcome: Outcome, now: Date): Promise<void> {
-    // An event may wait already; everything else comes at its time.
-    const next = order.definition.trigger === 'event' ? now : order.next_due_at;
+    // An event or a delivery may wait already; everything else comes at its time.
+    const { trigger } = order.definition;
+    const next = trigger === 'event' || trigger === 'webhook' ? now : order.next_due_at;
     await this.repository.settle(tx, city.streamId, firing.scoped_name, outcome, firing.forced ? order.look_at : next);
   }
 

@@ -10,6 +10,7 @@ import { FiringsRepository, type OrderChange } from './firings.repository.js';
 import { OrderSyncRepository } from './order-sync.repository.js';
 import { OrderTimes } from './order-times.js';
 import type { NewFiring, OrderRow } from './order-rows.js';
+import { DeliveriesRepository } from './webhooks/deliveries.repository.js';
 
 /** Orders of one city that are looked at in one transaction. */
 const BATCH = 100;
@@ -37,6 +38,7 @@ export class OrderEvaluator {
     private readonly repository: FiringsRepository,
     private readonly sync: OrderSyncRepository,
     private readonly firings: Firings,
+    private readonly deliveries: DeliveriesRepository,
     private readonly suspension: EffectiveSuspension,
     private readonly transactions: Transactions,
     private readonly eventLog: EventLog,
@@ -101,6 +103,7 @@ export class OrderEvaluator {
         }
         await this.repository.change(tx, streamId, changes);
         const { began, events } = await this.firings.begin(tx, city, firings, now);
+        await this.deliveries.fired(tx, streamId, [...began]);
         await this.eventLog.append(tx, events);
         return { began: began.size, looked: orders.length };
       },
@@ -135,6 +138,19 @@ export class OrderEvaluator {
         const event = await this.repository.eventAfter(tx, streamId, on!, order.event_cursor, scopedName, delivery);
         if (event === undefined) return { scopedName, lookAt: null };
         return { ...firing, reason: `event: ${event.count} ${on!} event(s)`, state: 'queued', event };
+      }
+      case 'webhook': {
+        const waiting = await this.deliveries.next(tx, streamId, scopedName);
+        if (waiting === undefined) return { scopedName, lookAt: null };
+        const { hook, firing_id: id, vars } = waiting;
+        return {
+          ...firing,
+          id,
+          actor: `webhook:${hook}`,
+          reason: `webhook ${hook}: it has waited for the one before it`,
+          vars,
+          state: 'queued',
+        };
       }
       default:
         return { scopedName, lookAt: null };

@@ -20,6 +20,8 @@ import type { Cause, HandedEvent } from './order-rows.js';
 import type { OrderRunInputBody, OrderRunOutputBody } from './orders.schemas.js';
 
 export interface Asked {
+  /** The id of the firing, where it was given away before. */
+  readonly id?: string;
   readonly actor: string;
   readonly cause: Cause;
   readonly reason: string;
@@ -72,22 +74,31 @@ export class OrderRunsService {
   }
 
   /**
-   * Fires an order in the caller's transaction, who appends the events last.
+   * Whether an order may be fired like that, whatever is carried out of it just now.
    *
-   * @throws ProblemError order_rejected when it cannot be fired like that; order_running while a firing of it is open; wrong_state
-   * when its city or rig is suspended, or it is disabled
+   * @throws ProblemError order_rejected when it cannot be; wrong_state when its city or rig is suspended, or it is disabled
    */
-  async fire(tx: Tx, city: CityScope, order: EffectiveOrder, asked: Asked): Promise<{ id: string; events: NewEvent[] }> {
-    const { scopedName, definition, name, rig } = order;
+  async admit(tx: Tx, city: CityScope, order: EffectiveOrder, asked: Asked): Promise<void> {
+    const { scopedName, rig } = order;
     checkVars(order, asked.vars);
     if (!isFireable(order)) throw problem('wrong_state', `order "${scopedName}" cannot be fired: ${order.errors.join('; ')}`);
     if (!order.enabled && !asked.force) throw problem('wrong_state', `order "${scopedName}" is disabled`);
     const blocker = await this.suspension.blocker(city, { agent: undefined, rig }, undefined, tx);
     if (blocker !== undefined) throw problem('wrong_state', `order "${scopedName}" is not fired: ${blocker}`);
+  }
+
+  /**
+   * Fires an order in the caller's transaction, who appends the events last.
+   *
+   * @throws ProblemError as `admit`; order_running while a firing of it is open
+   */
+  async fire(tx: Tx, city: CityScope, order: EffectiveOrder, asked: Asked): Promise<{ id: string; events: NewEvent[] }> {
+    const { scopedName, definition, name, rig } = order;
+    await this.admit(tx, city, order, asked);
     await this.repository.lock(tx, city.streamId, scopedName);
     const now = await this.times.now();
     const firing = {
-      id: newId('firing'),
+      id: asked.id ?? newId('firing'),
       order: { scoped_name: scopedName, name, rig, definition },
       ...{ cause: asked.cause, actor: asked.actor, reason: asked.reason, vars: asked.vars, event: asked.event },
       ...{ forced: asked.force, state: 'queued' as const },

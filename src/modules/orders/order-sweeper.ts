@@ -3,6 +3,7 @@ import { AppLogger } from '../../platform/logging/logger.js';
 import { Firings } from './firings.service.js';
 import { FiringsRepository } from './firings.repository.js';
 import type { FiringRow } from './order-rows.js';
+import { DeliveriesRepository } from './webhooks/deliveries.repository.js';
 
 const BATCH = 100;
 /** What may be done twice is begun this often before it is given up. */
@@ -18,6 +19,7 @@ export class OrderSweeper {
   constructor(
     private readonly repository: FiringsRepository,
     private readonly firings: Firings,
+    private readonly deliveries: DeliveriesRepository,
     private readonly log: AppLogger,
   ) {}
 
@@ -50,5 +52,6 @@ export class OrderSweeper {
 
   async forget(): Promise<void> {
     await this.repository.forget(new Date(Date.now() - KEEP_MS), KEPT, BATCH * 10);
+    await this.deliveries.forget(KEEP_MS, BATCH * 10);
   }
 }

@@ -74,8 +74,8 @@ function synced(order: EffectiveOrder, before: OrderRow | undefined, head: numbe
     enabled: active,
     created_at: created,
     next_due_at: active ? due : null,
-    // One that has a firing open keeps waiting for its end.
-    look_at: active ? (timesSame ? before.look_at : due) : null,
+    // One that has a firing open keeps waiting for its end; for one that was off deliveries may wait.
+    look_at: active ? (timesSame ? before.look_at : definition.trigger === 'webhook' ? now : due) : null,
     // Only what happens from now on counts.
     event_cursor: heard ? before.event_cursor : head,
   };

@@ -26,8 +26,10 @@ import {
   OrdersFeedBody,
   OrdersFeedQuery,
   OrdersQuery,
+  WebhookListBody,
 } from './orders.schemas.js';
 import { OrdersService } from './orders.service.js';
+import { WebhooksService } from './webhooks/webhooks.service.js';
 
 const NAME = { schema: OrderNameParam };
 const tag = 'orders';
@@ -42,6 +44,7 @@ export class OrdersController {
     private readonly orders: OrdersService,
     private readonly switches: OrderSwitchesService,
     private readonly runs: OrderRunsService,
+    private readonly webhooks: WebhooksService,
   ) {}
 
   @Operation({
@@ -99,6 +102,21 @@ export class OrdersController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<OrderHistoryListBody> {
     return stamped(reply, {}, await this.orders.history(city, query));
+  }
+
+  @Operation({
+    id: 'get-v0-city-by-city-name-orders-hooks',
+    summary: 'List the webhooks of a city',
+    description: 'Where other systems send to, which orders that fires, and what keeps it from being received. Never a secret.',
+    tag,
+    headers,
+    response: WebhookListBody,
+    problems: ['city_not_found', 'unavailable'],
+  })
+  @Get('orders/hooks')
+  async hooks(@City() city: CityScope, @Res({ passthrough: true }) reply: FastifyReply): Promise<WebhookListBody> {
+    const answer = await this.webhooks.list(city);
+    return stamped(reply, answer, answer.body);
   }
 
   @Operation({

@@ -10,11 +10,14 @@ import { OrdersController } from './orders.controller.js';
 import { OrdersCoreModule } from './orders-core.module.js';
 import { OrdersRepository } from './orders.repository.js';
 import { OrdersService } from './orders.service.js';
+import { Rejections } from './webhooks/rejections.js';
+import { WebhookReceiver } from './webhooks/webhook-receiver.service.js';
+import { WebhooksService } from './webhooks/webhooks.service.js';
 
 /** Orders over HTTP. */
 @Module({
   imports: [CitiesModule, ConfigCoreModule, EventLogModule, IdempotencyModule, OrdersCoreModule, SuspensionModule],
   controllers: [OrdersController],
-  providers: [OrderRunsService, OrderSwitchesService, OrdersRepository, OrdersService],
+  providers: [OrderRunsService, OrderSwitchesService, OrdersRepository, OrdersService, Rejections, WebhookReceiver, WebhooksService],
 })
 export class OrdersModule {}

@@ -184,3 +184,35 @@ export const OrdersFeedQuery = z.strictObject({
   limit: queryInt({ min: 0, max: 500, default: 50 }),
 });
 export type OrdersFeedQuery = z.infer<typeof OrdersFeedQuery>;
+
+export const WebhookRule = contract(
+  'WebhookRule',
+  z.strictObject({
+    order: z.string().meta({ description: 'As the rule names it.' }),
+    scoped_name: z.string().optional().meta({ description: 'The order that it fires.' }),
+    event: optional,
+    match: z.record(z.string(), z.string()).optional(),
+    args: z.record(z.string(), z.string()).optional(),
+    errors: z.array(z.string()).optional().meta({ description: 'Why it fires nothing.' }),
+  }),
+);
+export const WebhookResponse = contract(
+  'WebhookResponse',
+  z.strictObject({
+    name: z.string(),
+    scoped_name: z.string().meta({ description: '`<webhook>` for the city, `<webhook>:rig:<rig>` for a rig.' }),
+    rig: optional,
+    path: z.string().meta({ description: 'Where it is sent to.' }),
+    visibility: z.enum(['private', 'public']),
+    scheme: z.enum(['hmac-sha256', 'github', 'bearer', 'none']),
+    secret_env: z.string().optional().meta({ description: 'The variable of the service that holds what the sender shares with it.' }),
+    ready: z.boolean().meta({ description: 'Whether it can receive anything here, at the replica that answers.' }),
+    max_per_minute: int64,
+    waiting: int64.meta({ description: 'Deliveries that wait until a firing that is open has ended.' }),
+    rules: z.array(WebhookRule).nullable(),
+    errors: z.array(z.string()).optional().meta({ description: 'Why nothing is received.' }),
+  }),
+);
+export type WebhookResponse = z.infer<typeof WebhookResponse>;
+export const WebhookListBody = contract('WebhookListBody', z.strictObject({ webhooks: z.array(WebhookResponse).nullable() }));
+export type WebhookListBody = z.infer<typeof WebhookListBody>;

@@ -22,7 +22,11 @@ const VERIFY_RULES: readonly (readonly [key: string, message: string, holds: (it
   ['bearer_env', 'is for scheme bearer only', (it) => !signs(it) || it.bearer_env === undefined],
   ['secret_env', 'is for schemes that sign only', (it) => it.scheme !== 'bearer' || it.secret_env === undefined],
   ['signature_header', 'is required with scheme hmac-sha256', (it) => it.scheme !== 'hmac-sha256' || it.signature_header !== undefined],
-  ['timestamp_header', 'is for scheme hmac-sha256 only', (it) => !['github', 'bearer'].includes(it.scheme as string) || it.timestamp_header === undefined],
+  [
+    'timestamp_header',
+    'is for scheme hmac-sha256 only',
+    (it) => !['github', 'bearer'].includes(it.scheme as string) || it.timestamp_header === undefined,
+  ],
   ['replay_window', 'needs timestamp_header', (it) => it.replay_window === undefined || it.timestamp_header !== undefined],
 ];
 
@@ -53,8 +57,17 @@ const argument = z
   .max(64)
   .regex(/^[A-Za-z_]\w*$/, 'must be a name such as ref: letters, figures and _');
 
+/** `{{a.b.0}}` stands for what the body has there; three names are of the delivery itself. */
+const template = z
+  .string()
+  .max(1024)
+  .refine(
+    (written) => [...written.matchAll(/\{\{(.*?)(?:\}\}|$)/gs)].every(([whole, path]) => whole.endsWith('}}') && isPath(path!.trim())),
+    'has a placeholder that is none: {{member.of.the.body}}, {{@event}}, {{@delivery}} or {{@identity}}',
+  );
+
 const received = table(
-  { event: filled, match: map, target: oneOf('order'), rig: text, args: z.record(argument, z.string().max(1024)) },
+  { event: filled, match: map, target: oneOf('order'), rig: text, args: z.record(argument, template) },
   { order: filled },
 );
 
@@ -64,8 +77,25 @@ const publication = table({
   allow_websockets: forbidden('is for services only'),
 });
 
+const WEBHOOK_RULES: readonly (readonly [key: string, message: string, holds: (it: Members) => boolean])[] = [
+  [
+    'verify',
+    'is required of a public webhook: anybody can send to it',
+    (it) => (it.publication as Members | undefined)?.visibility !== 'public' || it.verify !== undefined,
+  ],
+  [
+    'rule',
+    'cannot ask for an event: verify names no event_header that says which it is',
+    (it) =>
+      saysEvents(it.verify as Members | undefined) ||
+      !Array.isArray(it.rule) ||
+      !it.rule.some((each: Members) => each?.event !== undefined),
+  ],
+];
+
 /** What is sent to a city from outside, and which orders it fires. */
-export const webhook = rule(
+export const webhook = WEBHOOK_RULES.reduce(
+  (schema, [key, message, holds]) => rule(schema, key, message, holds),
   table(
     {
       scope: forbidden('is not supported: rig says whose it is'),
@@ -76,10 +106,6 @@ export const webhook = rule(
     },
     { name, rule: listOf(received).min(1).max(100) },
   ),
-  'verify',
-  'is required of a public webhook: anybody can send to it',
-  ({ publication: published, verify: verified }) =>
-    (published as { visibility?: unknown } | undefined)?.visibility !== 'public' || verified !== undefined,
 );
 
 export const webhookPolicy = table({
@@ -91,6 +117,14 @@ export const webhookPolicy = table({
     override: listOf(table({ per_minute: perMinute, burst: perMinute }, { name: filled })),
   }),
 });
+
+function saysEvents(verified: Members | undefined): boolean {
+  return verified !== undefined && (verified.scheme === 'github' || verified.event_header !== undefined);
+}
+
+function isPath(written: string): boolean {
+  return /^@(?:event|delivery|identity)$/.test(written) || /^[^@{}\s][^{}\s]{0,299}$/.test(written);
+}
 
 function isNetwork(written: string): boolean {
   const [, address = '', bits] = /^([0-9a-fA-F:.]+)(?:\/(\d{1,3}))?$/.exec(written) ?? [];

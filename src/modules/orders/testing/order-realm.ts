@@ -18,6 +18,7 @@ import { OrderSweeper } from '../order-sweeper.js';
 import { OrderSync } from '../order-sync.js';
 import { OrderSyncRepository } from '../order-sync.repository.js';
 import { OrderTimes } from '../order-times.js';
+import { DeliveriesRepository } from '../webhooks/deliveries.repository.js';
 import type { FiringRow } from '../order-rows.js';
 
 /** A clock that a test moves; without a time of its own it is the database's. */
@@ -55,8 +56,10 @@ export class OrderProcess {
     const roster = new RosterService(new RosterRepository(this.db));
     const suspension = new EffectiveSuspension(new EffectiveSuspensionRepository(this.db), roster, reads);
     this.sync = new OrderSync(syncing, reads, this.transactions, this.times, log);
-    this.evaluator = new OrderEvaluator(this.repository, syncing, this.firings, suspension, this.transactions, events, this.times, log);
-    this.sweeper = new OrderSweeper(this.repository, this.firings, log);
+    const deliveries = new DeliveriesRepository(this.db);
+    const { repository, firings, transactions, times } = this;
+    this.evaluator = new OrderEvaluator(repository, syncing, firings, deliveries, suspension, transactions, events, times, log);
+    this.sweeper = new OrderSweeper(repository, firings, deliveries, log);
   }
 
   take(worker = 'worker', limit = 100): Promise<FiringRow[]> {
