@@ -1,24 +1,31 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../contract/principal.js';
-import { Authenticator, SESSION_TOKEN_PREFIX } from '../../platform/http/authenticator.js';
+import { Authenticator, COMMAND_TOKEN_PREFIX, SESSION_TOKEN_PREFIX } from '../../platform/http/authenticator.js';
+import { CommandAuthenticator } from '../session-tokens/command-authenticator.service.js';
 import { SessionAuthenticator } from '../session-tokens/session-authenticator.service.js';
 import { KeyCache } from './key-cache.js';
 
-/** Everybody who can say who he is: holders of keys, and processes of sessions. */
+/** Everybody who can say who he is: holders of keys, processes of sessions, and commands that are run for cities. */
 @Injectable()
 export class CallerAuthenticator extends Authenticator {
   constructor(
     private readonly keys: KeyCache,
     private readonly sessions: SessionAuthenticator,
+    private readonly commands: CommandAuthenticator,
   ) {
     super();
   }
 
   override authenticate(token: string): Principal | undefined | Promise<Principal | undefined> {
-    return token.startsWith(SESSION_TOKEN_PREFIX) ? this.sessions.authenticate(token) : this.keys.authenticate(token);
+    return this.#whose(token).authenticate(token);
   }
 
   override stillValid(keyId: string): boolean | Promise<boolean> {
-    return keyId.startsWith(SESSION_TOKEN_PREFIX) ? this.sessions.stillValid(keyId) : this.keys.stillValid(keyId);
+    return this.#whose(keyId).stillValid(keyId);
+  }
+
+  #whose(shown: string): KeyCache | SessionAuthenticator | CommandAuthenticator {
+    if (shown.startsWith(SESSION_TOKEN_PREFIX)) return this.sessions;
+    return shown.startsWith(COMMAND_TOKEN_PREFIX) ? this.commands : this.keys;
   }
 }

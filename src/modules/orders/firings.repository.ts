@@ -137,6 +137,13 @@ export class FiringsRepository {
     return new Set(rows.map(({ pk }) => Number(pk)));
   }
 
+  /** From now on who has this token calls the API for it. False when it is not this worker's any more. */
+  async grant(pk: number, worker: string, hash: Buffer): Promise<boolean> {
+    const { numAffectedRows } = await sql`
+      update order_firings set token_hash = ${hash} where pk = ${pk} and ${this.#whose(worker)}`.execute(this.db);
+    return numAffectedRows === 1n;
+  }
+
   /** A check has said yes: from now on it is a firing. False when it is not this worker's any more. */
   async passed(tx: Tx, { pk }: FiringRow, worker: string, now: Date): Promise<boolean> {
     const { numAffectedRows } = await sql`

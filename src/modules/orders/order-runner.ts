@@ -5,6 +5,7 @@ import { Failpoints } from '../../platform/failpoints/failpoints.js';
 import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { AppLogger } from '../../platform/logging/logger.js';
 import { Signals } from '../../platform/streams/signals.js';
+import { SessionTokens } from '../session-tokens/session-tokens.service.js';
 import { CityCommands, type CityCommand, type CommandEnd } from '../launch/city-commands.js';
 import { LeasedWork, LeaseTimings, type Held } from '../launch/leased-work.js';
 import { FormulaFirings } from './formula-firings.js';
@@ -23,6 +24,7 @@ export class OrderRunner implements OnApplicationBootstrap {
     private readonly firings: Firings,
     private readonly commands: CityCommands,
     private readonly formulas: FormulaFirings,
+    private readonly tokens: SessionTokens,
     private readonly transactions: Transactions,
     private readonly timings: LeaseTimings,
     private readonly signals: Signals,
@@ -67,19 +69,21 @@ export class OrderRunner implements OnApplicationBootstrap {
   async #carryOut(held: Held<FiringRow>): Promise<void> {
     const { row: firing, signal } = held;
     const city = { name: (await this.repository.stream(firing.stream_id)) ?? '', streamId: firing.stream_id };
-    if (firing.state === 'checking' && !(await this.#check(city, held))) return;
+    const { token, hash } = this.tokens.mintCommand({ kind: 'firing', pk: firing.pk });
+    if (!(await this.repository.grant(firing.pk, this.worker, hash))) return;
+    if (firing.state === 'checking' && !(await this.#check(city, held, token))) return;
     await this.failpoints.hit('order.begun');
     if (firing.definition.formula !== undefined) return this.formulas.carryOut(firing, this.worker);
-    const end = await this.commands.run(commandOf(city, firing, 'exec'), signal);
+    const end = await this.commands.run(commandOf(city, firing, token, 'exec'), signal);
     if (held.lost) return;
     if (end.how === 'aborted') return this.#stopped(city, firing, end);
     await this.failpoints.hit('order.before_end');
     await this.#leased.persist(() => this.firings.end(city, firing, this.worker, endedBy(firing, end)));
   }
 
-  async #check(city: FiringCity, held: Held<FiringRow>): Promise<boolean> {
+  async #check(city: FiringCity, held: Held<FiringRow>, token: string): Promise<boolean> {
     const { row: firing, signal } = held;
-    const end = await this.commands.run(commandOf(city, firing, 'check'), signal);
+    const end = await this.commands.run(commandOf(city, firing, token, 'check'), signal);
     if (held.lost) return false;
     if (end.how === 'exited') return this.firings.passed(city, firing, this.worker);
     if (end.how === 'aborted') await this.firings.giveBack(city, firing, this.worker);
@@ -106,7 +110,7 @@ function endedBy({ definition }: FiringRow, { how, code, output, error }: Comman
 }
 
 /** What the command of an order gets beside what every command of its city has. */
-function commandOf(city: FiringCity, firing: FiringRow, what: 'exec' | 'check'): CityCommand {
+function commandOf(city: FiringCity, firing: FiringRow, token: string, what: 'exec' | 'check'): CityCommand {
   const { definition, event, vars } = firing;
   const said: Record<string, string> = {
     SVC_ORDER: firing.scoped_name,
@@ -114,6 +118,7 @@ function commandOf(city: FiringCity, firing: FiringRow, what: 'exec' | 'check'):
     SVC_ORDER_CAUSE: firing.cause,
     SVC_AGENT: `order:${firing.scoped_name}`,
     BEADS_ACTOR: `order:${firing.scoped_name}`,
+    SVC_SESSION_TOKEN: token,
   };
   for (const [name, value] of Object.entries(vars)) {
     said[`SVC_VAR_${name}`] = value;

@@ -6,6 +6,7 @@ import { LeaseTimings } from '../launch/leased-work.js';
 import { SuspensionModule } from '../launch/suspension.module.js';
 import { RosterModule } from '../roster/roster.module.js';
 import { RunsCoreModule } from '../runs/runs-core.module.js';
+import { SessionTokensCoreModule } from '../session-tokens/session-tokens-core.module.js';
 import { WorkModule } from '../work/work.module.js';
 import { FormulaFirings } from './formula-firings.js';
 import { OrderEvaluator } from './order-evaluator.js';
@@ -18,7 +19,17 @@ import { OrdersReconciler } from './orders.reconciler.js';
 
 /** What a worker does for orders: it fires those that are due, and runs their commands. */
 @Module({
-  imports: [ConfigCoreModule, EventLogModule, LaunchModule, OrdersCoreModule, RosterModule, RunsCoreModule, SuspensionModule, WorkModule],
+  imports: [
+    ConfigCoreModule,
+    EventLogModule,
+    LaunchModule,
+    OrdersCoreModule,
+    RosterModule,
+    RunsCoreModule,
+    SessionTokensCoreModule,
+    SuspensionModule,
+    WorkModule,
+  ],
   providers: [
     FormulaFirings,
     OrderEvaluator,

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { LaunchModule } from '../launch/launch.module.js';
 import { LeaseTimings } from '../launch/leased-work.js';
+import { SessionTokensCoreModule } from '../session-tokens/session-tokens-core.module.js';
 import { WorkModule } from '../work/work.module.js';
 import { CheckRunner } from './checks/check-runner.js';
 import { ChecksRepository } from './checks/checks.repository.js';
@@ -11,7 +12,7 @@ import { RunsCoreModule } from './runs-core.module.js';
 
 /** What a worker does for runs: it looks at gates and rounds when their time has come, and runs the scripts of checks. */
 @Module({
-  imports: [LaunchModule, RunsCoreModule, WorkModule],
+  imports: [LaunchModule, RunsCoreModule, SessionTokensCoreModule, WorkModule],
   providers: [
     CheckRunner,
     ChecksRepository,

@@ -28,3 +28,6 @@ export abstract class SessionPolicy {
 
 /** How tokens of sessions begin. */
 export const SESSION_TOKEN_PREFIX = 'svs_';
+
+/** How those of commands begin that are run for a city without a session: of orders, and scripts of checks. */
+export const COMMAND_TOKEN_PREFIX = 'svo_';

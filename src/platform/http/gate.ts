@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest, RouteOptions, onRequestHookHandler, 
 import { may, type Principal } from '../../contract/principal.js';
 import { problem, type ProblemError } from '../../contract/problems.js';
 import type { AppConfig } from '../config/config.js';
-import { Authenticator, SESSION_TOKEN_PREFIX, SessionPolicy } from './authenticator.js';
+import { Authenticator, COMMAND_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, SessionPolicy } from './authenticator.js';
 import { HostAllowList } from './host.js';
 import type { OperationSpec } from './operation.js';
 import { CORS_HEADERS, OriginPolicy } from './origins.js';
@@ -101,8 +101,8 @@ export class Gate {
         // Whoever has no good key is nobody in particular here, and so is everybody while the keys cannot be read.
         return this.#authenticate(request, undefined, () => (foreign ? enter(request, reply, done) : done()));
       }
-      // Whoever says to be a session is taken for nothing else, also where nobody has to say who he is.
-      if (!needsKey && !(guarded && saysSession(request))) return enter(request, reply, done);
+      // Whoever says to be a session, or a command, is taken for nothing else, also where nobody has to say who he is.
+      if (!needsKey && !(guarded && saysProgram(request))) return enter(request, reply, done);
       this.#authenticate(request, mutation ? operation : undefined, (why) =>
         why === undefined ? enter(request, reply, done) : this.renderer.send(why, request, reply),
       );
@@ -191,7 +191,9 @@ export class Gate {
           unauthorized(
             token.startsWith(SESSION_TOKEN_PREFIX)
               ? 'the token is not valid: its session has another process by now, or none'
-              : 'the API key is not valid',
+              : token.startsWith(COMMAND_TOKEN_PREFIX)
+                ? 'the token is not valid: its command is not carried out any more'
+                : 'the API key is not valid',
           ),
         );
       setPrincipal(request, principal);
@@ -225,9 +227,10 @@ function says(body: unknown, member: string): boolean {
   return said !== undefined && said !== null;
 }
 
-function saysSession(request: FastifyRequest): boolean {
-  const header = request.raw.headers.authorization;
-  return header !== undefined && bearer(header)?.startsWith(SESSION_TOKEN_PREFIX) === true;
+/** Whether the caller says to be one of the programs that are run for cities. */
+function saysProgram(request: FastifyRequest): boolean {
+  const token = bearer(request.raw.headers.authorization);
+  return token !== undefined && [SESSION_TOKEN_PREFIX, COMMAND_TOKEN_PREFIX].some((prefix) => token.startsWith(prefix));
 }
 
 function bearer(header: string | undefined): string | undefined {

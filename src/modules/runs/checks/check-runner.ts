@@ -5,6 +5,7 @@ import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Signals } from '../../../platform/streams/signals.js';
+import { SessionTokens } from '../../session-tokens/session-tokens.service.js';
 import { CityCommands, type CityCommand, type CommandEnd } from '../../launch/city-commands.js';
 import { LeasedWork, LeaseTimings, type Held } from '../../launch/leased-work.js';
 import { WorkService } from '../../work/work.service.js';
@@ -36,6 +37,7 @@ export class CheckRunner implements OnApplicationBootstrap {
     private readonly commands: CityCommands,
     private readonly work: WorkService,
     private readonly keeper: RunKeeper,
+    private readonly tokens: SessionTokens,
     private readonly transactions: Transactions,
     private readonly timings: LeaseTimings,
     private readonly signals: Signals,
@@ -66,7 +68,9 @@ export class CheckRunner implements OnApplicationBootstrap {
     if (check.attempts > ATTEMPTS) return this.#settle(check, broken(check, `its worker was lost ${ATTEMPTS} times`));
     await this.failpoints.hit('check.begun');
     const began = performance.now();
-    const end = await this.commands.run(commandOf(check), signal);
+    const { token, hash } = this.tokens.mintCommand({ kind: 'check', pk: check.pk });
+    if (!(await this.repository.grant(check, this.worker, hash))) return;
+    const end = await this.commands.run(commandOf(check, token), signal);
     if (held.lost) return;
     if (end.how === 'aborted') return this.repository.giveBack(check, this.worker);
     await this.failpoints.hit('check.before_verdict');
@@ -100,7 +104,7 @@ function timeoutOf({ step: { control } }: CheckRow): number {
   return control.script_timeout_ms ?? control.step_timeout_ms ?? TIMEOUT_MS;
 }
 
-function commandOf(check: CheckRow): CityCommand {
+function commandOf(check: CheckRow, token: string): CityCommand {
   const { city, rig, formula, step, bead_id: bead, run_id: run, round, attempts, subject, output } = check;
   const handed = output !== null && Buffer.byteLength(output) <= HANDED ? { SVC_OUTPUT_JSON: output } : undefined;
   return {
@@ -115,6 +119,7 @@ function commandOf(check: CheckRow): CityCommand {
       BEADS_ACTOR: `check:${formula}`,
       SVC_FORMULA: formula,
       SVC_RUN_ID: run,
+      SVC_SESSION_TOKEN: token,
       SVC_STEP: step.id,
       SVC_STEP_ID: bead,
       SVC_SUBJECT_ID: subject ?? '',

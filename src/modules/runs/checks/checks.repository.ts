@@ -66,6 +66,13 @@ export class ChecksRepository {
     return new Set(rows.map(({ pk }) => Number(pk)));
   }
 
+  /** From now on who has this token calls the API for it. False when it is not this worker's any more. */
+  async grant({ pk, attempts }: CheckRow, worker: string, hash: Buffer): Promise<boolean> {
+    const { numAffectedRows } = await sql`
+      update run_checks set token_hash = ${hash} where pk = ${pk} and worker = ${worker} and attempts = ${attempts}`.execute(this.db);
+    return numAffectedRows === 1n;
+  }
+
   /** Gives it to whoever takes it next; it does not count as tried. */
   async giveBack({ pk, attempts }: CheckRow, worker: string): Promise<void> {
     await sql`
