@@ -23,8 +23,8 @@ export const ORDERS: readonly Guard[] = [
   {
     guard: 'Commands of cities are started inside the walls.',
     file: 'src/modules/launch/city-commands.ts',
-    find: 'cwd: directories.workDir, env, sandbox };',
-    replace: 'cwd: directories.workDir, env };',
+    find: 'this.#carryOut({ ...spec, sandbox }, command, signal);',
+    replace: 'this.#carryOut(spec, command, signal);',
     test: 'test/e2e/orders-walls.e2e-spec.ts',
   },
   {

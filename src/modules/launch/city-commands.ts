@@ -3,6 +3,7 @@ import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/config.js';
+import { endLeftovers } from '../../platform/runtime/ending.js';
 import { StartError, UnconfirmedDead } from '../../platform/runtime/port.js';
 import { spawnAgent, type AgentProcess, type SpawnSpec } from '../../platform/runtime/spawn.js';
 import { Tail } from '../../platform/runtime/tail.js';
@@ -16,7 +17,7 @@ import { environmentOf } from './environment.js';
 import type { Template } from './launch.js';
 import { LaunchRepository } from './launch.repository.js';
 import { locateNamed } from './named-file.js';
-import { SessionSandboxes } from './session-sandbox.js';
+import { SessionSandboxes, type CommandPlace } from './session-sandbox.js';
 import { makeRuntimeDirectory, workDirectory, type Places } from './work-dir.js';
 
 /** What a city's files have run that is no session's. */
@@ -40,8 +41,9 @@ interface About {
   readonly rig: string;
   /** Whose it is: what it leaves in its home it finds again the next time. */
   readonly owner: string;
-  /** Names this one: whatever of it is left on a host is found by it. */
+  /** Names this one, and how often it has been begun: whatever of it is left on a host is found by both. */
   readonly id: string;
+  readonly attempt: number;
   readonly env: Readonly<Record<string, string>>;
   /** What the service says, over everything else. */
   readonly said: Readonly<Record<string, string>>;
@@ -85,13 +87,29 @@ export class CityCommands {
 
   /** Never fails: what goes wrong is how it ended. @throws UnconfirmedDead when something of it is left and cannot be ended */
   async run(command: CityCommand, signal: AbortSignal): Promise<CommandEnd> {
-    let shell: AgentProcess;
+    let end: CommandEnd | undefined;
     try {
-      shell = await spawnAgent(await this.#plan(command), { limits: ENDING });
+      await this.#endEarlier(command);
+      const { spec, place } = await this.#plan(command);
+      await this.sandboxes.aroundCommand(place, async (sandbox) => {
+        end = await this.#carryOut({ ...spec, sandbox }, command, signal);
+      });
     } catch (error) {
       if (error instanceof UnconfirmedDead) throw error;
-      return { code: null, how: 'failed', unstarted: true, output: '', error: error instanceof Error ? error.message : String(error) };
+      end ??= { code: null, how: 'failed', unstarted: true, output: '', error: error instanceof Error ? error.message : String(error) };
     }
+    return end!;
+  }
+
+  /** What a worker of this host has left that was killed while it carried the same thing out. @throws UnconfirmedDead */
+  async #endEarlier({ city, id, attempt }: CityCommand): Promise<void> {
+    if (attempt === 1) return;
+    const deployment = await this.deployment.id();
+    for (let n = 1; n < attempt; n++) await endLeftovers({ deployment, city: city.name, session: '', generation: markOf(id, n) });
+  }
+
+  async #carryOut(spec: SpawnSpec, command: CityCommand, signal: AbortSignal): Promise<CommandEnd> {
+    const shell = await spawnAgent(spec, { limits: ENDING });
     const output = new Tail(OUTPUT);
     shell.stdout.on('data', (chunk: Buffer) => output.push(chunk));
     shell.stdin.end();
@@ -117,8 +135,8 @@ export class CityCommands {
   }
 
   /** @throws StartError */
-  async #plan(command: CityCommand): Promise<SpawnSpec> {
-    const { city, rig, owner, id, env: own, said } = command;
+  async #plan(command: CityCommand): Promise<{ spec: SpawnSpec; place: CommandPlace }> {
+    const { city, rig, owner, id, attempt, env: own, said } = command;
     const file = 'script' in command ? command.script : command.file;
     const [current, cityPath, deployment] = await Promise.all([
       this.config.known(city),
@@ -132,8 +150,8 @@ export class CityCommands {
     const isOthers = (directory: string): Promise<boolean> => this.directories.isOthers(directory, city.name);
     const bound = config.rigs.find(({ name }) => name === rig)?.path;
     if (rig !== '' && bound === undefined) throw new StartError('not_found', `the rig ${rig} is not bound to a directory`);
-    const place = bound === undefined ? undefined : { name: rig, path: bound };
-    const places: Places = { cityName: city.name, cityPath, citiesRoot: this.app.citiesRoot, rig: place, isOthers };
+    const inRig = bound === undefined ? undefined : { name: rig, path: bound };
+    const places: Places = { cityName: city.name, cityPath, citiesRoot: this.app.citiesRoot, rig: inRig, isOthers };
     const directories = await workDirectory(template, owner, places);
     const runtimeDir = await makeRuntimeDirectory(directories.city);
     const folder = await locateNamed(file.slice(0, file.lastIndexOf('/') + 1) || '.', places);
@@ -150,7 +168,7 @@ export class CityCommands {
       // These four tell what of it is left on a host.
       SVC_DEPLOYMENT: deployment,
       SVC_SESSION_ID: '',
-      SVC_GENERATION: id,
+      SVC_GENERATION: markOf(id, attempt),
       ORDER_DIR: folder ?? '',
       PACK_DIR: folder === undefined ? directories.city : path.dirname(folder),
       ...(apiUrl === undefined ? {} : { SVC_API_URL: apiUrl }),
@@ -158,11 +176,13 @@ export class CityCommands {
     };
     const env = environmentOf(config, template, this.host.environment(), identity, this.host.commandsDirectory);
     const key = createHash('sha256').update(owner).digest('hex').slice(0, 16);
-    const sandbox = await this.sandboxes.ofCommand({ owner: key, template, config, places, directories, runtimeDir });
+    const place = { owner: key, streamId: city.streamId, template, config, places, directories, runtimeDir };
     const begun = 'script' in command ? await scriptLine(command.script, places) : await fromItsFolder(command.line, file, places);
-    return { command: '/bin/sh', args: ['-c', begun], cwd: directories.workDir, env, sandbox };
+    return { spec: { command: '/bin/sh', args: ['-c', begun], cwd: directories.workDir, env }, place };
   }
 }
+
+const markOf = (id: string, attempt: number): string => `${id}.${attempt}`;
 
 const BARE = {
   kind: 'provider',

@@ -5,6 +5,7 @@ import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/config.js';
 import { Isolation } from '../../platform/isolation/isolation.js';
 import { covers, existing, type Mount } from '../../platform/isolation/mounts.js';
+import type { Identity } from '../../platform/isolation/reach.js';
 import type { Users } from '../../platform/isolation/users.js';
 import { StartError, type Sandbox } from '../../platform/runtime/port.js';
 import type { WayOut } from '../../platform/isolation/network/inside.js';
@@ -30,6 +31,8 @@ const COMMANDS = '@commands';
 /** What is run for a city without a session: each `owner` has a home of its own, which it finds again. */
 export interface CommandPlace {
   readonly owner: string;
+  /** Of its city. */
+  readonly streamId: number;
   readonly template: Template;
   readonly config: CityConfig;
   readonly places: Places;
@@ -79,28 +82,46 @@ export class SessionSandboxes {
   }
 
   /**
-   * The same walls for a command that is no session's.
+   * Runs a command that is no session's behind the same walls. Where users are the walls it is a user whom nobody else has meanwhile, in
+   * the group of its city, with a home that ends with it.
    *
-   * @throws StartError unsupported when something has to isolate and cannot, and where users are the walls: a command has none
+   * @throws StartError unsupported when something has to isolate and cannot; what `work` throws
    */
-  async ofCommand(command: CommandPlace): Promise<Sandbox | undefined> {
-    const { kind, why } = await this.isolation.found();
+  async aroundCommand<T>(command: CommandPlace, work: (sandbox: Sandbox | undefined) => Promise<T>): Promise<T> {
+    const { kind, why, users } = await this.isolation.found();
     const rules = networkOf(command.config, command.template);
-    if (kind === 'users')
-      throw new StartError('unsupported', 'commands of orders have no user of their own yet, and users are the walls here');
-    if (kind === 'none' && rules !== undefined)
+    if (kind !== 'bubblewrap' && rules !== undefined)
       throw new StartError(
         'unsupported',
-        `network is restricted for this command, and nothing isolates here: ${why ?? 'SVC_RUNNER_ISOLATION=none'}`,
+        `network is restricted for this command, and ${kind === 'users' ? 'users are the walls here' : `nothing isolates here: ${why ?? 'SVC_RUNNER_ISOLATION=none'}`}`,
       );
-    if (kind === 'none') return undefined;
+    if (kind === 'none') return work(undefined);
     checkPlace(command.directories);
+    if (users !== undefined) return this.#asLentUser(users, command, work);
     const own = await this.#folders(command.directories.city, path.join(COMMANDS, command.owner));
     const id = `${COMMANDS}/${command.owner}`;
-    return this.#inside(command, own, rules && (await this.#wayOut({ id, places: command.places }, rules)));
+    return work(await this.#inside(command, own, rules && (await this.#wayOut({ id, places: command.places }, rules))));
   }
 
-  async #inside(session: Omit<CommandPlace, 'owner'>, own: string, wayOut: WayOut | undefined): Promise<Sandbox | undefined> {
+  async #asLentUser<T>(users: Users, command: CommandPlace, work: (sandbox: Sandbox | undefined) => Promise<T>): Promise<T> {
+    const { streamId, config, places, directories, runtimeDir } = command;
+    const { group } = await this.#identity(users, streamId, 0);
+    const packs = await packDirectories(Object.keys(config.contents), places);
+    await this.isolation.closeCities();
+    const citiesRoot = await realpath(this.app.citiesRoot);
+    // What it makes in the city belongs to the group, as what sessions make does.
+    await openTrees(users, { user: users.lentToCommands[0]!, group }, { citiesRoot, directories, runtimeDir, packs });
+    return this.isolation.lent({ folders: [], group, isCommand: true }, work);
+  }
+
+  /** @throws StartError not_found for a city that is not registered any more */
+  async #identity(users: Users, streamId: number, session: number): Promise<Identity> {
+    const city = await this.repository.cityId(streamId);
+    if (city === undefined) throw new StartError('not_found', 'the city is not registered any more');
+    return users.identityOf(city, session);
+  }
+
+  async #inside(session: Omit<CommandPlace, 'owner' | 'streamId'>, own: string, wayOut: WayOut | undefined): Promise<Sandbox | undefined> {
     const mounts: Mount[] = [
       // Over the root nothing would be left of what is shown.
       ...(this.host.home === '/' ? [] : [{ at: this.host.home, mode: 'write', from: path.join(own, 'home') } as const]),
@@ -120,9 +141,7 @@ export class SessionSandboxes {
 
   /** What an earlier process of the session has left here is ended: its user is the same. */
   async #asUser(users: Users, { streamId, pk, config, places, directories, runtimeDir }: Session, own: string): Promise<Sandbox> {
-    const city = await this.repository.cityId(streamId);
-    if (city === undefined) throw new StartError('not_found', 'the city is not registered any more');
-    const identity = users.identityOf(city, pk);
+    const identity = await this.#identity(users, streamId, pk);
     await users.end(identity.user);
     await this.isolation.closeCities();
     const citiesRoot = await realpath(this.app.citiesRoot);
@@ -169,7 +188,7 @@ export class SessionSandboxes {
     return mounts.flat();
   }
 
-  async #ofCity({ config, places, directories: { city, rigRoot, workDir }, runtimeDir }: Omit<CommandPlace, 'owner'>): Promise<Mount[]> {
+  async #ofCity({ config, places, directories: { city, rigRoot, workDir }, runtimeDir }: Omit<CommandPlace, 'owner' | 'streamId'>): Promise<Mount[]> {
     const inside = (at: string): string => path.join(city, at);
     await Promise.all([WORKTREES, '.gc/runtime/overlays'].map((at) => mkdir(inside(at), { recursive: true })));
     const packs = await packDirectories(Object.keys(config.contents), places);

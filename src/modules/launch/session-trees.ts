@@ -15,8 +15,8 @@ export interface SessionTrees {
   readonly runtimeDir: string;
   /** Directories of the city's packs. Real paths. */
   readonly packs: readonly string[];
-  /** The folder of the session's own. */
-  readonly own: string;
+  /** The folder of the session's own; what is no session's has none in the city. */
+  readonly own?: string;
 }
 
 /**
@@ -41,9 +41,11 @@ export async function openTrees(users: Users, { user, group }: Identity, trees: 
   await give(inside('runtime', 'overlays'), service, its, 0o700);
   await share(path.join(city, WORKTREES), write);
   for (const at of new Set([workDir, ...(rigRoot === undefined ? [] : [rigRoot])])) if (at !== city) await share(at, write);
-  for (const at of ['home', 'tmp']) await give(path.join(own, at), user, group, 0o2700);
-  await give(path.dirname(own), service, its, 0o711);
-  await give(own, user, group, 0o700);
+  if (own !== undefined) {
+    for (const at of ['home', 'tmp']) await give(path.join(own, at), user, group, 0o2700);
+    await give(path.dirname(own), service, its, 0o711);
+    await give(own, user, group, 0o700);
+  }
   for (const at of packs) if (covers(citiesRoot, at)) await share(at, { folders: 0o755, files: 0o755, isAgents });
   for (const at of [city, ...(rigRoot === undefined ? [] : [rigRoot]), ...packs])
     for (const between of onTheWay(citiesRoot, at)) if (!covers(city, between)) await pass(between);

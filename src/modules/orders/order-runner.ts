@@ -138,6 +138,7 @@ function commandOf(city: FiringCity, firing: FiringRow, token: string, what: 'ex
     line: what === 'exec' ? definition.exec! : definition.check!,
     owner: firing.scoped_name,
     id: firing.id,
+    attempt: firing.attempts,
     file: definition.file,
     env: definition.env,
     said,

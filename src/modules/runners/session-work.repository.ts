@@ -152,8 +152,11 @@ export class SessionWorkRepository {
       from runners r join sessions s on s.runner_id = r.id join event_streams e on e.id = s.stream_id
       where r.host = ${host}
       union all
-      select e.name || '//' || f.id from order_firings f join event_streams e on e.id = f.stream_id
-      where f.state <> 'done' and f.worker is not null`.execute(db);
+      select e.name || '//' || f.id || '.' || f.attempts from order_firings f join event_streams e on e.id = f.stream_id
+      where f.state <> 'done' and f.worker is not null
+      union all
+      select e.name || '//check-' || c.stream_id || '-' || c.pk || '.' || c.attempts from run_checks c join event_streams e on e.id = c.stream_id
+      where c.worker is not null`.execute(db);
     return new Set(rows.map(({ key }) => key));
   }
 }

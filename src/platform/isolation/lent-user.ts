@@ -27,6 +27,8 @@ export interface LentWork {
   readonly tree?: { readonly from: string; readonly limits: CopyLimits };
   /** A city's group that it is in. */
   readonly group?: number;
+  /** It is a command of a city. */
+  readonly isCommand?: boolean;
 }
 
 /**
@@ -37,10 +39,10 @@ export interface LentWork {
  */
 export async function asLentUser<T>(
   users: Users,
-  { folders, below, files = [], tree, group }: LentWork,
+  { folders, below, files = [], tree, group, isCommand = false }: LentWork,
   work: (sandbox: Sandbox, home: string) => Promise<T>,
 ): Promise<T> {
-  const { user, lock } = await lend(users);
+  const { user, lock } = await lend(isCommand ? users.lentToCommands : users.lent);
   const home = await mkdtemp(path.join(await realpath(tmpdir()), 'svc-lent-'));
   try {
     // What a process left that was killed.
@@ -69,9 +71,9 @@ export async function asLentUser<T>(
 }
 
 /** A socket without a file is a lock that ends with its process. */
-async function lend(users: Users): Promise<{ user: number; lock: Server }> {
+async function lend(users: readonly number[]): Promise<{ user: number; lock: Server }> {
   for (const until = performance.now() + WAIT_MS; performance.now() < until; await sleep(AGAIN_MS))
-    for (const user of users.lent) {
+    for (const user of users) {
       const lock = createServer((socket) => socket.destroy());
       const taken = await new Promise<boolean>((resolve) => {
         lock.once('error', () => resolve(false));

@@ -18,8 +18,13 @@ type Tools = Readonly<Record<(typeof TOOLS)[number], string>>;
 const INSIDE = `umask 007; for n in $0; do eval "export $n=\\"\\$SVC_OF_$n\\""; unset "SVC_OF_$n"; done; exec "$@"`;
 const OURS = /^SVC_/;
 const NAME = /^[A-Za-z_]\w*$/;
-/** The last numbers of sessions are for what is run outside of sessions, one user for each run at a time. */
+/**
+ * The last numbers of sessions are for what is run outside of sessions, one user for each run at a time: git and probes, and, apart from
+ * them because they may take long, commands of orders and checks.
+ */
 const LENT = 16;
+const COMMANDS = 32;
+const KEPT = LENT + COMMANDS;
 
 /** What a session has for itself. */
 export interface Own {
@@ -53,7 +58,8 @@ export class Users {
     if (process.platform !== 'linux') throw new Error('only Linux has it');
     if (process.getuid?.() !== 0) throw new Error('the service is not root, and cannot start programs as other users');
     if (ranges === undefined) throw new Error(`${hostFile} names no [users] with the numbers for it`);
-    if (ranges.sessions.count <= LENT) throw new Error(`[users] sessions of ${hostFile} has too few numbers: git and probes take ${LENT}`);
+    if (ranges.sessions.count <= KEPT)
+      throw new Error(`[users] sessions of ${hostFile} has too few numbers: what is run outside of sessions takes ${KEPT}`);
     await refuseTaken(ranges.sessions, '/etc/passwd', hostFile, 'sessions');
     await refuseTaken(ranges.cities, '/etc/group', hostFile, 'cities');
     const found = await Promise.all(TOOLS.map(async (tool) => [tool, await toolAt(tool)] as const));
@@ -81,15 +87,24 @@ export class Users {
     return group >= this.ranges.cities.first && group < this.ranges.cities.first + this.ranges.cities.count;
   }
 
-  /** Users that belong to no session, for one run of something at a time. */
+  /** Users that belong to no session, for one run of git or a probe at a time. */
   get lent(): readonly number[] {
+    return this.#last(0, LENT);
+  }
+
+  /** The same for commands of orders and checks. */
+  get lentToCommands(): readonly number[] {
+    return this.#last(LENT, COMMANDS);
+  }
+
+  #last(from: number, length: number): number[] {
     const { first, count } = this.ranges.sessions;
-    return Array.from({ length: LENT }, (_, n) => first + count - 1 - n);
+    return Array.from({ length }, (_, n) => first + count - 1 - from - n);
   }
 
   /** The sessions whose users something runs as on this host, by their numbers. */
   async running(): Promise<ReadonlySet<number>> {
-    const lent = new Set(this.lent);
+    const lent = new Set(this.#last(0, KEPT));
     const users = (await listProcesses())
       .map((entry) => entry.user?.())
       .filter((user) => user !== undefined && this.isSession(user) && !lent.has(user));
@@ -149,7 +164,7 @@ export class Users {
 
   #numberOf(kind: 'cities' | 'sessions', id: number): number {
     const { first, count } = this.ranges[kind];
-    if (Number.isSafeInteger(id) && id >= 0 && id < (kind === 'sessions' ? count - LENT : count)) return first + id;
+    if (Number.isSafeInteger(id) && id >= 0 && id < (kind === 'sessions' ? count - KEPT : count)) return first + id;
     throw new StartError('unsupported', `[users] ${kind} of ${this.hostFile} has ${count} numbers, which are used up: make it longer`);
   }
 

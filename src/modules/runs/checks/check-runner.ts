@@ -112,7 +112,8 @@ function commandOf(check: CheckRow, token: string): CityCommand {
     rig,
     script: step.control.script.file,
     owner: `check:${formula}`,
-    id: `check-${city.streamId}-${check.pk}-${attempts}`,
+    id: `check-${city.streamId}-${check.pk}`,
+    attempt: attempts,
     env: {},
     said: {
       SVC_AGENT: `check:${formula}`,
