@@ -186,6 +186,32 @@ sleep 600
     }
   });
 
+  // Guard: a command of a city is a user of nobody else, in the group of its city.
+  it('run commands of orders as a user of their own, who is gone with them', async () => {
+    const command = [
+      `cat "${data}/admin.key" || echo no key`,
+      'cat ../quay/secret || echo no neighbour',
+      'echo x >>city.toml || echo no settings',
+      'echo x >.gc/evil || echo no state',
+      'echo made >made-by-order && cat made-by-order',
+      'echo kept >"$HOME/note" && cat "$HOME/note"',
+      'setsid env -i sleep 86395 >/dev/null 2>&1 </dev/null & id -u; id -G',
+    ].join('; ');
+    await mkdir(at('port', 'orders'), { recursive: true });
+    await writeFile(at('port', 'orders/try.toml'), `[order]\ntrigger = "manual"\nexec = ${JSON.stringify(command)}\n`);
+    await ok('port', 'config', 'reload');
+    const said = await eventually(() => ok('port', 'order', 'run', 'try', '--wait').catch(() => undefined));
+    const found = said
+      .trim()
+      .split('\n')
+      .filter((line) => !line.includes(': '));
+    const [user, group] = found.splice(6, 2).map(Number) as [number, number];
+    expect(found).toEqual(['no key', 'no neighbour', 'no settings', 'no state', 'made', 'kept']);
+    expect([user >= SESSIONS.first + 52 && user < SESSIONS.first + SESSIONS.count, group]).toEqual([true, (await stat(at('port'))).gid]);
+    expect((await stat(at('port', 'made-by-order'))).uid).toBe(user);
+    expect(running('sleep 86395')).toEqual([]);
+  });
+
   it('are shown as users', async () => {
     expect(await ok('port', 'runner', 'list')).toMatch(/ISOLATION.*\n.* users /);
   });
