@@ -122,6 +122,7 @@ export const OTHERS: Readonly<Record<string, string>> = {
   'get-v0-city-by-city-name-orders': 'page.spec.ts',
   'get-v0-city-by-city-name-orders-check': 'names and short words of what one configuration holds',
   'get-v0-city-by-city-name-orders-history': 'made in this process, and ends by bytes; an output is shortened',
+  'get-v0-city-by-city-name-orders-hooks': 'tables of what one configuration holds',
   'get-v0-city-by-city-name-orders-feed': 'five hundred rows of short words',
   'get-v0-city-by-city-name-order-by-name': 'of one order',
   'get-v0-city-by-city-name-order-history-by-bead-id': 'of one firing, whose output ends at 16 KiB',

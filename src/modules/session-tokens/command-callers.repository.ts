@@ -23,7 +23,7 @@ export class CommandCallersRepository {
       kind === 'firing'
         ? sql<CommandCaller>`
             select 'order:' || f.scoped_name as actor, e.name as city from order_firings f join event_streams e on e.id = f.stream_id
-            where f.pk = ${pk} and f.token_hash = ${hash} and f.state in ('checking', 'running') and ${HELD}`
+            where f.pk = ${pk} and f.token_hash = ${hash} and ${HELD}`
         : sql<CommandCaller>`
             select 'check:' || r.formula as actor, e.name as city from run_checks c join event_streams e on e.id = c.stream_id
             join runs r on r.stream_id = c.stream_id and r.id = c.run_id
@@ -35,7 +35,7 @@ export class CommandCallersRepository {
   async isLive({ kind, pk }: CommandRow): Promise<boolean> {
     const { rows } = await (
       kind === 'firing'
-        ? sql`select 1 from order_firings where pk = ${pk} and state in ('checking', 'running') and ${HELD}`
+        ? sql`select 1 from order_firings where pk = ${pk} and ${HELD}`
         : sql`select 1 from run_checks where pk = ${pk} and ${HELD}`
     ).execute(this.db);
     return rows.length === 1;
