@@ -124,7 +124,7 @@ export const HTTP: readonly Guard[] = [
   },
   {
     guard: 'Who calls is not forgotten because others call.',
-    file: 'src/platform/http/rate-limits.ts',
+    file: 'src/platform/http/buckets.ts',
     find: 'this.#before = this.#recent;',
     replace: 'this.#before = new Map();',
     test: 'src/platform/http/rate-limits.spec.ts',
@@ -167,8 +167,8 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'A mutation needs the anti-CSRF header.',
     file: GATE,
-    find: "if (csrf === undefined || csrf === '') return",
-    replace: "if (csrf === 'no') return",
+    find: "if (!foreign && (csrf === undefined || csrf === ''))",
+    replace: "if (!foreign && csrf === 'no')",
     test: FRONT_DOOR,
   },
   {
@@ -181,7 +181,7 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'A request without a key is refused where keys are asked for.',
     file: GATE,
-    find: "const needsKey = this.config.auth === 'keys' && guarded;",
+    find: "const needsKey = this.config.auth === 'keys' && guarded && !foreign;",
     replace: "const needsKey = this.config.auth === 'keys' && guarded && noQuery === undefined && method === 'TRACE';",
     test: FRONT_DOOR,
   },

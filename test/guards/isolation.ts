@@ -107,6 +107,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'stay out of each other',
   },
   {
+    guard: 'Commands of a city have a user of their own, where users are the walls.',
+    file: 'src/modules/launch/session-sandbox.ts',
+    find: 'if (users !== undefined) return this.#asLentUser(users, command, work);',
+    replace: 'if (users !== undefined) return work(undefined);',
+    test: 'test/e2e/isolation-users.e2e-spec.ts',
+    name: 'run commands of orders',
+  },
+  {
     guard: 'What a session leaves ends with it, whatever has become of its environment.',
     file: 'src/platform/runtime/ending.ts',
     find: '  await sandbox.end();',

@@ -5,7 +5,7 @@ import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/config.js';
 import { endLeftovers } from '../../platform/runtime/ending.js';
 import { StartError, UnconfirmedDead } from '../../platform/runtime/port.js';
-import { spawnAgent, type AgentProcess, type SpawnSpec } from '../../platform/runtime/spawn.js';
+import { spawnAgent, type SpawnSpec } from '../../platform/runtime/spawn.js';
 import { Tail } from '../../platform/runtime/tail.js';
 import { sleep } from '../../platform/time/clock.js';
 import { masked } from '../composition/mask.js';
