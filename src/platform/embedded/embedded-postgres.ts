@@ -1,11 +1,10 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { sleep } from '../time/clock.js';
-import { chooseAccount } from './account.js';
+import { chooseAccount, type Account } from './account.js';
 import { findBinaries } from './binaries.js';
 import { clearOrphan, DATABASE_USER, initialise, readPassword, ServerProcess } from './cluster.js';
-import { prepareHome, reachableBinaries } from './home.js';
+import { makeWay, prepareHome, reachableBinaries } from './home.js';
 import { lockDirectory, type DirectoryLock } from './lock.js';
 
 /**
@@ -53,18 +52,23 @@ const THROW_AWAY = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 
 
 /** @throws DirectoryInUse when another supervisor runs on `dataDir`; Error with the server's last lines when it does not start. */
 export async function startEmbedded(dataDir: string, options: EmbeddedOptions = {}): Promise<EmbeddedPostgres> {
-  await mkdir(dataDir, { recursive: true });
+  const account = await chooseAccount(join(dataDir, 'postgres', 'data'), options.sudoUid);
+  await makeWay(dataDir, account);
   const lock = await lockDirectory(dataDir);
   try {
-    return await startLocked(dataDir, lock, options);
+    return await startLocked(dataDir, lock, account, options);
   } catch (error) {
     await lock.release();
     throw error;
   }
 }
 
-async function startLocked(dataDir: string, lock: DirectoryLock, options: EmbeddedOptions): Promise<EmbeddedPostgres> {
-  const account = await chooseAccount(join(dataDir, 'postgres', 'data'), options.sudoUid);
+async function startLocked(
+  dataDir: string,
+  lock: DirectoryLock,
+  account: Account | undefined,
+  options: EmbeddedOptions,
+): Promise<EmbeddedPostgres> {
   const home = await prepareHome(dataDir, account, options.onElsewhere);
   const binaries = await reachableBinaries(await findBinaries(), home);
   await clearOrphan(join(home.directory, 'data'));

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chown, cp, mkdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { chmod, chown, cp, mkdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { canEnter, canRun, type Account } from './account.js';
 import type { Binaries } from './binaries.js';
@@ -19,10 +19,15 @@ export interface Home {
 }
 
 /**
- * `<dataDir>/postgres`. As root, the account of the server may be unable to enter it (a home directory of mode
+ * `<dataDir>/postgres`, of a `dataDir` that is there. As root, the account of the server may be unable to enter it (a home directory of mode
  * 700): then the folder lies under /var/lib, and `postgres` is a link to it. What is in it already is moved there. Each start says so.
  */
-export async function prepareHome(dataDir: string, account: Account | undefined, onElsewhere?: (what: string) => void): Promise<Home> {
+export async function prepareHome(
+  dataDir: string,
+  account: Account | undefined,
+  onElsewhere?: (what: string) => void,
+  systemRoot = SYSTEM_ROOT,
+): Promise<Home> {
   const elsewhere = (directory: string): Promise<Home> => {
     onElsewhere?.(`the database of ${dataDir} is in ${directory}: the account that it runs as${as(account)} could not enter ${dataDir}`);
     return own({ directory, account });
@@ -35,10 +40,10 @@ export async function prepareHome(dataDir: string, account: Account | undefined,
   }
   const home = await own({ directory: near, account });
   if (canEnter(account, near)) return home;
-  const far = join(SYSTEM_ROOT, `${basename(dirname(dataDir)) || 'data'}-${randomBytes(4).toString('hex')}`);
+  const far = join(systemRoot, `${basename(dirname(dataDir)) || 'data'}-${randomBytes(4).toString('hex')}`);
   try {
-    await mkdir(SYSTEM_ROOT, { recursive: true, mode: 0o755 });
-    if (!canEnter(account, SYSTEM_ROOT)) throw new Error(`${SYSTEM_ROOT} cannot be entered`);
+    await makeWay(systemRoot, account);
+    if (!canEnter(account, systemRoot)) throw new Error(`${systemRoot} cannot be entered`);
     await move(near, far);
   } catch (error) {
     throw unreachable(dataDir, account, error);
@@ -80,10 +85,22 @@ export async function reachableBinaries(binaries: Binaries, home: Home): Promise
 }
 
 async function own(home: Home): Promise<Home> {
-  await mkdir(dirname(home.directory), { recursive: true, mode: 0o755 });
   await mkdir(home.directory, { recursive: true, mode: 0o700 });
   if (home.account !== undefined) await chown(home.directory, home.account.uid, home.account.gid);
   return home;
+}
+
+/**
+ * Makes a folder, and those above it, for everybody to enter. The mask of new files of a hardened host would close them for the
+ * server's account. What is there already stays as its owner wants it.
+ */
+export async function makeWay(directory: string, account: Account | undefined): Promise<void> {
+  const first = await mkdir(directory, { recursive: true, mode: 0o755 });
+  if (account === undefined || first === undefined) return;
+  for (let at = resolve(directory); ; at = dirname(at)) {
+    await chmod(at, 0o755);
+    if (at === resolve(first)) return;
+  }
 }
 
 const release = (binaries: Binaries): Promise<string> =>
