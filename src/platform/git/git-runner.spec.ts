@@ -28,7 +28,8 @@ beforeAll(async () => {
   process.env.HOME = path.join(base, 'home');
 });
 afterAll(async () => {
-  process.env.HOME = before;
+  if (before === undefined) delete process.env.HOME;
+  else process.env.HOME = before;
   await rm(base, { recursive: true });
 });
 

@@ -144,10 +144,13 @@ describe('probes', () => {
   });
 
   it('give commands no more than a small environment', async () => {
-    process.env.SVC_PROBE_SECRET = 'x';
     await program('gh', 'env > "$HOME/seen"; exit 0');
-    await probeAll(host);
-    delete process.env.SVC_PROBE_SECRET;
+    process.env.SVC_PROBE_SECRET = 'x';
+    try {
+      await probeAll(host);
+    } finally {
+      delete process.env.SVC_PROBE_SECRET;
+    }
     expect(await host.read('seen')).not.toContain('SVC_PROBE_SECRET');
   });
 
