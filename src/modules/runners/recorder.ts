@@ -215,7 +215,13 @@ export class Recorder {
     const joined = this.#pending.size >= MAX_ENTRIES ? 0 : this.#wroteAt + this.facts.joinMs - performance.now();
     const wait = this.#isBetween ? Math.max(joined, this.#allowance.waitMs) : joined;
     if (wait <= 0) this.#writeNow();
-    else this.#timer ??= setTimeout(() => this.#writeNow(), wait);
+    else this.#timer ??= setTimeout(() => this.#due(), wait);
+  }
+
+  /** Looks again: the allowance has a clock of its own. */
+  #due(): void {
+    this.#timer = undefined;
+    this.#schedule();
   }
 
   #writeNow(): void {
