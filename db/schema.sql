@@ -460,6 +460,7 @@ create table order_firings (
   output text,
   error text,
   root_bead_id text,
+  token_hash bytea,
   constraint order_firings_pkey PRIMARY KEY (pk),
   constraint order_firings_id_key UNIQUE (id),
   constraint order_firings_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
@@ -565,6 +566,7 @@ create table run_checks (
   worker text,
   lease_until timestamp with time zone,
   attempts integer default 0 not null,
+  token_hash bytea,
   constraint run_checks_pkey PRIMARY KEY (pk),
   constraint run_checks_bead_key UNIQUE (stream_id, bead_id),
   constraint run_checks_step_fkey FOREIGN KEY (stream_id, bead_id) REFERENCES run_steps(stream_id, bead_id) ON DELETE CASCADE,
@@ -978,6 +980,24 @@ CREATE INDEX sessions_runner_idx ON public.sessions USING btree (runner_id) WHER
 CREATE INDEX sessions_stopping_idx ON public.sessions USING btree (stop_requested_at) WHERE (stop_request IS NOT NULL);
 CREATE INDEX sessions_template_idx ON public.sessions USING btree (stream_id, template) WHERE (state <> 'closed'::text);
 CREATE INDEX sessions_wanted_by_city_idx ON public.sessions USING btree (stream_id, COALESCE(wake_requested_at, '-infinity'::timestamp with time zone), pk) WHERE ((wake_request IS NOT NULL) AND (runner_id IS NULL) AND (state = ANY (ARRAY['start-pending'::text, 'asleep'::text])));
+
+create table webhook_deliveries (
+  pk bigint generated always as identity not null,
+  stream_id integer not null,
+  hook text collate "C" not null,
+  delivery text collate "C" not null,
+  scoped_name text collate "C" not null,
+  firing_id text collate "C" not null,
+  vars jsonb not null,
+  waiting boolean not null,
+  received_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint webhook_deliveries_pkey PRIMARY KEY (pk),
+  constraint webhook_deliveries_once_key UNIQUE (stream_id, hook, delivery),
+  constraint webhook_deliveries_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
+) with (fillfactor=80);
+CREATE INDEX webhook_deliveries_expiry_idx ON public.webhook_deliveries USING btree (expires_at) WHERE (NOT waiting);
+CREATE INDEX webhook_deliveries_waiting_idx ON public.webhook_deliveries USING btree (stream_id, scoped_name, pk) WHERE waiting;
 
 CREATE OR REPLACE FUNCTION public.agent_address(p_stream integer, p_text text, p_rig text DEFAULT ''::text)
  RETURNS text

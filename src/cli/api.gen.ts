@@ -1780,6 +1780,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/city/{cityName}/orders/hooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the webhooks of a city
+         * @description Where other systems send to, which orders that fires, and what keeps it from being received. Never a secret.
+         */
+        get: operations["get-v0-city-by-city-name-orders-hooks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/city/{cityName}/packs": {
         parameters: {
             query?: never;
@@ -12200,6 +12220,9 @@ export interface components {
             /** @description The status of the bead that the wait is. */
             status: string;
         };
+        WebhookListBody: {
+            webhooks: components["schemas"]["WebhookResponse"][] | null;
+        };
         WebhookReceivedPayload: {
             /** Format: int64 */
             body_size: number;
@@ -12227,6 +12250,47 @@ export interface components {
             /** Format: int64 */
             status?: number;
             webhook: string;
+        };
+        WebhookResponse: {
+            /** @description Why nothing is received. */
+            errors?: string[];
+            /** Format: int64 */
+            max_per_minute: number;
+            name: string;
+            /** @description Where it is sent to. */
+            path: string;
+            /** @description Whether it can receive anything here, at the replica that answers. */
+            ready: boolean;
+            rig?: string;
+            rules: components["schemas"]["WebhookRule"][] | null;
+            /** @enum {string} */
+            scheme: "hmac-sha256" | "github" | "bearer" | "none";
+            /** @description `<webhook>` for the city, `<webhook>:rig:<rig>` for a rig. */
+            scoped_name: string;
+            /** @description The variable of the service that holds what the sender shares with it. */
+            secret_env?: string;
+            /** @enum {string} */
+            visibility: "private" | "public";
+            /**
+             * Format: int64
+             * @description Deliveries that wait until a firing that is open has ended.
+             */
+            waiting: number;
+        };
+        WebhookRule: {
+            args?: {
+                [key: string]: string;
+            };
+            /** @description Why it fires nothing. */
+            errors?: string[];
+            event?: string;
+            match?: {
+                [key: string]: string;
+            };
+            /** @description As the rule names it. */
+            order: string;
+            /** @description The order that it fires. */
+            scoped_name?: string;
         };
         WireEvent: components["schemas"]["TypedEventStreamEnvelope"];
         WireTaggedEvent: components["schemas"]["TypedTaggedEventStreamEnvelope"];
@@ -27474,6 +27538,118 @@ export interface operations {
                 };
             };
             /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-orders-hooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    ETag?: string;
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookListBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */

@@ -81,7 +81,8 @@ function lines(io: Io): Drawing {
     const { run, steps } = seen;
     const news = changes(steps);
     if (first) await io.out(`${headOf(run)}${stepTree(steps, io.width)}`);
-    else for (const step of news) await io.out(`${plain(`${step.id} [${step.status}] ${step.title}${aboutUnits(step)}${opening(step)}`)}\n`);
+    else
+      for (const step of news) await io.out(`${plain(`${step.id} [${step.status}] ${step.title}${aboutUnits(step)}${opening(step)}`)}\n`);
     if (OVER.includes(run.status)) await io.out(headOf(run));
     first = false;
   };

@@ -188,7 +188,12 @@ export class SessionSandboxes {
     return mounts.flat();
   }
 
-  async #ofCity({ config, places, directories: { city, rigRoot, workDir }, runtimeDir }: Omit<CommandPlace, 'owner' | 'streamId'>): Promise<Mount[]> {
+  async #ofCity({
+    config,
+    places,
+    directories: { city, rigRoot, workDir },
+    runtimeDir,
+  }: Omit<CommandPlace, 'owner' | 'streamId'>): Promise<Mount[]> {
     const inside = (at: string): string => path.join(city, at);
     await Promise.all([WORKTREES, '.gc/runtime/overlays'].map((at) => mkdir(inside(at), { recursive: true })));
     const packs = await packDirectories(Object.keys(config.contents), places);

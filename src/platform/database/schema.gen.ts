@@ -375,6 +375,7 @@ export interface OrderFirings {
   started_at: Timestamp | null;
   state: string;
   stream_id: number;
+  token_hash: Buffer | null;
   vars: Generated<Json>;
   worker: string | null;
 }
@@ -452,6 +453,7 @@ export interface RunChecks {
   round: number;
   run_id: string;
   stream_id: number;
+  token_hash: Buffer | null;
   worker: string | null;
 }
 
@@ -726,6 +728,19 @@ export interface SessionTurns {
   turn: number;
 }
 
+export interface WebhookDeliveries {
+  delivery: string;
+  expires_at: Timestamp;
+  firing_id: string;
+  hook: string;
+  pk: Generated<number>;
+  received_at: Timestamp;
+  scoped_name: string;
+  stream_id: number;
+  vars: Json;
+  waiting: boolean;
+}
+
 export interface DB {
   agents: Agents;
   api_keys: ApiKeys;
@@ -773,4 +788,5 @@ export interface DB {
   session_names: SessionNames;
   session_turns: SessionTurns;
   sessions: Sessions;
+  webhook_deliveries: WebhookDeliveries;
 }

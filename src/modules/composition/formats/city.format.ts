@@ -1,16 +1,5 @@
 import { agent } from './agent-keys.js';
-import {
-  agentDefaults,
-  imports,
-  namedSession,
-  patches,
-  pricing,
-  prMonitor,
-  rig,
-  service,
-  sessionSleep,
-  workspace,
-} from './city-keys.js';
+import { agentDefaults, imports, namedSession, patches, pricing, prMonitor, rig, service, sessionSleep, workspace } from './city-keys.js';
 import type { Format } from './format.js';
 import { provider, upstream } from './provider-keys.js';
 import { SUBSYSTEMS } from './subsystem-keys.js';
