@@ -71,6 +71,9 @@ const received = table(
   { order: filled },
 );
 
+/** Two paths beside those of webhooks are of the API. */
+const hookName = name.refine((written) => !['claim', 'demand'].includes(written), 'is the name of an operation below /hook/');
+
 const publication = table({
   visibility: oneOf('private', 'public'),
   hostname: forbidden('is not supported: webhooks are reached where the API is'),
@@ -104,7 +107,7 @@ export const webhook = WEBHOOK_RULES.reduce(
       max_per_minute: perMinute,
       verify,
     },
-    { name, rule: listOf(received).min(1).max(100) },
+    { name: hookName, rule: listOf(received).min(1).max(100) },
   ),
 );
 
