@@ -21,6 +21,8 @@ export interface ExecTiming {
 
 export const EXEC_TIMING: ExecTiming = { pollMs: 1_000, idlePollMs: 5_000, quietMs: 5_000, patienceMs: 30_000, confirmMs: 10_000 };
 export const WINDOW_LINES = 200;
+/** Says in the runtime's own data which start of its session it is. */
+export const GENERATION = 'SVC_SESSION_GENERATION';
 /** Of a script that is to tell once more what the session shows before it ends. */
 const LAST_LOOK_MS = 5_000;
 const TAIL_LINES = 40;
@@ -55,6 +57,8 @@ export class ExecAgent implements RunningAgent {
   #looking: Promise<unknown> = Promise.resolve();
   /** What the script showed before the session was started. */
   #stale: readonly string[] = [];
+  /** Set once the script has been told it: until then, whatever runs under the name is to be ended. */
+  #generation: string | undefined;
 
   constructor(
     private readonly script: Script,
@@ -70,10 +74,11 @@ export class ExecAgent implements RunningAgent {
 
   /**
    * Notices what the session shows, and when it ends by itself. Scripts may still show what an earlier process of it has said: that is
-   * no news.
+   * no news. The script has been told the generation.
    */
-  watch(stale: string): void {
+  watch(stale: string, generation: string | undefined): void {
     this.#stale = linesOf(stale);
+    this.#generation = generation;
     void this.#watch();
   }
 
@@ -145,6 +150,7 @@ export class ExecAgent implements RunningAgent {
     // Waits for nothing that was asked before: it may hang for as long as an operation may take.
     this.#over.abort();
     this.script.abort();
+    if (await this.#isSucceeded()) return this.#ended({ code: null, signal: null, cause: 'stopped', stderrTail: '' });
     const answer = await this.script.run('stop');
     const limit = this.clock.monotonic() + this.timing.confirmMs;
     while ((await this.script.isRunning()) !== false) {
@@ -236,10 +242,17 @@ export class ExecAgent implements RunningAgent {
       if (gone < 2 || signal.aborted) continue;
       await this.#look();
       const tail = this.#last.slice(-TAIL_LINES).join('\n');
-      await this.script.run('stop');
+      if (!(await this.#isSucceeded())) await this.script.run('stop');
       if (!signal.aborted) this.#ended({ code: null, signal: null, cause: this.oneShot ? 'clean' : 'crashed', stderrTail: tail });
       return;
     }
+  }
+
+  /** Whether the name is a later start's by now, which has ended this one: what runs there must not be stopped for it. */
+  async #isSucceeded(): Promise<boolean> {
+    if (this.#generation === undefined) return false;
+    const latest = await this.script.getMeta(GENERATION);
+    return latest !== '' && latest !== this.#generation;
   }
 
   async #gone(): Promise<boolean> {

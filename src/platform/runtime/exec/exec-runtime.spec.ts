@@ -12,8 +12,9 @@ import { ExecRuntime } from './exec-runtime.js';
 const SCRIPT = `#!/bin/sh
 d="$STATE/$2"
 alive() { [ -f "$d/pid" ] && ps -o stat= -p "$(cat "$d/pid")" | grep -q '^[^Z]'; }
-[ -f "$STATE/hang-$1" ] && sleep 30
+[ -f "$STATE/hang-$1" ] && { touch "$STATE/hung-$1"; sleep 30; }
 [ -f "$STATE/fail-$1" ] && { echo "$1 does not work" >&2; exit 1; }
+mv "$STATE/hold-$1" "$STATE/held" 2>/dev/null && while [ -f "$STATE/held" ]; do sleep 0.02; done
 echo "$1" >> "$STATE/calls"
 case "$1" in
 protocol) cat "$STATE/protocol" 2>/dev/null || exit 2;;
@@ -130,6 +131,10 @@ function collect(agent: RunningAgent): { events: RuntimeEvent[]; text: () => str
     return [...entries.values()].join('\n');
   };
   return { events, text, done };
+}
+async function ended(pid: number): Promise<void> {
+  process.kill(pid, 'SIGKILL');
+  await eventually(async () => (await birthOf(pid)) === undefined);
 }
 /** An agent is too large to be printed when a test fails. */
 const failing = (over: Partial<StartSpec> = {}, signal?: AbortSignal): Promise<unknown> =>
@@ -307,6 +312,7 @@ describe('stopping', () => {
     const agent = await start();
     await flag('hang-peek');
     const turn = agent.prompt('one', () => undefined).catch((error: unknown) => error);
+    await eventually(async () => (await readdir(state)).includes('hung-peek'));
     expect(await agent.stop({ hard: true })).toMatchObject({ cause: 'stopped' });
     expect(await turn).toBeInstanceOf(Error);
   });
@@ -357,5 +363,30 @@ describe('a start', () => {
     expect(await failing({ env: { ...spec().env, SVC_SESSION_ID: 'c-2' } })).toMatchObject({ failure: 'unsupported' });
     await rm(path.join(state, 'fail-is-running'));
     expect(await second.prompt('still here', () => undefined)).toEqual({ stopReason: 'end_turn' });
+  });
+
+  it('is not ended by its predecessor, whether that finds its own process gone only then or is stopped', async () => {
+    let first: RunningAgent | undefined;
+    let looks = 0;
+    // It is gone at both of its next looks; what it has shown at the end is told late.
+    const clock = new AgentClock(async () => {
+      if (first === undefined) return;
+      if (++looks === 1) await ended(Number(await file('s1/pid')));
+      if (looks === 2) await flag('hold-peek');
+    });
+    const generation = (n: number): Partial<StartSpec> => ({ env: { ...spec().env, SVC_GENERATION: String(n) } });
+    first = await start(generation(1), undefined, timing, clock);
+    const { events, done } = listen(first);
+    await eventually(async () => (await readdir(state)).includes('held'));
+    const second = await start(generation(2));
+    await rm(path.join(state, 'held'));
+    await done;
+    expect(events.at(-1)).toMatchObject({ type: 'exit', exit: { cause: 'crashed' } });
+    expect(await second.prompt('still here', () => undefined)).toEqual({ stopReason: 'end_turn' });
+
+    const third = await start(generation(3));
+    expect(await second.stop({ hard: true })).toMatchObject({ cause: 'stopped' });
+    expect(await third.prompt('still here', () => undefined)).toEqual({ stopReason: 'end_turn' });
+    expect(await file('s1/meta-SVC_SESSION_GENERATION')).toBe('3');
   });
 });

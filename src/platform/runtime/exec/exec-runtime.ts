@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { Clock } from '../../time/clock.js';
 import { StartError, type AgentRuntime, type RunningAgent, type StartSpec } from '../port.js';
-import { EXEC_TIMING, ExecAgent, WINDOW_LINES, type ExecTiming } from './exec-agent.js';
+import { EXEC_TIMING, ExecAgent, GENERATION, WINDOW_LINES, type ExecTiming } from './exec-agent.js';
 import { OperationFailed, Script, START_MS } from './script.js';
 
 const PROTOCOL = 0;
@@ -34,7 +34,7 @@ export class ExecRuntime implements AgentRuntime {
     try {
       const { code, stdout: stale } = await script.run('peek', { args: [String(WINDOW_LINES)], signal: limit });
       await this.#start(script, spec, limit, signal);
-      agent.watch(code === 0 ? stale : '');
+      agent.watch(code === 0 ? stale : '', spec.env.SVC_GENERATION);
       return agent;
     } catch (error) {
       await agent.stop({ hard: true }).catch((cause: unknown) => {
@@ -49,6 +49,7 @@ export class ExecRuntime implements AgentRuntime {
     try {
       await script.call('start', { input: JSON.stringify(document), timeoutMs: START_MS, signal: limit });
       await script.setMeta(OWNER, ownerOf(spec));
+      if (spec.env.SVC_GENERATION !== undefined) await script.setMeta(GENERATION, spec.env.SVC_GENERATION);
     } catch (error) {
       if (limit.aborted) throw stopped(signal);
       if (error instanceof OperationFailed) throw new StartError('died', error.message, error.answer.stderr, { cause: error });
