@@ -2,7 +2,7 @@ import { Kysely } from 'kysely';
 import pg from 'pg';
 import { BeginningDialect } from './beginning.js';
 import type { DB } from './schema.gen.js';
-import { DEFAULT_POOL_SIZE, PgPool } from './shared-pool.js';
+import { CONNECT_MS, DEFAULT_POOL_SIZE, PgPool } from './shared-pool.js';
 
 export { DEFAULT_POOL_SIZE, PgPool };
 
@@ -60,7 +60,7 @@ export function connectionConfig(url: string, applicationName: string): pg.Clien
     application_name: applicationName,
     types,
     keepAlive: true,
-    connectionTimeoutMillis: connectTimeoutMs(url) ?? 5_000,
+    connectionTimeoutMillis: connectTimeoutMs(url) ?? CONNECT_MS,
   };
 }
 

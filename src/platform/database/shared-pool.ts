@@ -4,8 +4,8 @@ import { Turns, type TurnLimits } from '../turns/turns.js';
 import { workingNow, type Working } from '../turns/working.js';
 
 export const DEFAULT_POOL_SIZE = 16;
-/** As long as for a connection itself. */
-const WAIT_MS = 5_000;
+/** To get a connection, unless the address says otherwise. */
+export const CONNECT_MS = 5_000;
 
 type Callback = (error: Error | undefined, client: pg.PoolClient | undefined, done: (release?: unknown) => void) => void;
 
@@ -25,10 +25,13 @@ export function connectionLimits(max = DEFAULT_POOL_SIZE, beside = 1): TurnLimit
  */
 export class PgPool extends pg.Pool {
   readonly turns: Turns;
+  /** For a turn, as long as for a connection itself. */
+  readonly #waitMs: number;
 
   constructor({ beside, ...config }: pg.PoolConfig & { readonly beside?: number | undefined }) {
     super(config);
     this.turns = new Turns(connectionLimits(config.max, beside));
+    this.#waitMs = config.connectionTimeoutMillis ?? CONNECT_MS;
   }
 
   override connect(): Promise<pg.PoolClient>;
@@ -48,7 +51,7 @@ export class PgPool extends pg.Pool {
     const since = performance.now();
     const limit = setTimeout(() => {
       if (leave()) callback(problem('unavailable', 'the connections to the database are in use, try again'), undefined, () => undefined);
-    }, WAIT_MS);
+    }, this.#waitMs);
     const leave = this.turns.wait(party, () => {
       clearTimeout(limit);
       working.waitedMs += performance.now() - since;
