@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ConfigEditsService, type EditLimits } from '../../src/modules/config/config-edits.service.js';
 import { startApplication, type Application } from '../../src/entry/application.js';
 import { AppConfig, loadConfig, type Config } from '../../src/platform/config/config.js';
 import type { Failpoints } from '../../src/platform/failpoints/failpoints.js';
@@ -9,6 +10,9 @@ import { forgetContract, speaksContract } from './contract.js';
 import { admin, cloneDatabase, type TestDatabase } from './database.js';
 import { KEEPER } from './kept-connections.js';
 import { eventually } from './sse.js';
+
+/** Eight times as long as in production: of a machine that has other things to do, an edit may take that. */
+const PATIENT_EDITS: EditLimits = { holdS: 240, waitMs: 40_000, safeMs: 120_000 };
 
 export type QueueKind = 'redis' | 'postgres';
 
@@ -75,6 +79,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     const own = config.with({ role, processId, apiUrl, ...overrides });
     const app = await startApplication(own, { logger: new AppLogger(createLogger(own.logLevel, { process: processId })) });
     apps.push(app);
+    app.app.get(ConfigEditsService, { strict: false }).limits = PATIENT_EDITS;
     speaksContract(app.url);
     (role === 'api' ? urls : workerUrls).push(app.url);
     return app;

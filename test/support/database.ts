@@ -40,8 +40,8 @@ export async function adminAt<R extends pg.QueryResultRow>(url: string, sql: str
 /** The time limit of a lock in production. */
 export const LOCK_TIMEOUT_MS = 2_000;
 /** A machine that has lost its processors to others for two seconds is not what tests are about. */
-const PATIENT_LOCK_MS = 10_000;
-const PATIENT_STATEMENT_MS = 120_000;
+const PATIENT_LOCK_MS = 60_000;
+const PATIENT_MS = 120_000;
 
 /**
  * A database that nothing else uses, as the global set-up has migrated it. Its locks are waited for patiently. What a test of
@@ -52,7 +52,9 @@ export async function cloneDatabase(lockTimeoutMs = PATIENT_LOCK_MS): Promise<Te
   const name = known ?? (await create(`template ${required('SVC_TEST_TEMPLATE')} strategy file_copy`));
   const address = new URL(withDatabase(required('SVC_TEST_SERVER_URL'), name));
   if (known === undefined) await setUp(address.href);
-  address.searchParams.set('options', `-c lock_timeout=${lockTimeoutMs} -c statement_timeout=${PATIENT_STATEMENT_MS}`);
+  const patience = { lock_timeout: lockTimeoutMs, statement_timeout: PATIENT_MS, idle_in_transaction_session_timeout: PATIENT_MS };
+  const options = Object.entries(patience).map(([name, ms]) => `-c ${name}=${ms}`);
+  address.searchParams.set('options', options.join(' '));
   address.searchParams.set('connect_timeout', '60');
   return { url: address.href.replaceAll('+', '%20'), drop: () => giveBack(name) };
 }

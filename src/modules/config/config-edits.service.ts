@@ -55,11 +55,12 @@ export interface EditAnswer<T> {
   readonly index?: number;
 }
 
-/** How long one edit may take from reading the files to the commit, and how long another one waits for it. */
-const HOLD_S = 30;
-const WAIT_MS = 5_000;
-/** Beyond this the files are not touched any more: somebody may be about to take the edit back. */
-const SAFE_MS = 15_000;
+/**
+ * How long one edit may take from reading the files to the commit, and how long another one waits for it. Beyond `safeMs` the files
+ * are not touched any more: somebody may be about to take the edit back.
+ */
+const EDIT_LIMITS = { holdS: 30, waitMs: 5_000, safeMs: 15_000 };
+export type EditLimits = Readonly<typeof EDIT_LIMITS>;
 /** How long a failed edit tries to take itself back while the database does not answer; well within the hold. */
 const TAKE_BACK_MS = 8_000;
 const DISK_ERRORS = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EIO', 'ESTALE', 'ENOTDIR', 'EISDIR']);
@@ -70,6 +71,8 @@ const DISK_ERRORS = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EI
  */
 @Injectable()
 export class ConfigEditsService {
+  limits: EditLimits = EDIT_LIMITS;
+
   constructor(
     private readonly config: AppConfig,
     private readonly repository: ConfigEditsRepository,
@@ -108,7 +111,7 @@ export class ConfigEditsService {
       return this.#takeBack<T>(request, id, undefined, error);
     });
     if (replay !== undefined) return replay as EditAnswer<T>;
-    const deadline = performance.now() + SAFE_MS;
+    const deadline = performance.now() + this.limits.safeMs;
     let plan: EditPlan | undefined;
     try {
       const current = await this.reads.current(city);
@@ -133,14 +136,15 @@ export class ConfigEditsService {
 
   /** Waits for its turn; takes back what a dead editor left. Answers what is stored when the same request was faster elsewhere. */
   async #begin({ city, key }: EditRequest, id: string): Promise<EditAnswer<unknown> | undefined> {
-    const until = performance.now() + WAIT_MS;
+    const until = performance.now() + this.limits.waitMs;
     for (;;) {
       const outcome = await this.transactions.run(
         async (tx) => {
           const stored = key && (await this.idempotency.guard(tx, key, id));
           if (stored !== undefined) return { body: stored.body, status: stored.status };
-          if (!(await this.repository.take(tx, city.streamId, { id, owner: this.config.processId, dir: city.path }, HOLD_S))) return 'busy';
-          if (key !== undefined) await this.idempotency.hold(tx, key, id, HOLD_S * 1000);
+          if (!(await this.repository.take(tx, city.streamId, { id, owner: this.config.processId, dir: city.path }, this.limits.holdS)))
+            return 'busy';
+          if (key !== undefined) await this.idempotency.hold(tx, key, id, this.limits.holdS * 1000);
           return undefined;
         },
         { key: city.name, ...PREPARES },
@@ -170,7 +174,7 @@ export class ConfigEditsService {
   async #announce(city: CityScope, id: string, plan: EditPlan, deadline: number): Promise<void> {
     const held =
       performance.now() < deadline &&
-      (await this.transactions.run((tx) => this.repository.plan(tx, city.streamId, id, plan, HOLD_S), PREPARES));
+      (await this.transactions.run((tx) => this.repository.plan(tx, city.streamId, id, plan, this.limits.holdS), PREPARES));
     if (!held) throw tooSlow();
     await this.failpoints.hit('config.before_write');
   }
@@ -261,7 +265,10 @@ export class ConfigEditsService {
 
   /** Takes back one edit whose process vanished. True when there was one. */
   async recover(streamId?: number): Promise<boolean> {
-    const left = await this.transactions.run((tx) => this.repository.adopt(tx, this.config.processId, HOLD_S, streamId), PREPARES);
+    const left = await this.transactions.run(
+      (tx) => this.repository.adopt(tx, this.config.processId, this.limits.holdS, streamId),
+      PREPARES,
+    );
     if (left === undefined) return false;
     if (left.plan !== null) await undoPlan(left.dir, left.plan);
     await this.transactions.run(async (tx) => {
