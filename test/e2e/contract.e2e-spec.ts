@@ -10,7 +10,7 @@ import { knownEvents } from '../../src/contract/events/define.js';
 import { startStack, type Stack } from '../support/app.js';
 import { contract, Contract, documentFile, type Answer } from '../support/contract.js';
 import { makeAgents } from '../support/config-examples-agents.js';
-import { api, type Api, type Reply } from '../support/http.js';
+import { api, outcome, type Api, type Reply } from '../support/http.js';
 import { fitting } from '../support/schema-arbitrary.js';
 import { openStream, type Frame, type OpenStream } from '../support/sse.js';
 import { makeWork, workEverything, workPath, type WorkExamples } from '../support/work-examples.js';
@@ -249,14 +249,15 @@ describe('the service', () => {
     const examples = await makeWork(a, 'alpha', stack.databaseUrl);
     await makeAgents(a, 'alpha', stack.citiesRoot);
     const reads = contract().operations.filter(({ method, path }) => method === 'GET' && !path.endsWith('/stream'));
-    await Promise.all(
-      reads.map(async ({ path }) => {
-        const target = workPath(path, 'alpha', examples);
-        expect({ path, status: (await a.get(target)).status }).toEqual({ path, status: 200 });
-        expect((await b.send('HEAD', target)).status).toBe(200);
-        expect((await b.send('OPTIONS', target)).status).toBe(204);
-      }),
-    );
+    // A few at a time: whoever asks for everything at once waits for a place, and is told so (503) where that takes too long.
+    const lane = async (): Promise<void> => {
+      for (let next = reads.pop(); next !== undefined; next = reads.pop()) {
+        const target = workPath(next.path, 'alpha', examples);
+        const replies = [await a.get(target), await b.send('HEAD', target), await b.send('OPTIONS', target)];
+        expect([target, ...replies.map(outcome)]).toEqual([target, 200, 200, 204]);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, lane));
     await followEverything(examples);
     for (const url of stack.workerUrls)
       for (const path of ['/health', '/ready', '/metrics']) expect((await api(url).get(path)).status).toBe(200);

@@ -67,19 +67,15 @@ describe.each(QUEUES)('accepted operations over a queue on %s', (queue) => {
   };
 
   // Guards: the lease in the claim's condition (an operation in nobody's hands is found again) and the one transaction of ending and event.
-  once?.(
-    'ends what its worker did not finish, and does not repeat what its worker could only not acknowledge',
-    async () => {
-      const first = ledger.accept(await create('killed-before'));
-      await workerKilledAt('operation.before_finish');
-      expect([await states([first]), await terminals([first])]).toEqual([['running'], 0]);
-      await sql(EXPIRE_LEASES);
-      await workerKilledAt('operation.after_finish');
-      expect([await states([first]), await terminals([first])]).toEqual([['succeeded'], 1]);
-      await sql(EXPIRE_LEASES);
-    },
-    90_000,
-  );
+  once?.('ends what its worker did not finish, and does not repeat what its worker could only not acknowledge', async () => {
+    const first = ledger.accept(await create('killed-before'));
+    await workerKilledAt('operation.before_finish');
+    expect([await states([first]), await terminals([first])]).toEqual([['running'], 0]);
+    await sql(EXPIRE_LEASES);
+    await workerKilledAt('operation.after_finish');
+    expect([await states([first]), await terminals([first])]).toEqual([['succeeded'], 1]);
+    await sql(EXPIRE_LEASES);
+  });
 
   // Guard: the sweeper reads the rows; the queue may lose everything.
   it('ends what the queue has lost after the 202', async () => {
@@ -92,32 +88,28 @@ describe.each(QUEUES)('accepted operations over a queue on %s', (queue) => {
   });
 
   // Guard: state and fence in the condition of the ending.
-  once?.(
-    'lets a worker that was frozen between act and finish find that others have ended its work',
-    async () => {
-      await ledger.succeeded(await b.post('/v0/city/three/stop'), 'request.result.city.stop');
-      const gate = new HoldingGate();
-      stack.failpoints.at(-1)!.arm('operation.before_finish', gate.action(4));
-      const replies = [
-        await create('five'),
-        await b.post('/v0/city/two/stop'),
-        await a.post('/v0/city/three/start'),
-        await b.post('/v0/city/four/unregister'),
-      ];
-      const ids = replies.map((reply) => ledger.accept(reply));
-      await eventually(() => gate.held === 4);
-      expect(await terminals(ids)).toBe(0);
-      await sql(EXPIRE_LEASES);
-      await stack.add('worker');
-      for (const [i, kind] of ['create', 'stop', 'start', 'unregister'].entries()) {
-        expect(await ledger.ended(ids[i]!)).toMatchObject({ type: `request.result.city.${kind}` });
-      }
-      gate.release();
-      await eventually(async () => (await a.get('/v0/city/one')).status === 200);
-      expect(await terminals(ids)).toBe(4);
-    },
-    90_000,
-  );
+  once?.('lets a worker that was frozen between act and finish find that others have ended its work', async () => {
+    await ledger.succeeded(await b.post('/v0/city/three/stop'), 'request.result.city.stop');
+    const gate = new HoldingGate();
+    stack.failpoints.at(-1)!.arm('operation.before_finish', gate.action(4));
+    const replies = [
+      await create('five'),
+      await b.post('/v0/city/two/stop'),
+      await a.post('/v0/city/three/start'),
+      await b.post('/v0/city/four/unregister'),
+    ];
+    const ids = replies.map((reply) => ledger.accept(reply));
+    await eventually(() => gate.held === 4);
+    expect(await terminals(ids)).toBe(0);
+    await sql(EXPIRE_LEASES);
+    await stack.add('worker');
+    for (const [i, kind] of ['create', 'stop', 'start', 'unregister'].entries()) {
+      expect(await ledger.ended(ids[i]!)).toMatchObject({ type: `request.result.city.${kind}` });
+    }
+    gate.release();
+    await eventually(async () => (await a.get('/v0/city/one')).status === 200);
+    expect(await terminals(ids)).toBe(4);
+  });
 
   // Guard: the claim's condition, which one of many deliveries meets.
   it('runs an operation once that is delivered many times to two workers', async () => {
@@ -158,34 +150,30 @@ describe.each(QUEUES)('accepted operations over a queue on %s', (queue) => {
   });
 
   // Guards: the deadline in the sweeper's condition, and again state and fence for the worker that comes late.
-  once?.(
-    'fails at the deadline, whatever its worker still does, and an explicit start tries again',
-    async () => {
-      const gate = new HoldingGate();
-      for (const worker of stack.failpoints.slice(2)) worker.arm('operation.after_phase', gate.action());
-      const id = ledger.accept(await create('late'));
-      await eventually(() => gate.held === 1);
-      await sql('update operations set deadline_at = clock_timestamp() where id = $1', [id]);
-      const failed = await ledger.ended(id);
-      expect(failed).toMatchObject({
-        type: 'request.failed',
-        subject: 'late',
-        payload: { operation: 'city.create', error_code: 'timeout' },
-      });
-      // The keeper has looked at it, and leaves it alone until its back-off is over.
-      await eventually(async () => (await sql("select from cities where name = 'late' and config_hash is not null")).length === 1);
-      const { body } = await b.get('/v0/cities');
-      const late = body.items.find((city: { name: string }) => city.name === 'late');
-      expect(late).toMatchObject({ running: false, status: 'init_failed', error_code: 'timeout', failure_class: 'transient' });
-      expect(gate.held).toBe(1);
-      for (const worker of stack.failpoints.slice(2)) worker.disarm();
-      gate.release();
-      await ledger.succeeded(await a.post('/v0/city/late/start'), 'request.result.city.start');
-      expect((await b.get('/v0/city/late')).status).toBe(200);
-      expect(await terminals([id])).toBe(1);
-    },
-    90_000,
-  );
+  once?.('fails at the deadline, whatever its worker still does, and an explicit start tries again', async () => {
+    const gate = new HoldingGate();
+    for (const worker of stack.failpoints.slice(2)) worker.arm('operation.after_phase', gate.action());
+    const id = ledger.accept(await create('late'));
+    await eventually(() => gate.held === 1);
+    await sql('update operations set deadline_at = clock_timestamp() where id = $1', [id]);
+    const failed = await ledger.ended(id);
+    expect(failed).toMatchObject({
+      type: 'request.failed',
+      subject: 'late',
+      payload: { operation: 'city.create', error_code: 'timeout' },
+    });
+    // The keeper has looked at it, and leaves it alone until its back-off is over.
+    await eventually(async () => (await sql("select from cities where name = 'late' and config_hash is not null")).length === 1);
+    const { body } = await b.get('/v0/cities');
+    const late = body.items.find((city: { name: string }) => city.name === 'late');
+    expect(late).toMatchObject({ running: false, status: 'init_failed', error_code: 'timeout', failure_class: 'transient' });
+    expect(gate.held).toBe(1);
+    for (const worker of stack.failpoints.slice(2)) worker.disarm();
+    gate.release();
+    await ledger.succeeded(await a.post('/v0/city/late/start'), 'request.result.city.start');
+    expect((await b.get('/v0/city/late')).status).toBe(200);
+    expect(await terminals([id])).toBe(1);
+  });
 
   it('has ended everything with one terminal event, in the log and on the stream', async () => {
     await ledger.settle();

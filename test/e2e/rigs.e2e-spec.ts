@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
 import { startGitServer, type GitServer } from '../support/git-server.js';
-import { api, insist, type Api, type Reply } from '../support/http.js';
+import { api, insist, outcome, type Api, type Reply } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
 import { expectRefusal } from '../support/refusal.js';
 import { eventually } from '../support/sse.js';
@@ -37,7 +37,7 @@ const inCity = (...parts: string[]): string => path.join(stack.citiesRoot, 'alph
 const file = (name: string): Promise<string> => readFile(inCity(name), 'utf8');
 const made = async (body: object, at = a): Promise<Reply> => {
   const reply = await at.post(`${city}/rigs`, body);
-  expect({ status: reply.status, text: reply.text }).toMatchObject({ status: 201 });
+  expect(outcome(reply)).toBe(201);
   return reply;
 };
 interface Told {

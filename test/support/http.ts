@@ -21,6 +21,9 @@ export interface Api {
   send(method: string, path: string, body?: unknown, headers?: RequestHeaders): Promise<Reply>;
 }
 
+/** The status of a success; of anything else what it says, too: `expect(outcome(reply)).toBe(201)` shows why it failed. */
+export const outcome = ({ status, text }: Reply): number | string => (status < 300 ? status : `${status} ${text}`);
+
 const LIMIT_MS = 120_000;
 
 /**
