@@ -70,6 +70,8 @@ export class ExecRuntime implements AgentRuntime {
     // A script that cannot tell may still know whose it is: that one is not taken for gone.
     if (running === undefined && owner === '') return;
     if (owner !== '' && owner !== ownerOf(spec)) throw new StartError('unsupported', `the script runs ${spec.name} for another session`);
+    // Before it is gone: who watches it still may not take its successor for what is left of it. What comes of this is seen after the start.
+    await script.run('set-meta', { args: [GENERATION], input: spec.env.SVC_GENERATION ?? '' });
     await new ExecAgent(script, [], [], false, this.#timing, this.clock).stop({ hard: true }).catch((cause: unknown) => {
       throw new StartError('unconfirmed_dead', 'an earlier process of the session cannot be ended', messageOf(cause), { cause });
     });
