@@ -136,15 +136,15 @@ export class ConfigEditsService {
 
   /** Waits for its turn; takes back what a dead editor left. Answers what is stored when the same request was faster elsewhere. */
   async #begin({ city, key }: EditRequest, id: string): Promise<EditAnswer<unknown> | undefined> {
-    const until = performance.now() + this.limits.waitMs;
+    const { holdS, waitMs } = this.limits;
+    const until = performance.now() + waitMs;
     for (;;) {
       const outcome = await this.transactions.run(
         async (tx) => {
           const stored = key && (await this.idempotency.guard(tx, key, id));
           if (stored !== undefined) return { body: stored.body, status: stored.status };
-          if (!(await this.repository.take(tx, city.streamId, { id, owner: this.config.processId, dir: city.path }, this.limits.holdS)))
-            return 'busy';
-          if (key !== undefined) await this.idempotency.hold(tx, key, id, this.limits.holdS * 1000);
+          if (!(await this.repository.take(tx, city.streamId, { id, owner: this.config.processId, dir: city.path }, holdS))) return 'busy';
+          if (key !== undefined) await this.idempotency.hold(tx, key, id, holdS * 1000);
           return undefined;
         },
         { key: city.name, ...PREPARES },
@@ -265,10 +265,8 @@ export class ConfigEditsService {
 
   /** Takes back one edit whose process vanished. True when there was one. */
   async recover(streamId?: number): Promise<boolean> {
-    const left = await this.transactions.run(
-      (tx) => this.repository.adopt(tx, this.config.processId, this.limits.holdS, streamId),
-      PREPARES,
-    );
+    const { holdS } = this.limits;
+    const left = await this.transactions.run((tx) => this.repository.adopt(tx, this.config.processId, holdS, streamId), PREPARES);
     if (left === undefined) return false;
     if (left.plan !== null) await undoPlan(left.dir, left.plan);
     await this.transactions.run(async (tx) => {
