@@ -19,6 +19,14 @@ const LAUNCH_ENVIRONMENT = 'src/modules/launch/environment.spec.ts';
 /** Sessions, their runners and agents, what is said to them and by them. */
 export const SESSIONS: readonly Guard[] = [
   {
+    guard: 'What watches an earlier start of a session does not stop the process of a later one.',
+    file: 'src/platform/runtime/exec/exec-agent.ts',
+    find: "return latest !== '' && latest !== this.#generation;",
+    replace: 'return false;',
+    test: 'src/platform/runtime/exec/exec-runtime.spec.ts',
+    name: 'is not ended by its predecessor',
+  },
+  {
     guard: 'Who waits for a session hears of a command that says nothing of the protocol.',
     file: 'src/platform/runtime/acp/acp-runtime.ts',
     find: '!agent.wire.hasSpoken && slow?.(',

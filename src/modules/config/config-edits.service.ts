@@ -72,7 +72,6 @@ const DISK_ERRORS = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EI
 @Injectable()
 export class ConfigEditsService {
   limits: EditLimits = EDIT_LIMITS;
-
   constructor(
     private readonly config: AppConfig,
     private readonly repository: ConfigEditsRepository,
@@ -265,8 +264,8 @@ export class ConfigEditsService {
 
   /** Takes back one edit whose process vanished. True when there was one. */
   async recover(streamId?: number): Promise<boolean> {
-    const { holdS } = this.limits;
-    const left = await this.transactions.run((tx) => this.repository.adopt(tx, this.config.processId, holdS, streamId), PREPARES);
+    const own = [this.config.processId, this.limits.holdS] as const;
+    const left = await this.transactions.run((tx) => this.repository.adopt(tx, ...own, streamId), PREPARES);
     if (left === undefined) return false;
     if (left.plan !== null) await undoPlan(left.dir, left.plan);
     await this.transactions.run(async (tx) => {
