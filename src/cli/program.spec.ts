@@ -89,7 +89,7 @@ describe('wrong command lines', () => {
       ['mail', 'settings', '--unread-retention', '-1h', '--city', 'a'],
       'svc mail settings: --unread-retention: not a duration above zero: -1h',
     ],
-    [['sling', 'worker', '--city', 'a'], 'svc sling: name either beads or a convoy with --convoy\n'],
+    [['sling', 'worker', '--city', 'a'], 'svc sling: name beads, a convoy with --convoy, or a formula with --formula\n'],
     [['sling', 'worker', 'a-1', '--convoy', 'a-2', '--city', 'a'], 'svc sling: name either beads or a convoy with --convoy\n'],
     [['wait', 'create', '--for', 'a-1', '--city', 'a'], 'svc wait create: who waits? name the session with --session'],
     [['wait', 'create', '--session', 'w', '--city', 'a'], 'svc wait create: give either --for or --manual\n'],

@@ -123,10 +123,10 @@ export const RUN_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'A graph that nobody could do anything for is not launched.',
-    file: `${RUNS}/launch/supported.ts`,
-    find: "if (recipe.compiler === 1 || recipe.root_only || steps.slice(1).some(({ kind }) => kind !== 'gate' && kind !== 'scope')) return;",
+    file: `${RUNS}/launch/claimable.ts`,
+    find: "if (compiler === 1 || root_only || steps.slice(1).some(({ kind }) => kind !== 'gate' && kind !== 'scope')) return;",
     replace: 'if (steps.length > 0) return;',
-    test: `${RUNS}/launch/supported.spec.ts`,
+    test: `${RUNS}/launch/claimable.spec.ts`,
   },
   {
     guard: 'A recipe that is kept is of the revision that the city runs.',
