@@ -366,16 +366,17 @@ describe('a start', () => {
   });
 
   it('is not ended by its predecessor, whether that finds its own process gone only then or is stopped', async () => {
-    let first: RunningAgent | undefined;
+    let isThere = false;
     let looks = 0;
     // It is gone at both of its next looks; what it has shown at the end is told late.
     const clock = new AgentClock(async () => {
-      if (first === undefined) return;
+      if (!isThere) return;
       if (++looks === 1) await ended(Number(await file('s1/pid')));
       if (looks === 2) await flag('hold-peek');
     });
     const generation = (n: number): Partial<StartSpec> => ({ env: { ...spec().env, SVC_GENERATION: String(n) } });
-    first = await start(generation(1), undefined, timing, clock);
+    const first = await start(generation(1), undefined, timing, clock);
+    isThere = true;
     const { events, done } = listen(first);
     await eventually(async () => (await readdir(state)).includes('held'));
     const second = await start(generation(2));
