@@ -1,13 +1,14 @@
 /**
- * Files that take a sixth of the processor time of all tests: they start servers, browsers and kills of their own, or send requests to each
- * operation. `npm test` leaves them to `npm run test:heavy`, which `.ci/run` runs right after it. A path that is named runs anyway.
+ * Files that start servers, browsers or many processes, or ask each operation for everything: a third of the processor time of all tests.
+ * `npm test` leaves them to `npm run test:heavy`, which `.ci/run` runs right after it. A path that is named runs anyway.
  */
 const HEAVY = [
   /\/test\/chaos\/.*checker\.spec\.ts$/,
   /\/test\/scenarios\//,
-  ...['embedded', 'rig-clones', 'runners', 'tls', 'fuzz', 'attacks', 'docs', 'checks'].map(
-    (name) => new RegExp(`/test/e2e/${name}\\.e2e-spec\\.ts$`),
-  ),
+  /\/test\/e2e\/(embedded|rig-clones|runners|tls|docs|checks|orders-hosts|isolation-users|operations|session-wedges|rigs|packs|cli-commands)\.e2e-spec\.ts$/,
+  /\/test\/e2e\/(fuzz|attacks|front-door|audit)\.e2e-spec\.ts$/,
+  /\/src\/platform\/runtime\/(acp|exec|pty)\/\w+-runtime\.spec\.ts$/,
+  /\/(packs\/installer\.spec|git-runner\.spec|probes\.spec|config-edit-crashes\.db-spec)\.ts$/,
 ];
 
 const isHeavy = (path) => HEAVY.some((files) => files.test(path));
