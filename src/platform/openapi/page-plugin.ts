@@ -67,7 +67,9 @@ export function pagePlugin(): Plugin {
   /** Asked for at once, so that it is there when something is opened, and again when it did not come. */
   function whole(): Promise<unknown> {
     coming ??= fetch(DOCUMENT)
-      .then((response) => response.json())
+      .then((response) =>
+        response.ok ? (response.json() as Promise<unknown>) : Promise.reject(new Error(`${DOCUMENT}: ${response.status}`)),
+      )
       .catch((error: unknown) => {
         coming = undefined;
         throw error;
