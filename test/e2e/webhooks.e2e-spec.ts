@@ -2,8 +2,10 @@ import { createHmac } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { startStack, type Stack } from '../support/app.js';
 import { svc } from '../support/cli.js';
+import { adminAt } from '../support/database.js';
 import { api, type Api } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
 import { eventually } from '../support/sse.js';
@@ -152,6 +154,9 @@ describe('webhooks', () => {
     expect(await to(`"${'x'.repeat(1024 * 1024)}"`)).toMatchObject({ status: 413 });
     expect(await send(stack.urls[0]!, 'pushes', PUSH, { origin: 'http://localhost:3000' })).toMatchObject({ status: 403 });
     expect(await send(stack.urls[0]!, 'pushes', PUSH, { 'content-type': 'text/plain' })).toMatchObject({ status: 415 });
+    expect(await send(stack.urls[0]!, 'pushes', PUSH, { 'content-encoding': 'gzip' })).toMatchObject({ status: 415 });
+    const deep = `{"n":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
+    expect(await to(deep, 'holds')).toMatchObject({ status: 422, body: { code: 'webhook-rejected' } });
     expect(await to({}, 'stamped')).toMatchObject({ status: 503 });
     expect((await fetch(`${stack.urls[0]!}${CITY}/hook/pushes`)).status).toBe(405);
     expect((await told('pushes', 'webhook.rejected')).map(({ payload }) => payload.reason)).toEqual([
@@ -172,12 +177,31 @@ describe('webhooks', () => {
       errors: ['the service has no SVC_WEBHOOK_SECRET_GONE'],
     });
     expect((await send(stack.urls[0]!, 'holds', { n: 2 })).body).toEqual({ status: 'ok', deduped: true });
+    await repeatedWhileFired();
     await writeFile(join(stack.citiesRoot, 'alpha', 'go'), '');
     const all = await done('hold', 3);
     expect(all.map(({ output }) => output)).toEqual(['3\n', '2\n', '1\n']);
     // What a sender was told to have accepted is found under the name that it was given.
     expect((await told('holds')).flatMap(({ payload }) => payload.tracking_id ?? []).reverse()).toEqual(all.map(({ bead_id }) => bead_id));
   });
+
+  /** A sender repeats what waits just when it is about to be fired: neither waits for the other without end. */
+  async function repeatedWhileFired(): Promise<void> {
+    const firing = new pg.Client({ connectionString: stack.databaseUrl });
+    await firing.connect();
+    try {
+      await firing.query('begin');
+      await firing.query(`select from orders where scoped_name = 'hold' for update`);
+      const repeated = send(stack.urls[0]!, 'holds', { n: 2 });
+      const blocked = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await eventually(async () => (await adminAt(stack.databaseUrl, blocked)).length > 0);
+      await firing.query(`update webhook_deliveries set waiting = waiting where waiting`);
+      await firing.query('commit');
+      expect((await repeated).body).toEqual({ status: 'ok', deduped: true });
+    } finally {
+      await firing.end();
+    }
+  }
 
   it('know their senders where keys are asked for, and tell nobody else what there is', async () => {
     const body = JSON.stringify({ issue: { title: 'the roof' } });

@@ -46,6 +46,22 @@ export const ORDERS: readonly Guard[] = [
     name: 'fire the order whose rule fits',
   },
   {
+    guard: 'What is nested without end in a delivery is refused.',
+    file: 'src/modules/orders/webhooks/rules.ts',
+    find: 'throw new BadArgument(`the argument ${name} is nested too deeply`, { cause });',
+    replace: 'throw cause;',
+    test: HOOKS,
+    name: 'refuse what cannot be done',
+  },
+  {
+    guard: 'A delivery that comes again while it is fired waits in the order in which it is fired.',
+    file: 'src/modules/orders/webhooks/webhook-receiver.service.ts',
+    find: 'const row = await this.firings.lock(tx, streamId, scopedName);\n    const taken = await this.deliveries.take(',
+    replace: 'const row = { scopedName };\n    const taken = await this.deliveries.take(',
+    test: HOOKS,
+    name: 'wait while their order',
+  },
+  {
     guard: 'Who sends to a webhook has to share its secret.',
     file: 'src/modules/orders/webhooks/verify.ts',
     find: 'good = timingSafeEqual(signature, wanted) || good',

@@ -23,10 +23,15 @@ export function parseBody(body: Buffer, encoding: string | undefined): unknown {
 
 /** A body that is a text as it stands. @throws ProblemError `unsupported_media_type` for one that is encoded, `validation_failed` for no UTF-8 */
 export function textOf(body: Buffer, encoding: string | undefined): string {
-  if (encoding !== undefined && !/^\s*identity\s*$/i.test(encoding))
-    throw problem('unsupported_media_type', 'the request body must be sent without a content encoding');
+  requireUnencoded(encoding);
   if (!isUtf8(body)) throw problem('malformed_json', 'the request body is not valid UTF-8', { at: 'body' });
   return body.toString('utf8');
+}
+
+/** @throws ProblemError `unsupported_media_type` */
+export function requireUnencoded(encoding: string | undefined): void {
+  if (encoding !== undefined && !/^\s*identity\s*$/i.test(encoding))
+    throw problem('unsupported_media_type', 'the request body must be sent without a content encoding');
 }
 
 /** @throws ProblemError `validation_failed`: 400 when it is not JSON, 422 when it may not be stored. */

@@ -24,7 +24,7 @@ import { HttpAdapter } from './adapter.js';
 import { Auditing } from './auditing.js';
 import { Authenticator, SessionPolicy } from './authenticator.js';
 import { problem } from '../../contract/problems.js';
-import { parseBody, textOf } from './body.parser.js';
+import { parseBody, requireUnencoded, textOf } from './body.parser.js';
 import { answerClientError, refuseOnSocket } from './client-error.js';
 import { Gate, type RouteConfiguration } from './gate.js';
 import { ProblemFilter } from './problem.filter.js';
@@ -189,8 +189,9 @@ function createInstance({ gate, inWork, renderer, access, auditing, pair }: Part
         try {
           const { consumes = 'application/json', foreign } = (request.routeOptions.config as RouteConfiguration).operation ?? {};
           if (type !== consumes) throw problem('unsupported_media_type', `the body of this request must be ${consumes}`);
-          if (foreign === true) return done(null, body);
-          done(null, parse(body as Buffer, request.headers['content-encoding']));
+          const encoding = request.headers['content-encoding'];
+          if (foreign === true) requireUnencoded(encoding);
+          done(null, foreign === true ? body : parse(body as Buffer, encoding));
         } catch (error) {
           done(error as Error);
         }

@@ -66,9 +66,18 @@ function said(name: string, value: unknown): string {
   const text = textOf(value);
   if (text !== undefined) return text;
   if (value === undefined || value === null) return '';
-  const json = JSON.stringify(value);
+  const json = jsonOf(name, value);
   if (json.length > LONGEST) throw new BadArgument(`the argument ${name} is longer than ${LONGEST} characters`);
   return json;
+}
+
+/** The parser takes a megabyte of brackets in brackets; what writes them does not. */
+function jsonOf(name: string, value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (cause) {
+    throw new BadArgument(`the argument ${name} is nested too deeply`, { cause });
+  }
 }
 
 function textOf(value: unknown): string | undefined {

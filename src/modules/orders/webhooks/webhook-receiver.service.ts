@@ -164,11 +164,12 @@ export class WebhookReceiver {
       ...(order.rig === '' ? {} : { rig: order.rig }),
     };
     const keptMs = facts.delivery.startsWith(CONTENT) ? KEPT.content : KEPT.id;
+    // Before the delivery: whoever fires what has waited has the order first, too.
+    const row = await this.firings.lock(tx, streamId, scopedName);
     const taken = await this.deliveries.take(tx, streamId, {
       ...{ hook: hook.scopedName, delivery: facts.delivery, scopedName, firingId, vars, keptMs },
     });
     if (!taken) return { events: [], told: { ...about, deduped: true }, answer: { status: 200, body: { status: 'ok', deduped: true } } };
-    const row = await this.firings.lock(tx, streamId, scopedName);
     const open = await this.firings.open(tx, streamId, scopedName);
     const waiting = await this.deliveries.countWaiting(tx, streamId, scopedName);
     const answer: ReceivedAnswer = { status: 202, body: { status: 'accepted' } };
