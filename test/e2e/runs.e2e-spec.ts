@@ -212,15 +212,6 @@ describe('a tree', () => {
     for (const id of [one, two]) await close(id);
   });
 
-  it('is of the formula as it is when it is launched', async () => {
-    const titles: string[] = [];
-    for (const title of ['Once', 'Twice', 'Twice']) {
-      await ok(['formula', 'save', '-', '--name', 'changing'], `formula = "changing"\n[[steps]]\nid = "a"\ntitle = "${title}"\n`);
-      titles.push((await stepsOf((await launch({ formula: 'changing' })).body.workflow_id))[0].title);
-    }
-    expect(titles).toEqual(['Once', 'Twice', 'Twice']);
-  });
-
   it('is launched because its target works by it, unless the bead is to go alone', async () => {
     const [plain, worked] = [await bead(), await bead()];
     const agents = (await a.get(`${CITY}/agents`)).body.items.map((agent: any) => agent.name);

@@ -128,19 +128,4 @@ export const RUN_GUARDS: readonly Guard[] = [
     replace: 'if (steps.length > 0) return;',
     test: `${RUNS}/launch/claimable.spec.ts`,
   },
-  {
-    guard: 'A recipe that is kept is of the revision that the city runs.',
-    file: `${RUNS}/launch/preparation.service.ts`,
-    find: 'JSON.stringify([city.streamId, revision, rig, name, options])',
-    replace: 'JSON.stringify([city.streamId, rig, name, options])',
-    test: 'test/e2e/runs.e2e-spec.ts',
-    name: 'is of the formula as it is',
-  },
-  {
-    guard: 'How much is kept of recipes is bounded.',
-    file: `${RUNS}/launch/recipe-cache.ts`,
-    find: 'if (this.#size <= this.limit) return;',
-    replace: 'if (this.#size >= 0) return;',
-    test: `${RUNS}/launch/recipe-cache.spec.ts`,
-  },
 ];

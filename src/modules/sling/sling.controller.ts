@@ -96,7 +96,6 @@ export class SlingController {
       'rig_not_found',
       'convoy_not_found',
       'formula_not_found',
-      'not_implemented',
       'unavailable',
       'sling_refused',
       'idempotency_in_flight',

@@ -12,7 +12,6 @@ import { hostOf } from '../../formulas/host.js';
 import { formulasAt } from '../../formulas/stored-library.js';
 import { RunsRepository } from '../runs.repository.js';
 import { requireWork } from './claimable.js';
-import { RecipeCache } from './recipe-cache.js';
 
 /** Which formula is to be run, and for whom. */
 export interface Wanted {
@@ -30,8 +29,6 @@ export interface Wanted {
 /** Makes recipes of formulas as launches need them: every variable has a value. */
 @Injectable()
 export class RunPreparation {
-  readonly #recipes = new RecipeCache();
-
   constructor(
     private readonly reads: ConfigReadsService,
     private readonly repository: RunsRepository,
@@ -45,22 +42,18 @@ export class RunPreparation {
    */
   async prepare(city: Pick<CityScope, 'name' | 'streamId'>, wanted: Wanted): Promise<Recipe> {
     const { formula: name, rig, vars } = wanted;
-    const { config, revision } = await this.reads.current(city);
+    const { config } = await this.reads.current(city);
     const entry = formulasAt(config, rig).find((each) => each.name === name);
     if (entry === undefined) throw problem('formula_not_found', `formula ${name} not found`);
     if (entry.type !== undefined) throw problem('formula_not_found', `formula ${name} is not a workflow: it is an ${entry.type}`);
     const issue = wanted.source === undefined ? undefined : await this.repository.workBead(city.streamId, wanted.source);
     const options = { vars, injected: injectedFor(config, wanted, issue), strict: true, compiler: hostOf(config) } as const;
-    const key = JSON.stringify([city.streamId, revision, rig, name, options]);
-    const known = this.#recipes.get(key);
-    if (known !== undefined) return known;
     const compiled = await this.work.run(city, compiling, { shelf: config, rig, name, options });
     if (compiled === undefined) throw problem('unavailable', 'the configuration changed while it was read; try again');
     const { recipe, issues } = compiled;
     if (recipe === undefined)
       throw problem('invalid_request', `formula ${name} cannot be used: ${summaryOf(issues)}`, { errors: fieldsOf(issues) });
     requireWork(recipe);
-    this.#recipes.put(key, recipe);
     return recipe;
   }
 
