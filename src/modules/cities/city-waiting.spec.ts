@@ -51,6 +51,6 @@ it.each([
 
 it('says why requests wait', () => {
   const [found] = waitingOf({ requests: { ...idle, waiting: 7 }, operations: { waiting: 0, running: 0 }, sessions: none, slots });
-  const reason = "3 of the city's keys are in work at this replica, which works on 48 for one city, and on 3 beside others";
+  const reason = "this replica works on 3 of the city's requests; one city has at most 48 there, 3 beside others";
   expect(found).toEqual({ what: 'requests', count: 7, reason });
 });

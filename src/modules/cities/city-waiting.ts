@@ -20,7 +20,7 @@ export function waitingOf({ requests, operations, sessions, slots }: Wanting): W
   const found: Waiting = [];
   if (requests.waiting > 0) {
     const { working, alone, beside } = requests;
-    const reason = `${working} of the city's keys are in work at this replica, which works on ${alone} for one city, and on ${beside} beside others`;
+    const reason = `this replica works on ${working} of the city's requests; one city has at most ${alone} there, ${beside} beside others`;
     found.push({ what: 'requests', count: requests.waiting, reason });
   }
   if (operations.waiting > 0) {
