@@ -37415,16 +37415,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
-            /** @description Not Implemented: `not-implemented` */
-            501: {
-                headers: {
-                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ErrorModel"];
-                };
-            };
             /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
