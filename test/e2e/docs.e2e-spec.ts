@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { startStack, type Stack } from '../support/app.js';
 import { api } from '../support/http.js';
-import { eventually } from '../support/sse.js';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
 if (CHROMIUM === undefined && process.env.CI === 'true') throw new Error('CI needs a Chromium');
@@ -52,16 +51,9 @@ described('Swagger UI in a browser', () => {
     expect(given!.text).not.toContain('"responses"');
     await page.click('.models-control');
     const first = page.locator('.models .json-schema-2020-12').first();
-    const properties = first.locator('.json-schema-2020-12-property');
-    // Until the document is there `…` is in their place. What is drawn anew meanwhile may be closed again.
-    let seen = '';
-    await eventually(async () => {
-      if ((await properties.count()) === 0) await first.locator('.json-schema-2020-12-accordion').first().click();
-      seen = await first.innerText();
-      return properties.filter({ hasNotText: '…' }).first().isVisible();
-    }).catch((error: unknown) => {
-      throw new Error(`${String(error)}; shown is: ${seen}`);
-    });
+    await first.locator('.json-schema-2020-12-accordion').first().click();
+    // Until the document is there `…` is in their place.
+    await first.locator('.json-schema-2020-12-property').filter({ hasNotText: '…' }).first().waitFor();
     await page.click('.models-control');
   });
 

@@ -30,4 +30,9 @@ describe('the outline of a document', () => {
       components: { schemas: { Bead: { type: 'object', properties: { '…': {} } } }, securitySchemes: { apiKey: { type: 'http' } } },
     });
   });
+
+  it('has components in the order of their names', () => {
+    const schemas = { b: {}, c: {}, a: {} };
+    expect(Object.keys(outlineOf({ ...document, components: { schemas } }).components!.schemas!)).toEqual(['a', 'b', 'c']);
+  });
 });

@@ -18,10 +18,15 @@ export function outlineOf(document: OpenAPIObject): OpenAPIObject {
     path,
     mapped(item as Json, (operation) => Object.fromEntries(SHOWN.flatMap((key) => (key in operation ? [[key, operation[key]]] : [])))),
   ]);
+  // They are looked for by name; the document has them in the order in which its modules were loaded.
+  const names = Object.keys(schemas).sort();
   return {
     ...rest,
     paths: Object.fromEntries(shown) as OpenAPIObject['paths'],
-    components: { ...(securitySchemes === undefined ? {} : { securitySchemes }), schemas: mapped(schemas, () => CLOSED) },
+    components: {
+      ...(securitySchemes === undefined ? {} : { securitySchemes }),
+      schemas: Object.fromEntries(names.map((name) => [name, CLOSED])),
+    },
   };
 }
 
