@@ -141,6 +141,7 @@ describe('webhooks', () => {
 
   it('refuse what cannot be done, and change nothing', async () => {
     const to = (body: unknown, hook = 'pushes'): Promise<Answer> => send(stack.urls[0]!, hook, body);
+    const before = (await entries('deploy')).length;
     expect(await to({ wrong: 'yes' })).toMatchObject({
       status: 422,
       body: { code: 'order-rejected', detail: expect.stringContaining('ref') },
@@ -165,7 +166,7 @@ describe('webhooks', () => {
       'bad_payload',
     ]);
     expect((await told('stamped')).map(({ payload }) => payload.reason)).toEqual(['operator_fault']);
-    expect(await entries('deploy')).toHaveLength(1);
+    expect(await entries('deploy')).toHaveLength(before);
   });
 
   it('wait while their order is carried out, each for the one before it', async () => {
