@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { StartError, UnconfirmedDead, type Program, type Sandbox } from '../runtime/port.js';
@@ -11,6 +12,8 @@ import { closedFor, type Identity } from './reach.js';
 const PROBE_MS = 10_000;
 const CONFIRM_MS = 10_000;
 const LOOK_MS = 20;
+/** At the longest, by chance, so that two do not get in each other's way again. */
+const AGAIN_MS = 100;
 const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin'];
 const TOOLS = ['setpriv', 'prlimit', 'nice'] as const;
 type Tools = Readonly<Record<(typeof TOOLS)[number], string>>;
@@ -67,9 +70,10 @@ export class Users {
     // The last ones: a host may not have all numbers.
     const { cities } = ranges;
     const [user, group] = [users.lent[0]!, cities.first + cities.count - 1];
-    const asked = { command: '/bin/sh', args: ['-c', 'id -u; id -G'], cwd: '/', env: {} };
+    const asked = { command: '/bin/sh', args: ['-c', 'id -u && id -G'], cwd: '/', env: {} };
     const { command, args, env } = users.#wrapped(asked, { user, group });
-    const stdout = await answered(() => promisify(execFile)(command, args, { timeout: PROBE_MS, killSignal: 'SIGTERM', env, cwd: '/' }));
+    const options = { timeout: PROBE_MS, killSignal: 'SIGTERM', env, cwd: '/' } as const;
+    const stdout = await answered(() => promisify(execFile)(command, args, options));
     if (stdout !== `${user}\n${group}\n`) throw new Error('programs do not become the user that they are to be');
     return users;
   }
@@ -189,14 +193,23 @@ export class Users {
   }
 }
 
-/** Another process of the host that begins with this user ends what runs as it: then once more. */
-async function answered(ask: () => Promise<{ stdout: string }>, left = 10): Promise<string> {
-  try {
-    return (await ask()).stdout;
-  } catch (error) {
-    if (left === 0 || (error as { signal?: string }).signal !== 'SIGKILL') throw error;
-    return answered(ask, left - 1);
+/** Another process of the host that begins with this user ends what runs as it, now and then only a part of it: then once more. */
+async function answered(ask: () => Promise<{ stdout: string }>): Promise<string> {
+  const limit = performance.now() + PROBE_MS;
+  for (;;) {
+    try {
+      return (await ask()).stdout;
+    } catch (error) {
+      if (!wasKilled(error) || performance.now() > limit) throw error;
+    }
+    await sleep(Math.random() * AGAIN_MS);
   }
+}
+
+/** A shell tells by its status that its last program was killed. */
+function wasKilled(error: unknown): boolean {
+  const { signal, code } = error as { signal?: string | null; code?: number | string | null };
+  return signal === 'SIGKILL' || code === 128 + constants.signals.SIGKILL;
 }
 
 /** Never by a search path that somebody else could have set. @throws Error */
