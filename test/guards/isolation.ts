@@ -205,8 +205,8 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'A process that begins with users is not refused because another one does.',
     file: 'src/platform/isolation/users.ts',
-    find: "(error as { signal?: string }).signal !== 'SIGKILL'",
-    replace: "(error as { signal?: string }).signal !== ''",
+    find: '!wasKilled(error)',
+    replace: 'error !== undefined',
     test: 'src/platform/isolation/users.spec.ts',
     name: 'begin with the same user',
   },
