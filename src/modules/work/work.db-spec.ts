@@ -32,6 +32,19 @@ describe('a transaction on work', () => {
     expect(await kinds()).toEqual(['bead.created al-1', 'bead.created web-1', 'bead.created al-2']);
   });
 
+  it('tells of many that it makes at once what it tells of each alone', async () => {
+    const before = await create('before');
+    const made = await run(async (w) => {
+      const [first, second] = (await w.reserve('', 2)) as [string, string];
+      const beads = [first, second].map((id) => ({ id, rig: '', title: id, labels: ['l'], metadata: { k: 'v' }, runId: first, ref: id }));
+      const edges = [first, before.id].map((on) => ({ issue_id: second, depends_on_id: on, type: on === first ? 'blocks' : 'related' }));
+      return w.createAll(beads, edges);
+    });
+    expect(made[1]!.snapshot).toMatchObject({ needs: [made[0]!.id], dependencies: [{ type: 'related' }, { type: 'blocks' }] });
+    const alone = await run((w) => w.findAll(made.map(({ id }) => id)));
+    expect(made).toEqual(alone);
+  });
+
   it('refuses an unknown rig and leaves nothing behind', async () => {
     await expect(create('x', { rig: 'nowhere' })).rejects.toMatchObject({ problem: 'rig_not_found' });
     expect(await kinds()).toEqual([]);

