@@ -8,6 +8,7 @@ import { Signals } from './signals.js';
 import { HintListener, ListenUrl } from './listener.js';
 import { Notifier } from './notifier.js';
 import { StreamLogRepository } from './stream-log.repository.js';
+import { WaitingRequests } from '../turns/waiting-requests.js';
 
 /** What every process has: it tells the others what it changed, and hears what they changed. */
 @Module({})
@@ -32,8 +33,8 @@ export class StreamsModule {
     return {
       module: StreamsModule,
       imports: [EventLogModule, ...imports],
-      providers: [StreamLogRepository, StreamHub, EventStreams, HeadWaiter, KeyWatch],
-      exports: [StreamHub, EventStreams, HeadWaiter],
+      providers: [StreamLogRepository, StreamHub, EventStreams, HeadWaiter, KeyWatch, WaitingRequests],
+      exports: [StreamHub, EventStreams, HeadWaiter, WaitingRequests],
     };
   }
 }
