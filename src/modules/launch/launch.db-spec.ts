@@ -20,6 +20,7 @@ import { DeploymentService } from './deployment.service.js';
 import { LaunchPlanner } from './launch-planner.js';
 import { LaunchRepository } from './launch.repository.js';
 import { LaunchService } from './launch.service.js';
+import { SessionFolders } from './session-folders.js';
 import { SessionSandboxes } from './session-sandbox.js';
 
 const CITY = `[workspace]
@@ -56,7 +57,7 @@ function service({ database, root, a }: ConfigRealm, more: Partial<Config> = {})
   const host = new AgentHost(config, new HttpAdapterHost());
   const log = new AppLogger(createLogger('silent', {}));
   const walls = new NetworkWalls(new OutgoingGuard(config), log, new Lifecycle(log));
-  const sandboxes = new SessionSandboxes(config, new Isolation(config, log), host, repository, walls);
+  const sandboxes = new SessionSandboxes(config, new Isolation(config, log), host, repository, new SessionFolders(repository), walls);
   return new LaunchService(
     new LaunchPlanner(config, a.reads, repository, new DeploymentService(repository), host, sandboxes, a.directories, a.threads),
   );

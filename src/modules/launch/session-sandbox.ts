@@ -1,4 +1,4 @@
-import { mkdir, readdir, realpath, rm } from 'node:fs/promises';
+import { mkdir, realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
@@ -18,15 +18,12 @@ import type { Template } from './launch.js';
 import { LaunchRepository } from './launch.repository.js';
 import { packDirectories } from './named-file.js';
 import { networkOf } from './network.js';
+import { COMMANDS, SESSIONS, SessionFolders } from './session-folders.js';
 import { openTrees } from './session-trees.js';
 import { WORKTREES, type Directories, type Places } from './work-dir.js';
 
-/** In the city's directory: what sessions keep for themselves, a folder for each. No session sees those of others. */
-const SESSIONS = '.gc/sessions';
 /** Who somebody is to git: commits of an agent without it fail. */
 const GIT_IDENTITY = ['.gitconfig', '.config/git'];
-/** Among them: what commands of the city that are no session's keep. No id begins like that. */
-const COMMANDS = '@commands';
 
 /** What is run for a city without a session: each `owner` has a home of its own, which it finds again. */
 export interface CommandPlace {
@@ -60,6 +57,7 @@ export class SessionSandboxes {
     private readonly isolation: Isolation,
     private readonly host: AgentHost,
     private readonly repository: LaunchRepository,
+    private readonly folders: SessionFolders,
     private readonly walls: NetworkWalls,
   ) {}
 
@@ -213,13 +211,9 @@ export class SessionSandboxes {
 
   /** Its home and its `/tmp`, which last as long as the session. Those of sessions that are over go with the next start. */
   async #ownDirectory({ id, streamId, places: { cityName }, directories: { city } }: Session): Promise<string> {
-    const all = path.join(city, SESSIONS);
     const own = await this.#folders(city, id);
-    const open = new Set([id, ...(await this.repository.openSessions(streamId))]);
-    this.walls.closeOthers(cityName, open);
-    const over = (await readdir(all)).filter((name) => !open.has(name) && name !== COMMANDS);
-    // However much they have left, the start does not wait for it.
-    void Promise.allSettled(over.map((name) => rm(path.join(all, name), { recursive: true, force: true })));
+    const { open } = await this.folders.sweep(city, streamId, id);
+    this.walls.closeOthers(cityName, new Set([id, ...open]));
     return own;
   }
 
