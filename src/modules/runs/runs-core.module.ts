@@ -15,6 +15,7 @@ import { LaunchService } from './launch/launch.service.js';
 import { RunPreparation } from './launch/preparation.service.js';
 import { RunEndings } from './run-endings.service.js';
 import { RunKeeper } from './run-keeper.js';
+import { RunRetention } from './run-retention.service.js';
 import { RunsRepository } from './runs.repository.js';
 
 /** Launching, and what follows for runs from changes of beads: in every process that writes work, once. */
@@ -31,8 +32,9 @@ import { RunsRepository } from './runs.repository.js';
     RunEndings,
     RunKeeper,
     RunPreparation,
+    RunRetention,
     RunsRepository,
   ],
-  exports: [GateOpening, GatesRepository, LaunchService, RunEndings, RunKeeper, RunPreparation, RunsRepository],
+  exports: [GateOpening, GatesRepository, LaunchService, RunEndings, RunKeeper, RunPreparation, RunRetention, RunsRepository],
 })
 export class RunsCoreModule {}

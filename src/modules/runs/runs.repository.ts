@@ -99,6 +99,14 @@ export class RunsRepository {
     return rows.map((row) => row.pk);
   }
 
+  /** Runs that ended so long ago, the longest first. */
+  async endedBefore(streamId: number, olderMs: number, limit: number): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select id from runs where stream_id = ${streamId} and lane = 2 and updated_at < clock_timestamp() - ${olderMs} * interval '1 millisecond'
+      order by updated_at limit ${limit}`.execute(this.db);
+    return rows.map((row) => row.id);
+  }
+
   async remove(tx: Tx, streamId: number, id: string): Promise<void> {
     await tx.deleteFrom('run_units').where('stream_id', '=', streamId).where('run_id', '=', id).execute();
     await tx.deleteFrom('runs').where('stream_id', '=', streamId).where('id', '=', id).execute();
