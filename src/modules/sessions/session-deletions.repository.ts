@@ -18,6 +18,17 @@ export class SessionDeletionsRepository {
     return rows.length === 0;
   }
 
+  /** Has sessions of a city deleted that were closed so long ago. Answers which. */
+  async mark(streamId: number, olderMs: number, limit: number): Promise<number[]> {
+    const { rows } = await sql<{ pk: number }>`
+      update sessions set delete_pending = true where pk in (
+        select pk from sessions where stream_id = ${streamId} and state = 'closed' and not delete_pending
+          and closed_at < clock_timestamp() - ${olderMs} * interval '1 millisecond'
+        order by created_at, pk limit ${limit} for update skip locked)
+      returning pk`.execute(this.db);
+    return rows.map(({ pk }) => pk);
+  }
+
   async sweep(signal?: AbortSignal): Promise<number> {
     const { rows } = await sql<{ pk: number }>`
       select pk from sessions where state = 'closed' and delete_pending limit ${BATCH}`.execute(this.db);
