@@ -185,7 +185,10 @@ export const SUBSYSTEMS = {
   chat_sessions: table({ idle_timeout: duration, grace_period: duration }),
   convergence: table({ max_per_agent: count, max_total: count }),
   doctor,
-  maintenance: table({ dolt: table({ enabled: flag, interval: duration, gc_timeout: duration, alert_to: text }) }),
+  maintenance: table({
+    closed_session_ttl: retention,
+    dolt: table({ enabled: flag, interval: duration, gc_timeout: duration, alert_to: text }),
+  }),
   dolt,
   storage,
   webhooks: webhookPolicy,

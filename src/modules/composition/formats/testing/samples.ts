@@ -300,6 +300,8 @@ worktree_rig_warn_size = "10GB"
 worktree_rig_error_size = "50GB"
 nested_worktree_prune = false
 check = [{ name = "disk", script = "assets/disk.sh", fix = "assets/fix.sh", description = "d" }]
+[maintenance]
+closed_session_ttl = "30d"
 [maintenance.dolt]
 enabled = true
 interval = "168h"
