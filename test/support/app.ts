@@ -66,6 +66,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     redisUrl: queue === 'redis' ? testRedisUrl : undefined,
     heartbeatMs: 500,
     providerCheck: 'off',
+    // Whatever disk this runs on, it is not full.
+    ...{ diskWarnBytes: 2, diskFloorBytes: 1 },
     logLevel: process.env.SVC_LOG_LEVEL ?? 'silent',
     ...options.config,
   });

@@ -29,6 +29,7 @@ const targets = list.transform((entries, context) =>
     return target ?? [];
   }),
 );
+const MB = 1024 * 1024;
 const DURATION = /^(\d+)(s|m|h|d)$/;
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86400 } as const;
 const duration = z
@@ -64,6 +65,9 @@ const EnvSchema = z.object({
   // Who did what is asked for months later; the number keeps a busy supervisor's disk bounded.
   SVC_AUDIT_RETENTION: duration.prefault('90d'),
   SVC_AUDIT_RECORDS: z.coerce.number().int().min(1_000).max(20_000_000).default(2_000_000),
+  // A full disk stops the database: whoever watches has to hear of it while there is time, and how much that is depends on the host.
+  SVC_DISK_WARN_MB: z.coerce.number().int().min(1).max(1_000_000_000).default(5_120),
+  SVC_DISK_FLOOR_MB: z.coerce.number().int().min(1).max(1_000_000_000).default(1_024),
   // Calls out refuse private addresses; whoever keeps packs or rigs on a server of their own network has to name it.
   SVC_ALLOWED_TARGETS: targets,
   // Without namespaces agents run as the service's user and can read what it can: only the operator may decide that.
@@ -123,6 +127,9 @@ export interface Config {
   /** Milliseconds that audit records are kept, and the most that are. */
   readonly auditRetentionMs: number;
   readonly auditRecords: number;
+  /** Free bytes below which cities with maintenance say that their disk fills up, and those below which it is nearly full. */
+  readonly diskWarnBytes: number;
+  readonly diskFloorBytes: number;
   /** Targets of calls out that are allowed whatever their address is. */
   readonly allowedTargets: readonly Target[];
   /** Sessions that this process runs at once, when it is a worker. */
@@ -187,6 +194,8 @@ export class AppConfig implements Config {
   readonly eventRetentionMs: number | undefined;
   readonly auditRetentionMs!: number;
   readonly auditRecords!: number;
+  readonly diskWarnBytes!: number;
+  readonly diskFloorBytes!: number;
   readonly allowedTargets!: readonly Target[];
   readonly runnerCapacity!: number;
   readonly isolation!: 'auto' | 'bubblewrap' | 'users' | 'none';
@@ -280,6 +289,8 @@ export function loadConfig(env: Record<string, string | undefined>, cwd: string)
     eventRetentionMs: e.SVC_EVENT_RETENTION,
     auditRetentionMs: e.SVC_AUDIT_RETENTION,
     auditRecords: e.SVC_AUDIT_RECORDS,
+    diskWarnBytes: e.SVC_DISK_WARN_MB * MB,
+    diskFloorBytes: e.SVC_DISK_FLOOR_MB * MB,
     allowedTargets: e.SVC_ALLOWED_TARGETS,
     runnerCapacity: e.SVC_RUNNER_CAPACITY,
     isolation: e.SVC_RUNNER_ISOLATION,
