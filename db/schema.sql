@@ -359,6 +359,52 @@ create table mail_settings (
   constraint mail_settings_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
 );
 
+create table maintenance_cities (
+  stream_id integer not null,
+  revision bigint default 0 not null,
+  settings jsonb,
+  next_at timestamp with time zone,
+  look_at timestamp with time zone,
+  disk text default 'ok'::text not null,
+  constraint maintenance_cities_pkey PRIMARY KEY (stream_id),
+  constraint maintenance_cities_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint maintenance_cities_disk_check CHECK (disk = ANY (ARRAY['ok'::text, 'warn'::text, 'critical'::text])),
+  constraint maintenance_cities_off_check CHECK (settings IS NOT NULL OR next_at IS NULL AND look_at IS NULL)
+) with (fillfactor=50);
+CREATE INDEX maintenance_cities_look_idx ON public.maintenance_cities USING btree (look_at) WHERE (look_at IS NOT NULL);
+CREATE INDEX maintenance_cities_next_idx ON public.maintenance_cities USING btree (next_at) WHERE (next_at IS NOT NULL);
+
+create table maintenance_cycles (
+  pk bigint generated always as identity not null,
+  stream_id integer not null,
+  cause text not null,
+  settings jsonb not null,
+  state text default 'queued'::text not null,
+  worker text,
+  lease_until timestamp with time zone,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  begun_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  stage text default 'prune'::text not null,
+  error text,
+  skipped text,
+  before_bytes bigint default 0 not null,
+  after_bytes bigint default 0 not null,
+  live_rows bigint default 0 not null,
+  removed jsonb default '{}'::jsonb not null,
+  warnings jsonb default '[]'::jsonb not null,
+  constraint maintenance_cycles_pkey PRIMARY KEY (pk),
+  constraint maintenance_cycles_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint maintenance_cycles_cause_check CHECK (cause = ANY (ARRAY['schedule'::text, 'request'::text])),
+  constraint maintenance_cycles_done_check CHECK ((state = 'done'::text) = (finished_at IS NOT NULL)),
+  constraint maintenance_cycles_lease_check CHECK ((state = 'running'::text) = (worker IS NOT NULL) AND (worker IS NULL) = (lease_until IS NULL)),
+  constraint maintenance_cycles_state_check CHECK (state = ANY (ARRAY['queued'::text, 'running'::text, 'done'::text]))
+) with (fillfactor=70);
+CREATE INDEX maintenance_cycles_history_idx ON public.maintenance_cycles USING btree (stream_id, pk DESC);
+CREATE INDEX maintenance_cycles_lease_idx ON public.maintenance_cycles USING btree (lease_until) WHERE (state = 'running'::text);
+CREATE UNIQUE INDEX maintenance_cycles_open_idx ON public.maintenance_cycles USING btree (stream_id) WHERE (state <> 'done'::text);
+CREATE INDEX maintenance_cycles_waiting_idx ON public.maintenance_cycles USING btree (pk) WHERE (state = 'queued'::text);
+
 create table messages (
   stream_id integer not null,
   id text collate "C" not null,
@@ -980,6 +1026,16 @@ CREATE INDEX sessions_runner_idx ON public.sessions USING btree (runner_id) WHER
 CREATE INDEX sessions_stopping_idx ON public.sessions USING btree (stop_requested_at) WHERE (stop_request IS NOT NULL);
 CREATE INDEX sessions_template_idx ON public.sessions USING btree (stream_id, template) WHERE (state <> 'closed'::text);
 CREATE INDEX sessions_wanted_by_city_idx ON public.sessions USING btree (stream_id, COALESCE(wake_requested_at, '-infinity'::timestamp with time zone), pk) WHERE ((wake_request IS NOT NULL) AND (runner_id IS NULL) AND (state = ANY (ARRAY['start-pending'::text, 'asleep'::text])));
+
+create table store_looks (
+  only_one boolean default true not null,
+  look_at timestamp with time zone not null,
+  looked_at timestamp with time zone,
+  entries_seen bigint default 0 not null,
+  warnings jsonb default '[]'::jsonb not null,
+  constraint store_looks_pkey PRIMARY KEY (only_one),
+  constraint store_looks_only_one_check CHECK (only_one)
+);
 
 create table webhook_deliveries (
   pk bigint generated always as identity not null,

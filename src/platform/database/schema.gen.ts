@@ -301,6 +301,36 @@ export interface MailSettings {
   unread_retention: Interval;
 }
 
+export interface MaintenanceCities {
+  disk: Generated<string>;
+  look_at: Timestamp | null;
+  next_at: Timestamp | null;
+  revision: Generated<number>;
+  settings: Json | null;
+  stream_id: number;
+}
+
+export interface MaintenanceCycles {
+  after_bytes: Generated<number>;
+  before_bytes: Generated<number>;
+  begun_at: Timestamp | null;
+  cause: string;
+  created_at: Generated<Timestamp>;
+  error: string | null;
+  finished_at: Timestamp | null;
+  lease_until: Timestamp | null;
+  live_rows: Generated<number>;
+  pk: Generated<number>;
+  removed: Generated<Json>;
+  settings: Json;
+  skipped: string | null;
+  stage: Generated<string>;
+  state: Generated<string>;
+  stream_id: number;
+  warnings: Generated<Json>;
+  worker: string | null;
+}
+
 export interface Messages {
   archived_as: string | null;
   archived_at: Timestamp | null;
@@ -728,6 +758,14 @@ export interface SessionTurns {
   turn: number;
 }
 
+export interface StoreLooks {
+  entries_seen: Generated<number>;
+  look_at: Timestamp;
+  looked_at: Timestamp | null;
+  only_one: Generated<boolean>;
+  warnings: Generated<Json>;
+}
+
 export interface WebhookDeliveries {
   delivery: string;
   expires_at: Timestamp;
@@ -764,6 +802,8 @@ export interface DB {
   idempotency_holds: IdempotencyHolds;
   idempotency_keys: IdempotencyKeys;
   mail_settings: MailSettings;
+  maintenance_cities: MaintenanceCities;
+  maintenance_cycles: MaintenanceCycles;
   messages: Messages;
   operations: Operations;
   order_cities: OrderCities;
@@ -788,5 +828,6 @@ export interface DB {
   session_names: SessionNames;
   session_turns: SessionTurns;
   sessions: Sessions;
+  store_looks: StoreLooks;
   webhook_deliveries: WebhookDeliveries;
 }
