@@ -10,6 +10,7 @@ export const FAMILIES: Readonly<Record<string, string>> = {
   hooks: 'How an agent gets its next piece of work, and keeps it.',
   keys: 'Who may do what: keys and their scopes.',
   molecules: 'Formulas made into beads.',
+  maintenance: 'What a city does not need any more, taken away, and how large its store is.',
   mail: 'Messages between people and agents.',
   orders: 'What is done again and again: by the clock, when something happens, or by hand.',
   packs: 'Shared configuration that cities import.',

@@ -18,6 +18,7 @@ import { KeysModule } from './keys/keys.module.js';
 import { MessagesModule } from './messages/messages.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
 import { OrdersModule } from './orders/orders.module.js';
+import { MaintenanceModule } from './maintenance/maintenance.module.js';
 import { PacksModule } from './packs/packs.module.js';
 import { PatchesModule } from './patches/patches.module.js';
 import { CityProvidersModule } from './providers/city-providers.module.js';
@@ -63,6 +64,7 @@ import { UsageModule } from './usage/usage.module.js';
     SessionsModule,
     InteractionsModule,
     UsageModule,
+    MaintenanceModule,
     AuditModule,
     RunnerListModule,
   ],

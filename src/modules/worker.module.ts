@@ -11,6 +11,7 @@ import { InteractionsCoreModule } from './interactions/interactions-core.module.
 import { MessagesWorkerModule } from './messages/messages.worker.module.js';
 import { SessionsWorkerModule } from './sessions/sessions.worker.module.js';
 import { OrdersWorkerModule } from './orders/orders.worker.module.js';
+import { MaintenanceWorkerModule } from './maintenance/maintenance.worker.module.js';
 import { ProvidersWorkerModule } from './providers/providers.worker.module.js';
 import { PoolsWorkerModule } from './pools/pools.worker.module.js';
 import { RigsWorkerModule } from './rigs/rigs.worker.module.js';
@@ -36,6 +37,7 @@ import { SystemModule } from './system/system.module.js';
     RunnersWorkerModule,
     PoolsWorkerModule,
     OrdersWorkerModule,
+    MaintenanceWorkerModule,
     MessagesWorkerModule,
     SessionsWorkerModule,
     InteractionsCoreModule,

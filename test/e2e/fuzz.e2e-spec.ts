@@ -1,4 +1,6 @@
+import { appendFile } from 'node:fs/promises';
 import { request } from 'node:http';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { anyText } from '../support/any-text.js';
@@ -6,6 +8,7 @@ import { startStack, type Stack } from '../support/app.js';
 import { DEEP } from '../support/depth.js';
 import { checkAnswer, contract, type DocumentedOperation, type ParameterObject } from '../support/contract.js';
 import { api, type Api } from '../support/http.js';
+import { MAINTENANCE } from '../support/maintenance-examples.js';
 import { sendRaw } from '../support/raw.js';
 import { broken, fitting, hostileText, HOSTILE } from '../support/schema-arbitrary.js';
 import { eventually } from '../support/sse.js';
@@ -34,6 +37,9 @@ beforeAll(async () => {
   client = api(stack.urls[0]!);
   for (const dir of ['alpha', 'beta']) expect((await client.post('/v0/city', { dir, provider: 'loopback' })).status).toBe(202);
   await eventually(async () => (await client.get('/health')).body.cities_running === 2);
+  // What a city does not want is refused with 503, whatever is asked.
+  await appendFile(join(stack.citiesRoot, 'alpha/city.toml'), MAINTENANCE);
+  expect((await client.post('/v0/city/alpha/config/reload')).status).toBe(200);
 });
 afterAll(() => stack.stop());
 

@@ -4,16 +4,17 @@ import { FORMULA } from './config-examples-formulas.js';
 import { ORDER } from './config-examples-orders.js';
 import { PATCHES } from './config-examples-patches.js';
 import type { Api } from './http.js';
+import { MAINTENANCE } from './maintenance-examples.js';
 
 const RIG = 'yard';
 const FILES: Readonly<Record<string, string>> = {
-  'city.toml': `\n[[rigs]]\nname = "${RIG}"\n${PATCHES}`,
+  'city.toml': `\n[[rigs]]\nname = "${RIG}"\n${PATCHES}${MAINTENANCE}`,
   'formulas/greet.toml': FORMULA,
   'orders/tidy.toml': ORDER,
   'pack.toml': `\n[[agent]]\nname = "hand"\ndir = "${RIG}"\nprompt_template = "agents/mayor/prompt.template.md"\n`,
 };
 
-/** Gives a running city a rig, an agent in it, patches, a formula and an order, from files. */
+/** Gives a running city a rig, an agent in it, patches, a formula, an order and maintenance, from files. */
 export async function makeAgents(client: Api, city: string, citiesRoot: string): Promise<void> {
   for (const [file, text] of Object.entries(FILES)) {
     await mkdir(dirname(join(citiesRoot, city, file)), { recursive: true });

@@ -164,7 +164,8 @@ export const OTHERS: Readonly<Record<string, string>> = {
   'get-v0-city-by-city-name-session-by-id': 'of one session',
   'get-v0-city-by-city-name-wait-by-id': 'of one wait',
   'get-v0-city-by-city-name-mail-count': 'names of what could not be counted',
-  'get-v0-city-by-city-name-status': 'a page of names of sessions that rest',
+  'get-v0-city-by-city-name-status': 'a page of names of sessions that rest, and of what one configuration holds: five hundred of each',
+  'get-v0-city-by-city-name-maintenance-status': 'a hundred cycles at most, with a warning for each table',
   'get-v0-city-by-city-name-usage': 'of so many agents and sessions',
   'get-v0-city-by-city-name-sessions-drift': 'names and keys of sessions that run',
   // Without pages; more than fits is refused, or left out and said so.

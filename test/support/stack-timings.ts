@@ -1,3 +1,4 @@
+import { MaintenanceTimings } from '../../src/modules/maintenance/maintenance-timings.js';
 import { PoolPass } from '../../src/modules/pools/pool-pass.service.js';
 import { AgentRuntimes } from '../../src/modules/runners/ports.js';
 import { RunnerTimings } from '../../src/modules/runners/runner-timings.js';
@@ -13,6 +14,12 @@ export const RUNNER_LEASE_MS = new RunnerTimings().leaseMs;
 /** Who should be awake is looked at twenty times a second, in place of once. */
 export function lookOften(stack: Stack): void {
   for (const app of workers(stack)) app.get(PoolPass, { strict: false }).betweenMs = 50;
+}
+
+/** A cycle of maintenance is taken from no worker because this machine has other things to do. */
+export function keepCycles(stack: Stack): void {
+  const long = { leaseMs: 600_000, holdMs: 500_000 };
+  for (const app of workers(stack)) Object.assign(app.get(MaintenanceTimings, { strict: false }), long);
 }
 
 /** Processes that heed nothing are ended by the same steps, each of which is soon over. */

@@ -6,6 +6,7 @@ import { PATCH_BODIES, patchPath, usePatches } from './config-examples-patches.j
 import { RIG_BODIES, rigPath, useRigs } from './config-examples-rigs.js';
 import { adminAt } from './database.js';
 import type { Api } from './http.js';
+import { restMaintenance, useMaintenance } from './maintenance-examples.js';
 import { makeSessions, SESSION_BODIES, sessionPath, useSessions, type SessionExamples } from './session-examples.js';
 
 /** One of everything that paths of the families of work and of sessions name. */
@@ -26,6 +27,7 @@ export async function makeWork(client: Api, city: string, databaseUrl: string, t
     if (reply.status !== 201) throw new Error(`${path}: ${reply.status} ${reply.text}`);
     return (reply.body as { id: string }).id;
   };
+  await restMaintenance(databaseUrl, city);
   const bead = await made('beads', { title: 'an example' });
   return {
     bead,
@@ -157,6 +159,7 @@ export async function workEverything(client: Api, city: string): Promise<string[
   await useOrders(ask);
   await useAgents(ask);
   await useRigs(ask);
+  await useMaintenance(ask);
   await useSessions(ask);
   return failed;
 }

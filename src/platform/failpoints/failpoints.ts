@@ -58,6 +58,8 @@ export const FAILPOINTS = [
   'claim.after_flush',
   'check.begun',
   'check.before_verdict',
+  'maintenance.begun',
+  'maintenance.before_end',
   'order.begun',
   'order.before_end',
   'runner.after_claim',
