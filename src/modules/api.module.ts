@@ -10,6 +10,7 @@ import { MailModule } from './mail/mail.module.js';
 import { SlingModule } from './sling/sling.module.js';
 import { WaitsModule } from './waits/waits.module.js';
 import { CitiesModule } from './cities/cities.module.js';
+import { CityStatusModule } from './city-status/city-status.module.js';
 import { ConfigHttpModule } from './config/config.module.js';
 import { EventsModule } from './events/events.module.js';
 import { FormulasModule } from './formulas/formulas.module.js';
@@ -41,6 +42,7 @@ import { UsageModule } from './usage/usage.module.js';
     KeysModule,
     ProvidersModule,
     CitiesModule,
+    CityStatusModule,
     EventsModule,
     OperationsModule,
     BeadsModule,

@@ -1,21 +1,11 @@
-import { Body, Controller, Get, Header, Param, Patch, Query, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Body, Controller, Get, Header, Param, Patch, Query } from '@nestjs/common';
 import type { Principal } from '../../contract/principal.js';
 import { OKResponseBody } from '../../contract/scalars.js';
 import { Caller } from '../../platform/http/caller.decorator.js';
 import { Operation } from '../../platform/http/operation.decorator.js';
-import { clientGone } from '../../platform/streams/head-waiter.js';
 import { ProviderReadinessQuery, ProviderReadinessResponse, ReadinessQuery, ReadinessResponse } from '../providers/providers.schemas.js';
 import { ProvidersService } from '../providers/providers.service.js';
-import {
-  CitiesQuery,
-  CityGetResponse,
-  CityPatchInputBody,
-  HealthOutputBody,
-  StatusBody,
-  StatusQuery,
-  SupervisorCitiesOutputBody,
-} from './cities.schemas.js';
+import { CitiesQuery, CityGetResponse, CityPatchInputBody, HealthOutputBody, SupervisorCitiesOutputBody } from './cities.schemas.js';
 import { CitiesService } from './cities.service.js';
 import { CityNameParam } from './city-name.param.js';
 
@@ -69,27 +59,6 @@ export class CitiesController {
   ): Promise<{ status: string }> {
     await this.cities.patch(name, body, caller);
     return { status: 'ok' };
-  }
-
-  @Operation({
-    id: 'get-v0-city-by-city-name-status',
-    summary: 'What is going on in a running city; with `index`, once its event log has moved on',
-    description: '`lite=true` counts no work and no sessions.',
-    tag: 'cities',
-    response: StatusBody,
-    headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S'],
-    problems: ['city_not_found', 'unavailable'],
-  })
-  @Get('city/:cityName/status')
-  async status(
-    @Param('cityName', { schema: CityNameParam }) name: string,
-    @Query({ schema: StatusQuery }) query: StatusQuery,
-    @Caller() caller: Principal,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<StatusBody> {
-    const { head, body } = await this.cities.status(name, query, caller, clientGone(reply.raw, caller));
-    reply.header('x-svc-index', head).header('x-svc-cache-age-s', 0);
-    return body;
   }
 
   @Operation({

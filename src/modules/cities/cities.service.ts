@@ -62,15 +62,20 @@ export class CitiesService {
     return toHealth(await this.#load(name, caller, (n) => this.repository.loadRunning(n)));
   }
 
-  /** The status now, or once the city's stream has moved beyond `index`. */
-  async status(name: string, query: StatusQuery, caller: Principal, gone: AbortSignal): Promise<{ head: number; body: StatusBody }> {
+  /** Its counts now, or once the city's stream has moved beyond `index`. */
+  async status(
+    name: string,
+    query: StatusQuery,
+    caller: Principal,
+    gone: AbortSignal,
+  ): Promise<{ head: number; streamId: number; body: StatusBody }> {
     const load = (n: string): ReturnType<CitiesRepository['loadRunningAtHead']> => this.repository.loadRunningAtHead(n, !query.lite);
     let row = await this.#load(name, caller, load);
     if (await this.heads.readAgain(name, row.head, query, gone)) row = await this.#load(name, caller, load);
     const resting = query.lite ? { total: 0, rows: [] } : await this.repository.resting(name);
     const pools = query.lite ? new Map<string, never>() : await this.emptyRuns.rests(row.stream_id);
     const waiting = query.lite ? [] : await this.#waiting(name);
-    return { head: row.head, body: toStatus(row, query.lite, { ...resting, pools }, waiting) };
+    return { head: row.head, streamId: row.stream_id, body: toStatus(row, query.lite, { ...resting, pools }, waiting) };
   }
 
   async #waiting(name: string): Promise<NonNullable<StatusBody['waiting']>> {
