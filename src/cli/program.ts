@@ -20,6 +20,7 @@ import { addHook } from './hooks/hook.command.js';
 import type { Io } from './io.js';
 import { addKey } from './keys.command.js';
 import { addMail } from './mail/mail.command.js';
+import { addMaintenance } from './maintenance/maintenance.command.js';
 import { addMolecule } from './molecules/molecule.command.js';
 import { addPack } from './packs/pack.command.js';
 import { addPatch } from './patches/patch.command.js';
@@ -75,6 +76,7 @@ export function buildProgram(io: Io): Command {
   addRun(program, io);
   addOrder(program, io);
   addUsage(program, io);
+  addMaintenance(program, io);
   addRunner(program, io);
   addKey(program, io);
   addAudit(program, io);

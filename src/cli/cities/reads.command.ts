@@ -95,9 +95,17 @@ function running(status: Schemas['StatusBody']): string {
     ['mail', `${mail.total} (${mail.unread} unread)`],
     ['resting', resting === undefined ? undefined : counted(resting)],
     ...(status.waiting ?? []).map(({ what, count, reason }): [string, string] => ['waiting', `${count} ${what}: ${reason}`]),
+    ['maintenance', trouble(status.store_health)],
     ['incomplete', status.partial === true ? (status.partial_errors ?? []).join('; ') : undefined],
   ]);
   return about + (resting?.items ?? []).map(restingLine).join('');
+}
+
+/** Only what somebody should look at. */
+function trouble(health: Schemas['StatusStoreHealth'] | undefined): string | undefined {
+  if (health === undefined || (health.last_gc_status !== 'failed' && !health.warning)) return undefined;
+  const what = health.last_gc_status === 'failed' ? 'the last cycle has failed' : 'there are warnings';
+  return `${what}: see \`svc maintenance status\``;
 }
 
 function counted({ total, items }: NonNullable<Schemas['StatusBody']['resting']>): string {
