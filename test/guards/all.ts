@@ -5,6 +5,7 @@ import { DIRECTORIES } from './directories.js';
 import type { Guard } from './guard.js';
 import { HTTP } from './http.js';
 import { ISOLATION } from './isolation.js';
+import { MAINTENANCE } from './maintenance.js';
 import { NETWORK } from './network.js';
 import { ORDERS } from './orders.js';
 import { PLATFORM } from './platform.js';
@@ -26,6 +27,7 @@ export const GUARDS: readonly Guard[] = [
   ...DRAIN_GUARDS,
   ...RUN_GUARDS,
   ...ORDERS,
+  ...MAINTENANCE,
   ...DIRECTORIES,
   ...HTTP,
   ...ISOLATION,

@@ -1,0 +1,64 @@
+import type { Guard } from './guard.js';
+
+const CYCLES = 'src/modules/maintenance/maintenance.db-spec.ts';
+const ROWS = 'src/modules/maintenance/cycles.repository.ts';
+
+/** Cycles of maintenance. */
+export const MAINTENANCE: readonly Guard[] = [
+  {
+    guard: 'A city has one cycle of maintenance at a time.',
+    file: 'db/migrations/0053_create_maintenance.ts',
+    find: 'create unique index maintenance_cycles_open_idx',
+    replace: 'create index maintenance_cycles_open_idx',
+    test: CYCLES,
+    name: 'are one at a time in a city',
+  },
+  {
+    guard: 'Only a lease that has run out gives a cycle away.',
+    file: ROWS,
+    find: "const LOST = sql`state = 'running' and lease_until < clock_timestamp()`",
+    replace: "const LOST = sql`state = 'running'`",
+    test: CYCLES,
+    name: 'is left to a worker that has renewed its lease meanwhile',
+  },
+  {
+    guard: 'What a worker does of a cycle under a lease that has run out does not count.',
+    file: ROWS,
+    find: "const HELD = sql`state = 'running' and lease_until >= clock_timestamp()`",
+    replace: "const HELD = sql`state = 'running'`",
+    test: CYCLES,
+    name: 'is not gone on with by a worker that has come back too late',
+  },
+  {
+    guard: 'Retention removes whole runs that nobody is at.',
+    file: 'src/modules/runs/run-retention.service.ts',
+    find: "if (beads.some(({ status }) => status !== 'closed')) return false;",
+    replace: '',
+    test: CYCLES,
+    name: 'takes whole runs away that ended long ago',
+  },
+  {
+    guard: 'Retention removes closed sessions whose time is over, and no others.',
+    file: 'src/modules/sessions/session-deletions.repository.ts',
+    find: "and closed_at < clock_timestamp() - ${olderMs} * interval '1 millisecond'",
+    replace: 'and ${olderMs} > 0',
+    test: CYCLES,
+    name: 'takes sessions away that were closed long ago',
+  },
+  {
+    guard: 'The tables are looked at once an hour for all cities.',
+    file: 'src/modules/maintenance/store.repository.ts',
+    find: 'where l.look_at <= clock_timestamp()',
+    replace: '',
+    test: CYCLES,
+    name: 'are looked at once an hour',
+  },
+  {
+    guard: 'Only a disk that has become fuller is told.',
+    file: 'src/modules/maintenance/disk-watch.ts',
+    find: 'if (RANK[found.level] > RANK[city.disk]) await',
+    replace: 'await',
+    test: CYCLES,
+    name: 'is told when it has become fuller',
+  },
+];
