@@ -1559,6 +1559,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/city/{cityName}/maintenance/dolt-gc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin a cycle of maintenance
+         * @description A worker carries it out; a city has one at a time. `wait=true` answers when it has ended, with what has come of it in `run`, also when it has failed (`run.err`); after five minutes without.
+         */
+        post: operations["trigger-maintenance-dolt-gc"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/maintenance/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See the maintenance of a city
+         * @description Whether a cycle is in flight, when the next one comes, and the last cycles, oldest first. Never waits for a cycle.
+         */
+        get: operations["get-v0-city-by-city-name-maintenance-status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/city/{cityName}/molecule/{id}": {
         parameters: {
             query?: never;
@@ -2265,7 +2305,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a run
-         * @description Closes what is open of it, as canceled, and asks the sessions that are at its steps, or at the bead that it is for, to end their turn. A run that was canceled already is answered with 200; one that has ended otherwise is refused.
+         * @description Closes what is open of it, as canceled, and asks the sessions that are at its steps, or at the bead that it is for, to end their turn. A run that was canceled already stays as it is; one that has ended otherwise is refused.
          */
         post: operations["post-v0-city-by-city-name-runs-by-run-id-cancel"];
         delete?: never;
@@ -2850,7 +2890,7 @@ export interface paths {
         };
         /**
          * What is going on in a running city; with `index`, once its event log has moved on
-         * @description `lite=true` counts no work and no sessions.
+         * @description `lite=true` counts no work and no sessions, and leaves the details out.
          */
         get: operations["get-v0-city-by-city-name-status"];
         put?: never;
@@ -3756,6 +3796,12 @@ export interface components {
             path: string;
             rig: string;
         };
+        BeadsDiagnostic: {
+            beads_store: string;
+            native_store_eligible: boolean;
+            preflight_gate?: string;
+            preflight_reason?: string;
+        };
         BoundEventPayload: {
             agent_name?: string;
             conversation_id: string;
@@ -4623,6 +4669,54 @@ export interface components {
         };
         MailSettings: {
             unread_retention: string | null;
+        };
+        MaintenanceRemoved: {
+            /** Format: int64 */
+            folders: number;
+            /** Format: int64 */
+            runs: number;
+            /** Format: int64 */
+            sessions: number;
+        };
+        MaintenanceRunBody: {
+            /** Format: int64 */
+            after_bytes: number;
+            /** Format: int64 */
+            before_bytes: number;
+            /** @enum {string} */
+            cause: "schedule" | "request";
+            duration_s: number;
+            err?: string;
+            /** Format: date-time */
+            finished_at: string;
+            removed: components["schemas"]["MaintenanceRemoved"];
+            /** @enum {string} */
+            skipped?: "disk_critical";
+            snapshot_path?: string;
+            stage: string;
+            /** Format: date-time */
+            started_at: string;
+            warnings: string[];
+        };
+        MaintenanceStatusBody: {
+            /** @enum {string} */
+            disk: "ok" | "warn" | "critical";
+            enabled: boolean;
+            history: components["schemas"]["MaintenanceRunBody"][] | null;
+            in_flight: boolean;
+            /** Format: date-time */
+            in_flight_start?: string;
+            /** Format: int64 */
+            interval_seconds: number;
+            last_run?: components["schemas"]["MaintenanceRunBody"];
+            /** Format: date-time */
+            next_scheduled?: string;
+        };
+        MaintenanceTriggerBody: {
+            accepted: boolean;
+            run?: components["schemas"]["MaintenanceRunBody"];
+            /** Format: date-time */
+            started_at?: string;
         };
         Message: {
             body: string;
@@ -6798,22 +6892,40 @@ export interface components {
             /** Format: int64 */
             total: number;
         };
+        StatusAgentDetail: {
+            draining?: boolean;
+            expanded?: boolean;
+            group_name?: string;
+            name: string;
+            qualified_name: string;
+            running: boolean;
+            scale_label?: string;
+            scope: string;
+            session_name?: string;
+            suspended: boolean;
+        };
         StatusBody: {
             /** Format: int64 */
             agent_count: number;
+            agent_details?: components["schemas"]["StatusAgentDetail"][] | null;
             agents: components["schemas"]["StatusAgentCounts"];
+            beads?: components["schemas"]["BeadsDiagnostic"];
+            conditional_writes?: components["schemas"]["StatusConditionalWrites"];
             mail: components["schemas"]["StatusMailCounts"];
             name: string;
+            named_session_details?: components["schemas"]["StatusNamedSessionDetail"][] | null;
             partial?: boolean;
             partial_errors?: string[] | null;
             path: string;
             resting?: components["schemas"]["StatusResting"];
             /** Format: int64 */
             rig_count: number;
+            rig_details?: components["schemas"]["StatusRigDetail"][] | null;
             rigs: components["schemas"]["StatusRigCounts"];
             /** Format: int64 */
             running: number;
             session_counts_detail?: components["schemas"]["StatusSessionCountsDetail"];
+            store_health?: components["schemas"]["StatusStoreHealth"];
             suspended: boolean;
             /** Format: int64 */
             uptime_sec: number;
@@ -6821,11 +6933,36 @@ export interface components {
             waiting?: components["schemas"]["StatusWaiting"][];
             work: components["schemas"]["StatusWorkCounts"];
         };
+        StatusConditionalWriteStoreVerdict: {
+            capable: boolean;
+            kind: string;
+            /** @enum {string} */
+            latch: "incapable" | "unlatched";
+            /** @enum {string} */
+            probe: "capable" | "incapable" | "unprobed";
+            reason?: string;
+            store_id: string;
+        };
+        StatusConditionalWrites: {
+            /** @enum {string} */
+            effective: "off" | "active" | "degraded" | "fail_closed" | "pending_restart";
+            /** @enum {string} */
+            mode: "off" | "auto" | "require";
+            notices?: components["schemas"]["StatusRolloutNotice"][] | null;
+            /** @enum {string} */
+            origin: "builtin" | "config" | "env";
+            stores?: components["schemas"]["StatusConditionalWriteStoreVerdict"][] | null;
+        };
         StatusMailCounts: {
             /** Format: int64 */
             total: number;
             /** Format: int64 */
             unread: number;
+        };
+        StatusNamedSessionDetail: {
+            identity: string;
+            mode: string;
+            status: string;
         };
         StatusResting: {
             items: {
@@ -6850,11 +6987,36 @@ export interface components {
             /** Format: int64 */
             total: number;
         };
+        StatusRigDetail: {
+            name: string;
+            path: string;
+            suspended: boolean;
+        };
+        StatusRolloutNotice: {
+            config_value?: string;
+            env_value?: string;
+            env_var?: string;
+            flag_key: string;
+            kind: string;
+            message: string;
+        };
         StatusSessionCountsDetail: {
             /** Format: int64 */
             active: number;
             /** Format: int64 */
             suspended: number;
+        };
+        StatusStoreHealth: {
+            last_gc_at?: string;
+            last_gc_status?: string;
+            /** Format: int64 */
+            live_rows: number;
+            path: string;
+            ratio_mb_per_row: number;
+            /** Format: int64 */
+            size_bytes: number;
+            threshold_mb_per_row: number;
+            warning: boolean;
         };
         StatusWaiting: {
             /** Format: int64 */
@@ -25952,6 +26114,270 @@ export interface operations {
             };
         };
     };
+    "trigger-maintenance-dolt-gc": {
+        parameters: {
+            query?: {
+                wait?: boolean;
+            };
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MaintenanceTriggerBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict: `operation-in-progress` */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable: `service-unavailable` */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-maintenance-status": {
+        parameters: {
+            query?: {
+                history?: number;
+            };
+            header?: never;
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MaintenanceStatusBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable: `service-unavailable` */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
     "get-v0-city-by-city-name-molecule-by-id": {
         parameters: {
             query?: never;
@@ -32762,18 +33188,6 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    /** @description The head of the city's event log at the time of the answer. */
-                    "X-SVC-Index"?: number;
-                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RunCancelOutputBody"];
-                };
-            };
             /** @description Accepted */
             202: {
                 headers: {
