@@ -75,7 +75,7 @@ export class CyclesRepository {
     const { rows } = await sql<{ began: number }>`
       with due as (
         select m.stream_id, m.settings from maintenance_cities m join cities c on c.stream_id = m.stream_id and c.running
-        where m.next_at <= clock_timestamp() order by m.next_at
+        where m.next_at <= now() order by m.next_at
         limit greatest(0, ${waiting} - (select count(*) from maintenance_cycles where state = 'queued')) for update of m skip locked
       ), taken as (
         update maintenance_cities m set next_at = null from due d where m.stream_id = d.stream_id

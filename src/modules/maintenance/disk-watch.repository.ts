@@ -20,7 +20,7 @@ export class DiskWatchRepository {
   async take(limit: number, everyMs: number): Promise<WatchedCity[]> {
     const { rows } = await sql<WatchedCity>`
       with due as (
-        select stream_id from maintenance_cities where look_at <= clock_timestamp() order by look_at limit ${limit} for update skip locked
+        select stream_id from maintenance_cities where look_at <= now() order by look_at limit ${limit} for update skip locked
       ), taken as (
         update maintenance_cities m set look_at = clock_timestamp() + ${everyMs} * interval '1 millisecond'
         from due d where m.stream_id = d.stream_id returning m.stream_id, m.disk

@@ -102,7 +102,7 @@ export class RunsRepository {
   /** Runs that ended so long ago, the longest first. */
   async endedBefore(streamId: number, olderMs: number, limit: number): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
-      select id from runs where stream_id = ${streamId} and lane = 2 and updated_at < clock_timestamp() - ${olderMs} * interval '1 millisecond'
+      select id from runs where stream_id = ${streamId} and lane = 2 and updated_at < now() - ${olderMs} * interval '1 millisecond'
       order by updated_at limit ${limit}`.execute(this.db);
     return rows.map((row) => row.id);
   }
