@@ -2305,7 +2305,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a run
-         * @description Closes what is open of it, as canceled, and asks the sessions that are at its steps, or at the bead that it is for, to end their turn. A run that was canceled already stays as it is; one that has ended otherwise is refused.
+         * @description Closes what is open of it, as canceled, and asks the sessions that are at its steps, or at the bead that it is for, to end their turn. A run that was canceled already is answered with 200; one that has ended otherwise is refused.
          */
         post: operations["post-v0-city-by-city-name-runs-by-run-id-cancel"];
         delete?: never;
@@ -33188,6 +33188,18 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunCancelOutputBody"];
+                };
+            };
             /** @description Accepted */
             202: {
                 headers: {
