@@ -58,7 +58,7 @@ export const MAINTENANCE: readonly Guard[] = [
     file: 'src/modules/maintenance/disk-watch.ts',
     find: 'if (RANK[found.level] > RANK[city.disk]) await',
     replace: 'await',
-    test: CYCLES,
+    test: 'src/modules/maintenance/disk-watch.db-spec.ts',
     name: 'is told when it has become fuller',
   },
 ];

@@ -9,7 +9,7 @@ import { SettingsSync } from './settings-sync.js';
 
 const EVERY_MS = 5_000;
 const DISKS_EVERY_MS = 30_000;
-const LOST_EVERY_MS = 1_000;
+const LOST_EVERY_MS = 2_000;
 /** So many cycles wait for a worker at the most: a thousand cities may be due at once, and they can wait where they are. */
 const WAITING = 20;
 const LOST_AT_ONCE = 20;
