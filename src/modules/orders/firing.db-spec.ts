@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { DEEP } from '../../../test/support/depth.js';
+import { eventually } from '../../../test/support/sse.js';
 import { OrderRealm } from './testing/order-realm.js';
 
 let orders: OrderRealm;
@@ -56,6 +57,29 @@ describe('an order that is due', () => {
   });
 });
 
+describe('an order that somebody forces', () => {
+  // Guard: a forced firing holds the order back from nobody.
+  it('comes at its time all the same', async () => {
+    orders = await OrderRealm.open({ tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
+    const { a, b } = orders;
+    await a.evaluator.look();
+    const [first] = await a.take();
+    await a.firings.end(orders.city, first!, 'worker', SUCCESS);
+    const now = new Date();
+    await a.transactions.run(async (tx) => {
+      const order = await a.repository.lock(tx, orders.city.streamId, 'tick');
+      const asked = { id: 'by-hand', order: order!, cause: 'run', actor: 'ada', reason: 'run by ada', forced: true, state: 'queued' } as const;
+      await a.firings.begin(tx, orders.city, [asked], now);
+    });
+    const [forced] = await a.take();
+    expect(await a.firings.end(orders.city, forced!, 'worker', SUCCESS)).toBe(true);
+    orders.now = new Date(now.getTime() + 3_599_000);
+    expect(await b.evaluator.look()).toBe(0);
+    orders.now = new Date(now.getTime() + 3_601_000);
+    expect(await b.evaluator.look()).toBe(1);
+  });
+});
+
 describe('a firing whose host is gone', () => {
   const lost = async (name: string, more = ''): Promise<void> => {
     orders = await OrderRealm.open({ [name]: `exec = "true"\ntrigger = "cooldown"\ninterval = "1h"\n${more}` });
@@ -105,8 +129,14 @@ describe('a sweep', () => {
 });
 
 describe('an order that waits for events', () => {
-  const closed = (id: string): Promise<void> =>
-    orders.a.transactions.run(async (tx) => {
+  const EACH = 'exec = "true"\ntrigger = "event"\non = "bead.closed"';
+  const isHeld = async (): Promise<boolean> => {
+    const { rows } = await sql`
+      select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`.execute(orders.a.db);
+    return rows.length > 0;
+  };
+  const closed = (id: string, by = orders.a): Promise<void> =>
+    by.transactions.run(async (tx) => {
       const said = { stream: 'alpha', type: 'bead.closed', version: 1, actor: 'x', subject: id, payload: {} };
       await sql`select * from append_events(${JSON.stringify([said])}::jsonb)`.execute(tx);
     });
@@ -132,6 +162,42 @@ describe('an order that waits for events', () => {
       }
     }
     expect(seen.sort()).toEqual(['all al-3 3', 'each al-1 1', 'each al-2 1', 'each al-3 1']);
+  });
+
+  // Guard: who wakes an order waits for whoever looks at it, and has read the log before the event came.
+  it('is not put to sleep over one that comes while it is looked at', async () => {
+    orders = await OrderRealm.open({ each: EACH });
+    const { a, b } = orders;
+    expect(await a.evaluator.look()).toBe(0);
+    await sql`update orders set look_at = now() - interval '1 second' where scoped_name = 'each'`.execute(a.db);
+    const held = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    a.failpoints.arm('tx.before_commit', () => {
+      a.failpoints.disarm();
+      held.resolve();
+      return go.promise;
+    });
+    const looking = a.evaluator.look();
+    await held.promise;
+    await closed('al-1', b);
+    let woken = false;
+    const waking = b.evaluator.look().finally(() => (woken = true));
+    await eventually(async () => woken || (await isHeld()));
+    go.resolve();
+    const began = (await looking) + (await waking) + (await b.evaluator.look());
+    expect(began).toBe(1);
+    expect(await orders.firings()).toMatchObject([{ scoped_name: 'each', event: { subject: 'al-1' } }]);
+  });
+
+  // Guard: an order that begins to listen is looked at once.
+  it('gets one that has come before a worker has read its file', async () => {
+    orders = await OrderRealm.open({ other: 'exec = "true"\ntrigger = "event"\non = "bead.created"' });
+    const { a } = orders;
+    await orders.write({ each: EACH }, { followed: false });
+    await closed('al-1');
+    expect(await a.evaluator.look()).toBe(0);
+    await a.sync.follow();
+    expect(await a.evaluator.look()).toBe(1);
   });
 });
 

@@ -9,7 +9,8 @@ import type { Ended, FiringRow, HandedEvent, NewFiring, OrderRow } from './order
 export interface OrderChange {
   readonly scopedName: string;
   readonly nextDueAt?: Date | null;
-  readonly lookAt: Date | null;
+  /** `unheld`: nobody who ends something will look at it; while it waits for its time, it waits for the next one from now on. */
+  readonly lookAt: Date | null | 'unheld';
   readonly lastStartedAt?: Date;
   readonly eventCursor?: number;
   readonly note?: string;
@@ -81,15 +82,17 @@ export class FiringsRepository {
   async change(tx: Tx, streamId: number, changes: readonly OrderChange[]): Promise<void> {
     if (changes.length === 0) return;
     const rows = changes.map((change) => ({
-      ...{ name: change.scopedName, look: change.lookAt, cursor: change.eventCursor ?? null, note: change.note ?? null },
+      ...{ name: change.scopedName, look: change.lookAt === 'unheld' ? null : change.lookAt, unheld: change.lookAt === 'unheld' },
+      ...{ cursor: change.eventCursor ?? null, note: change.note ?? null },
       ...{ due: change.nextDueAt ?? null, sets: change.nextDueAt !== undefined, started: change.lastStartedAt ?? null },
     }));
     await sql`
-      update orders o set look_at = c.look, next_due_at = case when c.sets then c.due else o.next_due_at end,
+      update orders o set next_due_at = case when c.sets then c.due else o.next_due_at end,
         last_started_at = coalesce(c.started, o.last_started_at), event_cursor = coalesce(c.cursor, o.event_cursor),
-        note = coalesce(c.note, o.note)
+        note = coalesce(c.note, o.note),
+        look_at = case when not c.unheld then c.look when o.look_at is not null then coalesce(c.due, o.look_at) end
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
-        as c(name text, look timestamptz, due timestamptz, sets boolean, started timestamptz, cursor bigint, note text)
+        as c(name text, look timestamptz, unheld boolean, due timestamptz, sets boolean, started timestamptz, cursor bigint, note text)
       where o.stream_id = ${streamId} and o.scoped_name = c.name`.execute(tx);
   }
 

@@ -37,7 +37,7 @@ export class Firings {
     const began = await this.repository.insert(tx, city.streamId, firings, now);
     const changes: OrderChange[] = [];
     const events: NewEvent[] = [];
-    for (const { id, order, cause, state, event: handed, reason } of firings) {
+    for (const { id, order, cause, state, event: handed, reason, forced } of firings) {
       const scopedName = order.scoped_name;
       if (!began.has(id)) {
         changes.push({ scopedName, lookAt: null });
@@ -50,7 +50,9 @@ export class Firings {
       // A run by hand counts as one of its own: the next one comes an interval later.
       const due = dueAfter(order.definition, now, now) ?? null;
       const cursor = handed === undefined || handed === null ? {} : { eventCursor: handed.seq };
-      changes.push({ scopedName, lookAt: null, lastStartedAt: now, nextDueAt: due, note: reason, ...cursor });
+      // Whoever ends a forced one leaves the order to the one that holds it, or to its time.
+      const lookAt = forced === true ? 'unheld' : null;
+      changes.push({ scopedName, lookAt, lastStartedAt: now, nextDueAt: due, note: reason, ...cursor });
       events.push(
         event(OrderFired, { stream: city.name, actor: CONTROLLER, subject: scopedName, message: `${cause}: ${reason}`, payload: {} }),
       );

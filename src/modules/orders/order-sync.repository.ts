@@ -99,10 +99,11 @@ export class OrderSyncRepository {
     );
     await sql`update order_cities set event_seq = ${found.upto} where stream_id = ${streamId}`.execute(tx);
     if (came.length === 0) return false;
-    // An order whose firing is open is looked at when that has ended.
+    // An order whose firing is open is looked at when that has ended. One that is looked at just now is waited for: what it has
+    // read of the log may be older than these events, and it is not to be put to sleep over them.
     await sql`
       update orders o set look_at = ${now} where o.stream_id = ${streamId} and o.listens = any(${came.map(({ type }) => type)}::text[])
-        and o.look_at is null and not exists (select from order_firings f
+        and not exists (select from order_firings f
           where f.stream_id = ${streamId} and f.scoped_name = o.scoped_name and f.state <> 'done' and not f.forced)`.execute(tx);
     return true;
   }
