@@ -95,6 +95,7 @@ const WIDE: readonly Part[] = [
 const CHAOS: readonly Part[] = [
   ...times(10, (n) => chaos(`chaos-${n}`, 'a seed of the chaos run', 'log', n)),
   ...times(5, (n) => chaos(`chaos-sessions-${n}`, 'a seed of the chaos run with sessions', 'sessions', 2 * n - 1)),
+  ...times(3, (n) => chaos(`chaos-orders-${n}`, 'a seed of the chaos run with orders', 'orders', n)),
 ];
 
 /** A part in three hours: what is wide comes round in two days. Beside it chaos and guards take turns: four days, and eight. */

@@ -1,5 +1,6 @@
 import { logical } from './attempt.js';
-import { grouped, type Ask, type MessageEnd, type SessionsHistory } from './sessions-history.js';
+import { grouped } from './history-parts.js';
+import type { Ask, MessageEnd, SessionsHistory } from './sessions-history.js';
 import type { Violations } from './violations.js';
 
 const SENDS = new Set<string>(['message', 'submit', 'probe', 'create']);

@@ -1,5 +1,5 @@
 import type { AgentProcess, Ask, SessionsHistory } from './sessions-history.js';
-import { grouped } from './sessions-history.js';
+import { grouped } from './history-parts.js';
 import type { Violations } from './violations.js';
 
 /** Until who paused longest is given up, and a little more. */

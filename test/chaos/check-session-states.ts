@@ -1,6 +1,7 @@
 import { moveOf, type SessionCommand, type SessionState } from '../../src/modules/sessions/session-states.js';
 import type { LogRow } from './history.js';
-import { grouped, type SessionEnd, type SessionsHistory } from './sessions-history.js';
+import { grouped } from './history-parts.js';
+import type { SessionEnd, SessionsHistory } from './sessions-history.js';
 import type { Violations } from './violations.js';
 
 interface Told {

@@ -1,13 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  grouped,
-  type Block,
-  type EntryEnd,
-  type Follow,
-  type FollowFrame,
-  type Follower,
-  type SessionsHistory,
-} from './sessions-history.js';
+import { grouped } from './history-parts.js';
+import type { Block, EntryEnd, Follow, FollowFrame, Follower, SessionsHistory } from './sessions-history.js';
 import type { Violations } from './violations.js';
 
 /** One entry as a stream has shown it. */

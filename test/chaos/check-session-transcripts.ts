@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { grouped, type EntryEnd, type SessionsHistory } from './sessions-history.js';
+import { grouped } from './history-parts.js';
+import type { EntryEnd, SessionsHistory } from './sessions-history.js';
 import type { Violations } from './violations.js';
 
 /** Turns that ended while everybody was listening. */

@@ -92,6 +92,22 @@ const SESSIONS_NUISANCES = {
   ],
 } as const;
 
+/** Where those who fire orders and carry them out may end. */
+const ORDERS_KILLS = {
+  api: [...EVERYWHERE, 'tx.before_commit=kill:0.1', 'tx.after_commit=kill:0.1'],
+  worker: [...EVERYWHERE, 'order.begun=kill:0.2', 'order.begun=kill:0.2', 'order.before_end=kill:0.2', 'order.before_end=kill:0.2'],
+} as const;
+const ORDERS_NUISANCES = {
+  api: ['notify.before=drop', 'notify.before=delay:300:0.5', 'tx.before_commit=delay:150:0.3', 'tx.after_commit=delay:200:0.1'],
+  worker: [
+    'notify.before=drop',
+    'tx.before_commit=delay:150:0.3',
+    'tx.after_commit=delay:200:0.1',
+    'order.begun=delay:500:0.5',
+    'order.before_end=delay:500:0.5',
+  ],
+} as const;
+
 /** What a process that starts is armed with; '' for nothing. */
 export function drawFailpoints(role: 'api' | 'worker', random: Random): string {
   return draw(KILLS[role], NUISANCES[role], random);
@@ -100,6 +116,11 @@ export function drawFailpoints(role: 'api' | 'worker', random: Random): string {
 /** The same for a process that starts in a round with sessions. */
 export function drawSessionsFailpoints(role: 'api' | 'worker', random: Random): string {
   return draw(SESSIONS_KILLS[role], SESSIONS_NUISANCES[role], random);
+}
+
+/** The same for a process that starts in a round with orders. */
+export function drawOrdersFailpoints(role: 'api' | 'worker', random: Random): string {
+  return draw(ORDERS_KILLS[role], ORDERS_NUISANCES[role], random);
 }
 
 function draw(kills: readonly string[], nuisances: readonly string[], random: Random): string {

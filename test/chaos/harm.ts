@@ -12,12 +12,16 @@ export interface Harmed {
 /** What may be done, with how often it is chosen in comparison to the others. */
 export type Choice = readonly [weight: number, run: () => Promise<void>];
 
+/** Longer than a lease of what runs on a host: what comes back finds that everything has been given to others. */
+const PAST_LEASE_MS = [10_500, 13_000] as const;
+
 /** Does harm, one thing at a time or several at once, as its random numbers say. */
 export abstract class Harm<Target extends Harmed> {
   readonly #running = new Set<Promise<void>>();
   #stopped = false;
   #loop: Promise<void> | undefined;
   #postgresBusy = false;
+  #pausedLong = false;
 
   constructor(
     protected readonly target: Target,
@@ -75,6 +79,19 @@ export abstract class Harm<Target extends Harmed> {
       member.signal('SIGCONT');
     };
     return this.lasting('pause', member.name, work, true);
+  }
+
+  protected async signal(member: Member, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    if (member.paused && signal === 'SIGTERM') return;
+    await this.lasting(signal === 'SIGKILL' ? 'kill' : 'terminate', member.name, async () => member.signal(signal));
+  }
+
+  /** One at a time: with all of them paused nobody would take anything. */
+  protected async pastLease(member: Member): Promise<void> {
+    if (this.#pausedLong) return;
+    this.#pausedLong = true;
+    await this.pause(member, this.random.int(...PAST_LEASE_MS));
+    this.#pausedLong = false;
   }
 
   protected async postgres(ms: number): Promise<void> {

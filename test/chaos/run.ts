@@ -2,6 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { check } from './checker.js';
 import { loadHistory } from './history.js';
+import { checkOrders } from './orders-checker.js';
+import { loadOrders } from './orders-history.js';
+import { runOrdersRound, type OrdersRound } from './orders-round.js';
 import { runRound, type Round } from './round.js';
 import { ChaosPostgres, ChaosRedis } from './servers.js';
 import { checkSessions } from './sessions-checker.js';
@@ -12,9 +15,9 @@ import type { Violation } from './violations.js';
 const HELP = `npm run chaos -- [options]
   --seeds N        how many seeds to run (1)
   --sessions N     how many of them also get a round with sessions (a fifth of the seeds, at least one)
-  --only KIND      nothing but rounds of a kind: log or sessions
+  --only KIND      nothing but rounds of a kind: log, sessions or orders
   --seed S         the first seed (1)
-  --seconds T      how long harm is done in each (12; 20 with sessions)
+  --seconds T      how long harm is done in each (12; 20 with sessions, or orders)
   --every MS       how often harm is done, on average (900)
   --queue KIND     redis or postgres (redis; every fifth seed uses postgres)
   --keep           save every history, not only those with violations
@@ -56,22 +59,40 @@ function tellSessions(round: SessionsRound): void {
   tellViolations(violations, seed, 'sessions');
 }
 
-function tellViolations(violations: readonly Violation[], seed: number, kind: 'log' | 'sessions'): void {
+function tellOrders(round: OrdersRound): void {
+  const { seed, violations, firings, lost, asks, events, runs, commands, faults } = round;
+  const verdict = violations.length === 0 ? 'ok' : `${violations.length} VIOLATIONS`;
+  console.log(
+    `orders of seed ${seed}: ${verdict}; ${firings} firings (${lost} lost), ${asks} requests, ${events} hand-overs of events, ${runs} runs, ` +
+      `${commands} commands begun, ${faults} faults`,
+  );
+  tellViolations(violations, seed, 'orders');
+}
+
+type Kind = 'log' | 'sessions' | 'orders';
+
+function tellViolations(violations: readonly Violation[], seed: number, kind: Kind): void {
   for (const { property, message, entries } of violations.slice(0, 10)) {
     console.log(`  ${property}: ${message}`);
     for (const entry of entries.slice(0, 3)) console.log(`    ${JSON.stringify(entry)?.slice(0, 400)}`);
   }
   if (violations.length === 0) return;
-  const files = `${DIRECTORY}/${kind === 'sessions' ? 'sessions-' : ''}${seed}`;
+  const files = `${DIRECTORY}/${kind === 'log' ? '' : `${kind}-`}${seed}`;
   console.log(`  history: ${files}.jsonl, logs: ${files}/`);
   console.log(`  again:   npm run chaos -- --only ${kind} --seed ${seed}    judge again: npm run chaos -- --check ${files}.jsonl`);
 }
 
 /** Which rounds a seed gets. */
-function kinds(nth: number, seeds: number): readonly ('log' | 'sessions')[] {
-  if (values.only === 'log' || values.only === 'sessions') return [values.only];
-  if (values.only !== undefined) throw new Error('--only is log or sessions');
+function kinds(nth: number, seeds: number): readonly Kind[] {
+  const { only } = values;
+  if (only === 'log' || only === 'sessions' || only === 'orders') return [only];
+  if (only !== undefined) throw new Error('--only is log, sessions or orders');
   return nth < Number(values.sessions ?? Math.ceil(seeds / 5)) ? ['log', 'sessions'] : ['log'];
+}
+
+async function judged(file: string): Promise<readonly Violation[]> {
+  if (file.includes('sessions-')) return checkSessions(await loadSessions(file));
+  return file.includes('orders-') ? checkOrders(await loadOrders(file)) : check(await loadHistory(file));
 }
 
 async function main(): Promise<number> {
@@ -80,8 +101,7 @@ async function main(): Promise<number> {
     return 0;
   }
   if (values.check !== undefined) {
-    const ofSessions = values.check.includes('sessions-');
-    const violations = ofSessions ? checkSessions(await loadSessions(values.check)) : check(await loadHistory(values.check));
+    const violations = await judged(values.check);
     for (const v of violations) console.log(`${v.property}: ${v.message}\n    ${JSON.stringify(v.entries).slice(0, 800)}`);
     console.log(`${violations.length} violations`);
     return violations.length === 0 ? 0 : 1;
@@ -90,7 +110,7 @@ async function main(): Promise<number> {
   const postgres = await ChaosPostgres.start();
   const redis = await ChaosRedis.start();
   const rounds: Round[] = [];
-  const sessions: SessionsRound[] = [];
+  const others: (SessionsRound | OrdersRound)[] = [];
   let failed = 0;
   try {
     const first = Number(values.seed);
@@ -111,10 +131,15 @@ async function main(): Promise<number> {
           rounds.push(round);
           tell(round);
           if (round.violations.length > 0) failed++;
-        } else {
+        } else if (kind === 'sessions') {
           const round = await runSessionsRound(postgres, redis, { ...options, seconds });
-          sessions.push(round);
+          others.push(round);
           tellSessions(round);
+          if (round.violations.length > 0) failed++;
+        } else {
+          const round = await runOrdersRound(postgres, redis, { ...options, seconds });
+          others.push(round);
+          tellOrders(round);
           if (round.violations.length > 0) failed++;
         }
       }
@@ -124,9 +149,9 @@ async function main(): Promise<number> {
     await postgres.stop();
   }
   const sum = (of: (round: Round) => number): number => rounds.reduce((total, round) => total + of(round), 0);
-  await writeFile(`${DIRECTORY}/summary.json`, JSON.stringify([...rounds, ...sessions], null, 2));
+  await writeFile(`${DIRECTORY}/summary.json`, JSON.stringify([...rounds, ...others], null, 2));
   const ends = new Map<string, number>();
-  for (const how of [...rounds, ...sessions].flatMap((r) => r.exits)) ends.set(how, (ends.get(how) ?? 0) + 1);
+  for (const how of [...rounds, ...others].flatMap((r) => r.exits)) ends.set(how, (ends.get(how) ?? 0) + 1);
   console.log(
     `ends of processes: ${[...ends]
       .sort()
@@ -134,7 +159,7 @@ async function main(): Promise<number> {
       .join(', ')}`,
   );
   console.log(
-    `${rounds.length + sessions.length} rounds, ${failed} with violations; ${sum((r) => r.deliveries)} deliveries, ${sum((r) => r.operations)} operations`,
+    `${rounds.length + others.length} rounds, ${failed} with violations; ${sum((r) => r.deliveries)} deliveries, ${sum((r) => r.operations)} operations`,
   );
   return failed === 0 ? 0 : 1;
 }

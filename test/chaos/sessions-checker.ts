@@ -3,7 +3,8 @@ import { checkSessionProcesses } from './check-session-processes.js';
 import { checkSessionStates } from './check-session-states.js';
 import { checkSessionStreams, folded } from './check-session-streams.js';
 import { checkSessionTranscripts } from './check-session-transcripts.js';
-import { grouped, type SessionsHistory } from './sessions-history.js';
+import { grouped } from './history-parts.js';
+import type { SessionsHistory } from './sessions-history.js';
 import { Violations, type Violation } from './violations.js';
 
 /** Everything that does not hold in a run with sessions. Pure: the same history always gives the same answer. */

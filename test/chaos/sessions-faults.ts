@@ -8,13 +8,8 @@ export interface SessionsTarget extends Harmed {
   readonly watch: ProcessWatch;
 }
 
-/** Longer than a runner's lease: what comes back finds that everything has been given to others. */
-const PAST_LEASE_MS = [10_500, 13_000] as const;
-
 /** Harm to what runs sessions. */
 export class SessionsFaults extends Harm<SessionsTarget> {
-  #paused = false;
-
   protected members(): readonly Member[] {
     return [...this.target.apis, ...this.target.workers];
   }
@@ -23,30 +18,17 @@ export class SessionsFaults extends Harm<SessionsTarget> {
     const { random, target } = this;
     const [api, worker] = [random.pick(target.apis), random.pick(target.workers)];
     return [
-      [3, () => this.#signal(worker, 'SIGKILL')],
-      [1, () => this.#signal(worker, 'SIGTERM')],
-      [2, () => this.#signal(api, 'SIGKILL')],
-      [1, () => this.#signal(api, 'SIGTERM')],
-      [2, () => this.#pastLease(worker)],
+      [3, () => this.signal(worker, 'SIGKILL')],
+      [1, () => this.signal(worker, 'SIGTERM')],
+      [2, () => this.signal(api, 'SIGKILL')],
+      [1, () => this.signal(api, 'SIGTERM')],
+      [2, () => this.pastLease(worker)],
       [1, () => this.pause(worker, random.int(500, 3_000))],
       [4, () => this.#agent()],
       [2, () => this.postgres(random.int(100, 1_000))],
       [1, () => this.blackhole(random.pick([api, worker]))],
       [1, () => this.redis(random.int(200, 1_500))],
     ];
-  }
-
-  async #signal(member: Member, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    if (member.paused && signal === 'SIGTERM') return;
-    await this.lasting(signal === 'SIGKILL' ? 'kill' : 'terminate', member.name, async () => member.signal(signal));
-  }
-
-  /** One at a time: with all of them paused nobody would take anything. */
-  async #pastLease(member: Member): Promise<void> {
-    if (this.#paused) return;
-    this.#paused = true;
-    await this.pause(member, this.random.int(...PAST_LEASE_MS));
-    this.#paused = false;
   }
 
   /** The end of an agent that nobody expects. */

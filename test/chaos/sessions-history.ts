@@ -1,8 +1,6 @@
-import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import type { Attempt } from './attempt.js';
 import type { Fault, LogRow } from './history.js';
+import { emptyParts, loadParts, saveParts } from './history-parts.js';
 
 /** What a run with sessions has seen, and what the database, the agents and the machine hold at its end. Times are as in `History`. */
 export interface SessionsHistory {
@@ -187,37 +185,13 @@ const PARTS = [
 ] as const satisfies readonly Exclude<keyof SessionsHistory, 'seed'>[];
 
 export function emptySessions(seed: number): SessionsHistory {
-  return { seed, ...Object.fromEntries(PARTS.map((part) => [part, []])) } as unknown as SessionsHistory;
+  return emptyParts(seed, PARTS);
 }
 
-/** One JSON object a line. */
-export async function saveSessions(history: SessionsHistory, file: string): Promise<void> {
-  const out = await open(file, 'w');
-  try {
-    await out.write(`${JSON.stringify({ is: 'run', seed: history.seed })}\n`);
-    for (const part of PARTS) for (const entry of history[part]) await out.write(`${JSON.stringify({ is: part, entry })}\n`);
-  } finally {
-    await out.close();
-  }
+export function saveSessions(history: SessionsHistory, file: string): Promise<void> {
+  return saveParts(history, PARTS, file);
 }
 
-export async function loadSessions(file: string): Promise<SessionsHistory> {
-  let history = emptySessions(0);
-  for await (const text of createInterface({ input: createReadStream(file) })) {
-    const line = JSON.parse(text) as { is: string; seed: number; entry: never };
-    if (line.is === 'run') history = emptySessions(line.seed);
-    else (history[line.is as (typeof PARTS)[number]] as unknown[]).push(line.entry);
-  }
-  return history;
-}
-
-/** Things by what they belong to. */
-export function grouped<T>(items: readonly T[], key: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const own = groups.get(key(item));
-    if (own === undefined) groups.set(key(item), [item]);
-    else own.push(item);
-  }
-  return groups;
+export function loadSessions(file: string): Promise<SessionsHistory> {
+  return loadParts(file, PARTS);
 }

@@ -10,7 +10,7 @@ const HEARTBEAT_MS = 1_000;
 
 export interface StageOptions {
   /** Tells its database and its folder from those of other kinds of rounds. */
-  readonly prefix: '' | 'sessions-';
+  readonly prefix: '' | 'sessions-' | 'orders-';
   readonly agents: boolean;
   readonly draw: (role: Member['role']) => string;
   readonly judge: (member: Member, exit: Exit, recorder: Recorder) => Violation[];

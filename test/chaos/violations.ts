@@ -42,6 +42,14 @@ export const PROPERTIES = [
   'states legal',
   'answered once',
   'accepts commands',
+  'one firing',
+  'fires once',
+  'ends once',
+  'run of its firing',
+  'history true',
+  'failures counted',
+  'carried out',
+  'order alive',
 ] as const;
 export type Property = (typeof PROPERTIES)[number];
 
