@@ -35,7 +35,7 @@ export const orderOf = new Map(ORDERS.map((order) => [order.name, order]));
 export const TIMED = ORDERS.filter(({ trigger }) => trigger === 'cooldown' || trigger === 'cron' || trigger === 'condition');
 
 /** Ends of ids, which are drawn: what happens to a firing follows from its own, also when it is begun again. */
-const SOME = '*[02468acegikmoqsuwy]';
+const SOME = '*[02468ace]';
 /** Says that it has begun and, when it ends well, that it ends; each in one write. Some take a moment, and some fail. */
 const NOTE = `#!/bin/sh
 echo "begin $SVC_ORDER_FIRING $SVC_ORDER $SVC_EVENT_SEQ" >> traces
