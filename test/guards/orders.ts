@@ -31,6 +31,14 @@ export const ORDERS: readonly Guard[] = [
     name: 'comes at its time all the same',
   },
   {
+    guard: 'Launches take no places for commands.',
+    file: 'src/modules/orders/firings.repository.ts',
+    find: "where o.state <> 'done' and (${LAUNCHES}) = ${kind === 'launch'}) o",
+    replace: "where o.state <> 'done' and ${kind} <> '') o",
+    test: FIRINGS,
+    name: 'without a place for commands',
+  },
+  {
     guard: 'An event wakes an order also while somebody looks at it.',
     file: 'src/modules/orders/order-sync.repository.ts',
     find: '        and not exists (select from order_firings f',

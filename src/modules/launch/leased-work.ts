@@ -62,6 +62,11 @@ export class LeasedWork<T extends { readonly pk: number }> {
     private readonly log: AppLogger,
   ) {}
 
+  /** How much of it runs here. */
+  get running(): number {
+    return this.#running.size;
+  }
+
   /** Begins to take work, until the process stops. */
   begin(signals: Signals, lifecycle: Lifecycle): void {
     const { name, topic } = this.source;

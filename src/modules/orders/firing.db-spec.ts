@@ -47,6 +47,20 @@ describe('an order that is due', () => {
     expect((await orders.firings()).filter(({ worker }) => worker !== null)).toHaveLength(ids.length);
   });
 
+  // Guard: places for commands are for commands.
+  it('launches a run without a place for commands', async () => {
+    const now = 'trigger = "cooldown"\ninterval = "1h"';
+    orders = await OrderRealm.open({ launch: `formula = "grow"\n${now}`, run: `exec = "true"\n${now}` });
+    const { a } = orders;
+    await orders.realm.write('formulas/grow.toml', 'formula = "grow"\n[[steps]]\nid = "look"\ntitle = "Look"\n');
+    await orders.write({});
+    expect(await a.evaluator.look()).toBe(2);
+    expect(await a.repository.waiting()).toEqual({ command: 1, launch: 1 });
+    expect((await a.take('worker', 10)).map(({ name }) => name)).toEqual(['run']);
+    expect((await a.take('worker', 10, 'launch')).map(({ name }) => name)).toEqual(['launch']);
+    expect(await a.repository.waiting()).toEqual({ command: 0, launch: 0 });
+  });
+
   it('waits while its city is suspended', async () => {
     orders = await OrderRealm.open({ tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
     await sql`update cities set suspended = true`.execute(orders.a.db);
@@ -181,7 +195,11 @@ describe('an order that waits for events', () => {
     await held.promise;
     await closed('al-1', b);
     let woken = false;
-    const waking = b.evaluator.look().finally(() => (woken = true));
+    // A machine that stands still for longer than a lock may be waited for has it begin again, as the next turn would.
+    const waking = b.evaluator
+      .look()
+      .catch(() => b.evaluator.look())
+      .finally(() => (woken = true));
     await eventually(async () => woken || (await isHeld()));
     go.resolve();
     const began = (await looking) + (await waking) + (await b.evaluator.look());

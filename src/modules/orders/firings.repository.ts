@@ -3,7 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import { Db, type Database } from '../../platform/database/database.js';
 import type { Tx } from '../../platform/database/transactions.js';
 import type { CityScope } from '../cities/city-scope.js';
-import type { Ended, FiringRow, HandedEvent, NewFiring, OrderRow } from './order-rows.js';
+import type { Ended, FiringKind, FiringRow, HandedEvent, NewFiring, OrderRow } from './order-rows.js';
 
 /** What of an order a firing changes. */
 export interface OrderChange {
@@ -18,6 +18,8 @@ export interface OrderChange {
 
 const ORDER = sql`scoped_name, name, rig, definition, enabled, present, created_at, next_due_at, look_at, event_cursor, last_started_at,
   last_outcome, failures, note`;
+/** What of the open ones only launches a run. A formula whose condition is to be checked is a command first. */
+const LAUNCHES = sql`o.definition ? 'formula' and o.state <> 'checking'`;
 /** Characters of an event's payload that a command gets. */
 const PAYLOAD = 32 * 1024;
 
@@ -116,8 +118,8 @@ export class FiringsRepository {
     return row && (Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as HandedEvent);
   }
 
-  /** Takes what waits, of cities that have the least in work first. Answers what is this worker's from now on. */
-  async claim(tx: Tx, worker: string, limit: number, leaseMs: number): Promise<FiringRow[]> {
+  /** Takes what waits, of cities that have the least of its kind in work first. Answers what is this worker's from now on. */
+  async claim(tx: Tx, kind: FiringKind, worker: string, limit: number, leaseMs: number): Promise<FiringRow[]> {
     const { rows } = await sql<FiringRow>`
       update order_firings f set worker = ${worker}, lease_until = now() + ${leaseMs} * interval '1 millisecond', attempts = f.attempts + 1,
         state = case when f.state = 'queued' then 'running' else f.state end, started_at = coalesce(f.started_at, now())
@@ -125,11 +127,20 @@ export class FiringsRepository {
         select w.pk from order_firings w where w.pk in (
           select o.pk from (
             select o.pk, o.worker, row_number() over (partition by o.stream_id order by o.worker is null, o.pk) as turn
-            from order_firings o where o.state <> 'done') o
+            from order_firings o where o.state <> 'done' and (${LAUNCHES}) = ${kind === 'launch'}) o
           where o.worker is null order by o.turn, o.pk limit ${limit})
         and w.worker is null and w.state <> 'done' for update skip locked)
       returning f.*`.execute(tx);
     return rows;
+  }
+
+  /** How many wait until a worker has a place for them. */
+  async waiting(): Promise<Record<FiringKind, number>> {
+    const { rows } = await sql<{ launches: number; commands: number }>`
+      select count(*) filter (where ${LAUNCHES})::int as launches, count(*) filter (where not (${LAUNCHES}))::int as commands
+      from order_firings o where o.state <> 'done' and o.worker is null`.execute(this.db);
+    const { launches, commands } = rows[0]!;
+    return { launch: launches, command: commands };
   }
 
   /** Renews the leases of what a worker runs. Answers which of it is still its own. */

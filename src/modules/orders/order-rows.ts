@@ -66,6 +66,9 @@ export interface FiringRow {
   readonly root_bead_id: string | null;
 }
 
+/** What carrying it out is: a command has a place and a process on a host, a launch is a transaction. */
+export type FiringKind = 'command' | 'launch';
+
 export interface NewFiring {
   readonly id: string;
   readonly order: Pick<OrderRow, 'scoped_name' | 'name' | 'rig' | 'definition'>;

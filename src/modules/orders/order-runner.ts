@@ -3,6 +3,7 @@ import { AppConfig } from '../../platform/config/config.js';
 import { Transactions } from '../../platform/database/transactions.js';
 import { Failpoints } from '../../platform/failpoints/failpoints.js';
 import { Lifecycle } from '../../platform/health/lifecycle.js';
+import { Metrics } from '../../platform/health/metrics.js';
 import { AppLogger } from '../../platform/logging/logger.js';
 import { Signals } from '../../platform/streams/signals.js';
 import { SessionTokens } from '../session-tokens/session-tokens.service.js';
@@ -11,12 +12,15 @@ import { LeasedWork, LeaseTimings, type Held } from '../launch/leased-work.js';
 import { FormulaFirings } from './formula-firings.js';
 import { ORDERS_TOPIC, Firings, type FiringCity } from './firings.service.js';
 import { FiringsRepository } from './firings.repository.js';
-import type { Ended, FiringRow } from './order-rows.js';
+import type { Ended, FiringKind, FiringRow } from './order-rows.js';
 
-/** Carries firings out on this host: what waits longest, of each city in turn. */
+/**
+ * Carries firings out on this host: what waits longest, of each city in turn. Launches have places of their own: they take a moment,
+ * and do not wait for commands that take minutes.
+ */
 @Injectable()
 export class OrderRunner implements OnApplicationBootstrap {
-  readonly #leased: LeasedWork<FiringRow>;
+  readonly #leased: Readonly<Record<FiringKind, LeasedWork<FiringRow>>>;
 
   constructor(
     private readonly config: AppConfig,
@@ -31,15 +35,20 @@ export class OrderRunner implements OnApplicationBootstrap {
     private readonly lifecycle: Lifecycle,
     private readonly failpoints: Failpoints,
     log: AppLogger,
+    metrics: Metrics,
   ) {
-    const source = {
-      name: 'commands of orders',
-      topic: ORDERS_TOPIC,
-      claim: (room: number) => this.transactions.run((tx) => this.repository.claim(tx, this.worker, room, this.timings.leaseMs)),
-      renew: (pks: readonly number[]) => this.repository.renew(this.worker, pks, this.timings.leaseMs),
-      carryOut: (held: Held<FiringRow>) => this.#carryOut(held),
+    const leased = (kind: FiringKind, name: string): LeasedWork<FiringRow> => {
+      const source = {
+        name,
+        topic: ORDERS_TOPIC,
+        claim: (room: number) => this.transactions.run((tx) => this.repository.claim(tx, kind, this.worker, room, this.timings.leaseMs)),
+        renew: (pks: readonly number[]) => this.repository.renew(this.worker, pks, this.timings.leaseMs),
+        carryOut: (held: Held<FiringRow>) => this.#carryOut(held),
+      };
+      return new LeasedWork(source, timings, log);
     };
-    this.#leased = new LeasedWork(source, timings, log);
+    this.#leased = { command: leased('command', 'commands of orders'), launch: leased('launch', 'runs of orders') };
+    this.#tell(metrics);
   }
 
   get worker(): string {
@@ -47,22 +56,48 @@ export class OrderRunner implements OnApplicationBootstrap {
   }
 
   onApplicationBootstrap(): void {
-    if (this.config.runnerCapacity > 0) this.#leased.begin(this.signals, this.lifecycle);
+    if (this.config.runnerCapacity > 0) for (const leased of this.#all) leased.begin(this.signals, this.lifecycle);
   }
 
   /** Ends what runs, and gives it to others where that may be done twice. */
-  stop(): Promise<void> {
-    return this.#leased.stop();
+  async stop(): Promise<void> {
+    await Promise.all(this.#all.map((leased) => leased.stop()));
   }
 
   /** Takes as much as there is room for. Answers how many firings. */
-  take(): Promise<number> {
-    return this.#leased.take();
+  async take(): Promise<number> {
+    let taken = 0;
+    for (const leased of this.#all) taken += await leased.take();
+    return taken;
   }
 
   /** When all that was taken has ended. */
-  idle(): Promise<void> {
-    return this.#leased.idle();
+  async idle(): Promise<void> {
+    await Promise.all(this.#all.map((leased) => leased.idle()));
+  }
+
+  get #all(): readonly LeasedWork<FiringRow>[] {
+    return Object.values(this.#leased);
+  }
+
+  /** Whoever sees firings wait, and all places of the workers taken, needs more workers. */
+  #tell(metrics: Metrics): void {
+    const running = metrics.gauge({
+      name: 'svc_order_firings_running',
+      help: `Firings of orders that this process carries out, by kind; it has ${this.timings.atOnce} places for each.`,
+      labelNames: ['kind'] as const,
+      collect: () => Object.entries(this.#leased).forEach(([kind, { running: count }]) => running.set({ kind }, count)),
+    });
+    const waiting = metrics.gauge({
+      name: 'svc_order_firings_waiting',
+      help: 'Firings of orders in the database that wait for a place on a worker, by kind.',
+      labelNames: ['kind'] as const,
+      collect: async () => {
+        const counts = await this.repository.waiting().catch(() => undefined);
+        if (counts === undefined) return waiting.reset();
+        for (const [kind, count] of Object.entries(counts)) waiting.set({ kind }, count);
+      },
+    });
   }
 
   /** What fails is told to be lost when its lease has run out. */
@@ -78,7 +113,7 @@ export class OrderRunner implements OnApplicationBootstrap {
     if (held.lost) return;
     if (end.how === 'aborted') return this.#stopped(city, firing, end);
     await this.failpoints.hit('order.before_end');
-    await this.#leased.persist(() => this.firings.end(city, firing, this.worker, endedBy(firing, end)));
+    await this.#leased.command.persist(() => this.firings.end(city, firing, this.worker, endedBy(firing, end)));
   }
 
   async #check(city: FiringCity, held: Held<FiringRow>, token: string): Promise<boolean> {

@@ -9,6 +9,8 @@ export type OrderState = Pick<
 > & {
   /** The firing that is open. */
   readonly open: string | null;
+  /** It waits for a place on a worker. */
+  readonly waits: boolean;
 };
 
 /** A page of history is held to this; an output is shortened in lists. */
@@ -23,7 +25,8 @@ export class OrdersRepository {
 
   async states(streamId: number, scopedNames: readonly string[]): Promise<Map<string, OrderState>> {
     const { rows } = await sql<OrderState>`
-      select o.scoped_name, o.created_at, o.next_due_at, o.last_started_at, o.last_outcome, o.failures, o.note, o.event_cursor, f.id as open
+      select o.scoped_name, o.created_at, o.next_due_at, o.last_started_at, o.last_outcome, o.failures, o.note, o.event_cursor, f.id as open,
+        f.id is not null and f.worker is null as waits
       from orders o left join order_firings f
         on f.stream_id = o.stream_id and f.scoped_name = o.scoped_name and f.state not in ('done', 'checking') and not f.forced
       where o.stream_id = ${streamId} and o.scoped_name = any(${[...scopedNames]}::text[])`.execute(this.db);

@@ -141,7 +141,7 @@ function checkOf(order: EffectiveOrder, state: OrderState | undefined, waits: bo
 function reason({ definition, errors }: EffectiveOrder, state: OrderState | undefined, waits: boolean, now: Date): string {
   if (errors.length > 0) return errors.join('; ');
   if (state === undefined) return 'not read by a worker yet';
-  if (state.open !== null) return `the firing ${state.open} is being carried out`;
+  if (state.open !== null) return `the firing ${state.open} ${state.waits ? 'waits for a place on a worker' : 'is being carried out'}`;
   if (waits) return `event: ${definition.on!} event(s)`;
   if (state.note?.startsWith('not fired') || definition.trigger === 'condition') return state.note ?? 'condition: not checked yet';
   return reasonOf(definition, state.last_started_at ?? undefined, state.next_due_at ?? undefined, now);

@@ -19,7 +19,7 @@ import { OrderSync } from '../order-sync.js';
 import { OrderSyncRepository } from '../order-sync.repository.js';
 import { OrderTimes } from '../order-times.js';
 import { DeliveriesRepository } from '../webhooks/deliveries.repository.js';
-import type { FiringRow } from '../order-rows.js';
+import type { FiringKind, FiringRow } from '../order-rows.js';
 
 /** A clock that a test moves; without a time of its own it is the database's. */
 class MovedTimes extends OrderTimes {
@@ -62,8 +62,8 @@ export class OrderProcess {
     this.sweeper = new OrderSweeper(repository, firings, deliveries, log);
   }
 
-  take(worker = 'worker', limit = 100): Promise<FiringRow[]> {
-    return this.transactions.run((tx) => this.repository.claim(tx, worker, limit, 60_000));
+  take(worker = 'worker', limit = 100, kind: FiringKind = 'command'): Promise<FiringRow[]> {
+    return this.transactions.run((tx) => this.repository.claim(tx, kind, worker, limit, 60_000));
   }
 }
 
