@@ -47,14 +47,6 @@ export const ORDERS: readonly Guard[] = [
     name: 'is not put to sleep',
   },
   {
-    guard: 'An order that begins to listen misses nothing that comes before it is read.',
-    file: 'src/modules/orders/order-sync.ts',
-    find: "trigger === 'webhook' || trigger === 'event';",
-    replace: "trigger === 'webhook';",
-    test: FIRINGS,
-    name: 'before a worker has read',
-  },
-  {
     guard: 'Commands of cities are started inside the walls.',
     file: 'src/modules/launch/city-commands.ts',
     find: 'this.#carryOut({ ...spec, sandbox }, command, signal);',

@@ -206,17 +206,6 @@ describe('an order that waits for events', () => {
     expect(began).toBe(1);
     expect(await orders.firings()).toMatchObject([{ scoped_name: 'each', event: { subject: 'al-1' } }]);
   });
-
-  // Guard: an order that begins to listen is looked at once.
-  it('gets one that has come before a worker has read its file', async () => {
-    orders = await OrderRealm.open({ other: 'exec = "true"\ntrigger = "event"\non = "bead.created"' });
-    const { a } = orders;
-    await orders.write({ each: EACH }, { followed: false });
-    await closed('al-1');
-    expect(await a.evaluator.look()).toBe(0);
-    await a.sync.follow();
-    expect(await a.evaluator.look()).toBe(1);
-  });
 });
 
 describe('a clock that is moved', () => {

@@ -3,7 +3,7 @@ import { Transactions } from '../../platform/database/transactions.js';
 import { AppLogger } from '../../platform/logging/logger.js';
 import { ConfigReadsService } from '../config/config-reads.service.js';
 import { dueAfter } from './due.js';
-import { isFireable, ordersOf, type EffectiveOrder, type Trigger } from './order-definition.js';
+import { isFireable, ordersOf, type EffectiveOrder } from './order-definition.js';
 import { OrderSyncRepository, type SyncedOrder, type UnsyncedCity } from './order-sync.repository.js';
 import { OrderTimes } from './order-times.js';
 import type { OrderRow } from './order-rows.js';
@@ -74,14 +74,12 @@ function synced(order: EffectiveOrder, before: OrderRow | undefined, head: numbe
     enabled: active,
     created_at: created,
     next_due_at: active ? due : null,
-    // One that has a firing open keeps waiting for its end; for one that was off deliveries may wait, or events that have come since.
-    look_at: active ? (timesSame && (listens === null || heard) ? before.look_at : isCalled(definition.trigger) ? now : due) : null,
+    // One that has a firing open keeps waiting for its end; for one that was off deliveries may wait.
+    look_at: active ? (timesSame ? before.look_at : definition.trigger === 'webhook' ? now : due) : null,
     // Only what happens from now on counts.
     event_cursor: heard ? before.event_cursor : head,
   };
 }
 
-/** It comes because of something, not at a time. */
-const isCalled = (trigger: Trigger): boolean => trigger === 'webhook' || trigger === 'event';
 const timing = ({ trigger, interval, schedule, tz }: EffectiveOrder['definition']): string =>
   JSON.stringify([trigger, interval, schedule, tz]);

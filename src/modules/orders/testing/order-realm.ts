@@ -87,10 +87,10 @@ export class OrderRealm {
   }
 
   /** Has the files say this of orders, and has it followed. */
-  async write(orders: Readonly<Record<string, string>>, { followed = true } = {}): Promise<void> {
+  async write(orders: Readonly<Record<string, string>>): Promise<void> {
     for (const [name, text] of Object.entries(orders)) await this.realm.write(`orders/${name}.toml`, `[order]\n${text}\n`);
     await this.realm.a.reloads.reload(this.city, 'files', 'test');
-    if (followed) await this.a.sync.follow();
+    await this.a.sync.follow();
   }
 
   /** Both processes' clocks. */
