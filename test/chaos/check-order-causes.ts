@@ -10,7 +10,8 @@ export function checkOrderCauses(history: OrdersHistory, violations: Violations)
   const firings = grouped(history.firings, ({ order }) => order);
   for (const order of ORDERS) {
     const own = (firings.get(order.name) ?? []).toSorted((a, b) => a.pk - b.pk);
-    for (const firing of own) if (!mayBe(order, firing)) violations.add('fires once', `${firing.id}: ${firing.cause} fires no ${order.name}`, firing);
+    for (const firing of own)
+      if (!mayBe(order, firing)) violations.add('fires once', `${firing.id}: ${firing.cause} fires no ${order.name}`, firing);
     if (order.trigger === 'event') events(history, order, own, violations);
     if (order.trigger === 'cooldown') cooldown(order, own, violations);
     if (order.trigger === 'cron') slots(history, own, violations);
@@ -34,7 +35,8 @@ function asked({ asks, firings, deliveries }: OrdersHistory, violations: Violati
   for (const [mark, attempts] of known) one(mark, attempts, marked.get(mark) ?? [], violations);
   for (const delivery of deliveries) {
     if (delivery.waiting) violations.add('reliable', `${delivery.firing}: a delivery still waits`, delivery);
-    else if (!firings.some(({ id }) => id === delivery.firing)) violations.add('reliable', `${delivery.firing}: a delivery was not fired`, delivery);
+    else if (!firings.some(({ id }) => id === delivery.firing))
+      violations.add('reliable', `${delivery.firing}: a delivery was not fired`, delivery);
   }
 }
 
@@ -51,7 +53,8 @@ function one(mark: string, attempts: readonly OrderAsk[], fired: readonly Firing
   if (firing.order !== order || firing.cause !== (kind === 'run' ? 'run' : 'webhook'))
     violations.add('fires once', `${mark}: another order was fired than ${order}`, firing);
   if (kind === 'run') {
-    for (const attempt of taken) if (attempt.firing !== firing.id) violations.add('idempotent', `${mark}: another firing is answered`, attempt, firing);
+    for (const attempt of taken)
+      if (attempt.firing !== firing.id) violations.add('idempotent', `${mark}: another firing is answered`, attempt, firing);
     return;
   }
   // The others are told that it has come before.
@@ -100,4 +103,3 @@ function slots({ moves, spans }: OrdersHistory, firings: readonly FiringEnd[], v
   const most = minutes + moves.length;
   if (firings.length > most) violations.add('fires once', `${firings.length} firings for ${most} slots`, firings.at(-1));
 }
-

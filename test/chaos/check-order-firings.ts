@@ -102,8 +102,7 @@ class OrderCheck {
     for (const [n, firing] of this.firings.entries()) {
       const [fired, ended] = [this.#fired[n], this.#ended[n]];
       const { id, cause, outcome } = firing;
-      const wrong = (what: string): void =>
-        this.violations.add('history true', `${this.order.name}: ${id}: ${what}`, firing, fired, ended);
+      const wrong = (what: string): void => this.violations.add('history true', `${this.order.name}: ${id}: ${what}`, firing, fired, ended);
       if (fired !== undefined && fired.message?.startsWith(`${cause}:`) !== true) wrong('another cause is told');
       if (ended !== undefined && (ended.type === 'order.completed') !== (outcome === 'success')) wrong('another end is told');
     }

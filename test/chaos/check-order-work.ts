@@ -62,7 +62,8 @@ function commands({ firings, traces }: OrdersHistory, violations: Violations): v
     const seq = String(firing.event?.seq ?? '');
     if (own.some((line) => line.seq !== seq)) wrong(`${firing.id}: another event was handed over`, firing, ...own);
     const good = order?.what === 'exec' && firing.outcome === 'success';
-    if (good && !own.some(({ what }) => what === 'end')) wrong(`${firing.id}: told to be done, and has not come to its end`, firing, ...own);
+    if (good && !own.some(({ what }) => what === 'end'))
+      wrong(`${firing.id}: told to be done, and has not come to its end`, firing, ...own);
   }
   const known = new Set(firings.map(({ id }) => id));
   for (const trace of traces) if (!known.has(trace.firing)) wrong(`${trace.firing} was carried out and is no firing`, trace);

@@ -21,10 +21,7 @@ export async function saveParts(history: { readonly seed: number }, parts: reado
   }
 }
 
-export async function loadParts<H extends { readonly seed: number }>(
-  file: string,
-  parts: readonly Exclude<keyof H, 'seed'>[],
-): Promise<H> {
+export async function loadParts<H extends { readonly seed: number }>(file: string, parts: readonly Exclude<keyof H, 'seed'>[]): Promise<H> {
   let history = emptyParts<H>(0, parts);
   for await (const text of createInterface({ input: createReadStream(file) })) {
     const line = JSON.parse(text) as { is: string; seed: number; entry: unknown };

@@ -40,18 +40,33 @@ export const ORDER_BUGS: Readonly<Record<string, readonly [Property, (history: O
   'fired twice at once beside a forced one': [
     'one firing',
     (h) => {
-      for (let n = h.firings.filter(({ order, forced }) => order === 'pushed' && forced).length + 2; n > 0; n--) tell(h, 'order.fired', 'pushed');
+      for (let n = h.firings.filter(({ order, forced }) => order === 'pushed' && forced).length + 2; n > 0; n--)
+        tell(h, 'order.fired', 'pushed');
     },
   ],
   'ended twice': ['ends once', (h) => tell(h, 'order.completed', 'each')],
   'never ended': ['ends once', (h) => void (firing(h, 'hand').state = 'running')],
-  'end not told': ['ends once', (h) => drop(h, 'log', h.log.findLast(({ type, text }) => type !== 'order.fired' && text.includes('"subject":"hook"')))],
+  'end not told': [
+    'ends once',
+    (h) =>
+      drop(
+        h,
+        'log',
+        h.log.findLast(({ type, text }) => type !== 'order.fired' && text.includes('"subject":"hook"')),
+      ),
+  ],
   'lost, and could have been begun again': ['ends once', (h) => Object.assign(firing(h, 'slot'), { outcome: 'lost', attempts: 1 })],
   'launch that is lost': ['ends once', (h) => Object.assign(firing(h, 'start'), { outcome: 'lost', attempts: 2 })],
-  'firing that is told and not kept': ['history true', (h) => (tell(h, 'order.fired', 'maybe', 'condition: x'), tell(h, 'order.completed', 'maybe'))],
+  'firing that is told and not kept': [
+    'history true',
+    (h) => (tell(h, 'order.fired', 'maybe', 'condition: x'), tell(h, 'order.completed', 'maybe')),
+  ],
   'firing that is kept and not told': ['history true', (h) => again(h, firing(h, 'tick'), { createdAt: 1e12 })],
   'firing forgotten': ['history true', (h) => drop(h, 'firings', firing(h, 'hand'))],
-  'failure kept as success': ['history true', (h) => void (firing(h, 'tick').outcome = firing(h, 'tick').outcome === 'success' ? 'failed' : 'success')],
+  'failure kept as success': [
+    'history true',
+    (h) => void (firing(h, 'tick').outcome = firing(h, 'tick').outcome === 'success' ? 'failed' : 'success'),
+  ],
   'another cause kept': ['history true', (h) => void (firing(h, 'maybe').cause = 'cooldown')],
   'told about what is no order': ['history true', (h) => (tell(h, 'order.fired', 'nothing'), tell(h, 'order.completed', 'nothing'))],
   'replica without the newest firing': ['history true', (h) => void (shown(h, 'each').entries = shown(h, 'each').entries.slice(1))],
@@ -85,12 +100,22 @@ export const ORDER_BUGS: Readonly<Record<string, readonly [Property, (history: O
   'event of another kind': ['fires once', (h) => void (firing(h, 'all').event = { ...firing(h, 'all').event!, type: 'chaos.one' })],
   'events miscounted': ['fires once', (h) => void (firing(h, 'all').event = { ...firing(h, 'all').event!, count: 77 })],
   'position that was left behind': ['fires once', (h) => void row(h, 'grow').cursor--],
-  'cooldown cut short': ['fires once', (h) => void (firing(h, 'tick').createdAt = h.firings.find(({ order }) => order === 'tick')!.createdAt + 1)],
+  'cooldown cut short': [
+    'fires once',
+    (h) => void (firing(h, 'tick').createdAt = h.firings.find(({ order }) => order === 'tick')!.createdAt + 1),
+  ],
   'slot fired twice': ['fires once', (h) => again(h, firing(h, 'slot'))],
   'manual order that comes by itself': ['fires once', (h) => again(h, firing(h, 'hand'), { cause: 'cooldown', mark: null })],
   'delivery fired twice': ['fires once', (h) => again(h, firing(h, 'hook'))],
   'key fired twice': ['fires once', (h) => again(h, firing(h, 'hand'))],
-  'forced run fired twice': ['fires once', (h) => again(h, firing(h, 'pushed', ({ forced }) => forced))],
+  'forced run fired twice': [
+    'fires once',
+    (h) =>
+      again(
+        h,
+        firing(h, 'pushed', ({ forced }) => forced),
+      ),
+  ],
   'another order fired than was asked for': ['fires once', (h) => void (firing(h, 'hand').order = 'start')],
   'different answers under a key': ['idempotent', (h) => void (taken(h, 'run').firing = 'firing-0')],
   'delivery accepted twice': ['idempotent', (h) => void (taken(h, 'hook').status = 202)],
@@ -115,7 +140,10 @@ export const ORDER_BUGS: Readonly<Record<string, readonly [Property, (history: O
   ],
   'run of no firing': ['run of its firing', (h) => void h.runs.push({ id: 'town-more', firing: null })],
   'another run is named': ['run of its firing', (h) => void (good(h, 'report').root = 'town-0')],
-  'root made twice': ['run of its firing', (h) => void h.log.push({ ...last(h, 'log', ({ text }) => text.includes('gc.order_firing') && !text.includes('root')) })],
+  'root made twice': [
+    'run of its firing',
+    (h) => void h.log.push({ ...last(h, 'log', ({ text }) => text.includes('gc.order_firing') && !text.includes('root')) }),
+  ],
   'end told without its run': ['run of its firing', (h) => withoutRun(told(h, 'order.completed', 'pulse'))],
   'command begun twice': ['carried out', (h) => void h.traces.push({ what: 'begin', firing: good(h, 'tick').id, order: 'tick', seq: '' })],
   'command begun more often than it was taken': [
@@ -124,10 +152,21 @@ export const ORDER_BUGS: Readonly<Record<string, readonly [Property, (history: O
       for (let n = 0; n < 4; n++) h.traces.push({ what: 'begin', firing: firing(h, 'slot').id, order: 'slot', seq: '' });
     },
   ],
-  'told to be done before its end': ['carried out', (h) => drop(h, 'traces', last(h, 'traces', (one) => one.firing === good(h, 'hand').id && one.what === 'end'))],
+  'told to be done before its end': [
+    'carried out',
+    (h) =>
+      drop(
+        h,
+        'traces',
+        last(h, 'traces', (one) => one.firing === good(h, 'hand').id && one.what === 'end'),
+      ),
+  ],
   'command of no firing': ['carried out', (h) => void h.traces.push({ what: 'begin', firing: 'firing-0', order: 'tick', seq: '' })],
   'command was told another event': ['carried out', (h) => void (last(h, 'traces', ({ order }) => order === 'each').seq = '1')],
-  'launch that ran a command': ['carried out', (h) => void h.traces.push({ what: 'begin', firing: firing(h, 'pulse').id, order: 'pulse', seq: '' })],
+  'launch that ran a command': [
+    'carried out',
+    (h) => void h.traces.push({ what: 'begin', firing: firing(h, 'pulse').id, order: 'pulse', seq: '' }),
+  ],
   'internal error': ['no internal errors', (h) => Object.assign(last(h, 'asks'), { outcome: 'unknown', status: 500, problem: true })],
   'refused with a page': ['no internal errors', (h) => void (refused(h).problem = false)],
 };

@@ -29,7 +29,11 @@ export async function calm(
   if (left.length > 0) violations.push({ property: 'order alive', message: 'orders cannot be switched off', entries: left });
   const open = await none(() => readLeft(postgres, database));
   if (open.length > 0)
-    violations.push({ property: 'ends once', message: `${open.length} have not come to an end ${CALM_MS} ms after healing`, entries: open });
+    violations.push({
+      property: 'ends once',
+      message: `${open.length} have not come to an end ${CALM_MS} ms after healing`,
+      entries: open,
+    });
   return violations;
 }
 

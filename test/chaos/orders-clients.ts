@@ -47,7 +47,8 @@ export class OrdersClients {
       let status: number | undefined;
       for (let tries = 0; tries < 20 && status !== 200; tries++) {
         if (tries > 0) await sleep(500);
-        status = (await ask('POST', `${this.random.pick(this.apis).url}/v0/city/${this.city}/order/${name}/disable`, { ms: 20_000 }))?.status;
+        status = (await ask('POST', `${this.random.pick(this.apis).url}/v0/city/${this.city}/order/${name}/disable`, { ms: 20_000 }))
+          ?.status;
       }
       if (status !== 200) left.push(name);
     }
@@ -101,7 +102,9 @@ export class OrdersClients {
     const headers: Record<string, string> = asked.key === undefined ? {} : { 'idempotency-key': asked.key };
     const outcome = outcomeOf(await ask('POST', `${replica.url}/v0/city/${this.city}/${path}`, { body, headers }));
     const firing =
-      asked.kind === 'run' && outcome.outcome === 'acknowledged' ? (JSON.parse(outcome.body!) as { tracking_id: string }).tracking_id : undefined;
+      asked.kind === 'run' && outcome.outcome === 'acknowledged'
+        ? (JSON.parse(outcome.body!) as { tracking_id: string }).tracking_id
+        : undefined;
     const made: OrderAsk = {
       ...asked,
       city: this.city,

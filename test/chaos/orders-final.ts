@@ -77,7 +77,11 @@ async function shown(api: Member, city: string, order: string, limit: number): P
     return JSON.parse(answer.body) as T;
   };
   interface Page {
-    readonly entries: readonly (Omit<ShownFiring, 'id' | 'outcome' | 'root'> & { bead_id: string; outcome?: string; wisp_root_id?: string })[];
+    readonly entries: readonly (Omit<ShownFiring, 'id' | 'outcome' | 'root'> & {
+      bead_id: string;
+      outcome?: string;
+      wisp_root_id?: string;
+    })[];
     readonly next_cursor?: string;
   }
   const entries: ShownFiring[] = [];
@@ -89,6 +93,8 @@ async function shown(api: Member, city: string, order: string, limit: number): P
     cursor = page.next_cursor;
     if (cursor === undefined) break;
   }
-  const { consecutive_failures, last_run_outcome = null } = await read<{ consecutive_failures: number; last_run_outcome?: string }>(`order/${order}`);
+  const { consecutive_failures, last_run_outcome = null } = await read<{ consecutive_failures: number; last_run_outcome?: string }>(
+    `order/${order}`,
+  );
   return { replica: api.name, order, failures: Number(consecutive_failures), lastOutcome: last_run_outcome, entries };
 }

@@ -60,9 +60,11 @@ export class OrdersModel {
 
   #handOver(order: ChaosOrder): void {
     const { history } = this;
-    const cursor = history.orders.find((row) => row.order === order.name)?.cursor ?? history.starts.find((row) => row.order === order.name)!.cursor;
+    const cursor =
+      history.orders.find((row) => row.order === order.name)?.cursor ?? history.starts.find((row) => row.order === order.name)!.cursor;
     const seqs = history.log.filter(({ type, seq }) => type === order.on && seq > cursor).map(({ seq }) => seq);
-    const handed = order.delivery === 'each' ? seqs.map((seq) => [seq, 1] as const) : seqs.slice(-1).map((seq) => [seq, seqs.length] as const);
+    const handed =
+      order.delivery === 'each' ? seqs.map((seq) => [seq, 1] as const) : seqs.slice(-1).map((seq) => [seq, seqs.length] as const);
     for (const [seq, count] of handed) this.#end(order, this.#fire(order, { cause: 'event', event: { seq, type: order.on!, count } }));
     const row = this.#row(order);
     row.cursor = seqs.at(-1) ?? cursor;

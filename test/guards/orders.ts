@@ -39,6 +39,14 @@ export const ORDERS: readonly Guard[] = [
     name: 'without a place for commands',
   },
   {
+    guard: 'What cannot be launched takes nobody with it.',
+    file: 'src/modules/orders/formula-firings.ts',
+    find: 'if (all.length === 1) return all[0]!.done.reject(error);',
+    replace: 'if (all.length > 0) return all.forEach(({ done }) => done.reject(error));',
+    test: 'src/modules/orders/formula-firings.spec.ts',
+    name: 'fail alone',
+  },
+  {
     guard: 'An event wakes an order also while somebody looks at it.',
     file: 'src/modules/orders/order-sync.repository.ts',
     find: '        and not exists (select from order_firings f',

@@ -82,7 +82,15 @@ describe('an order that somebody forces', () => {
     const now = new Date();
     await a.transactions.run(async (tx) => {
       const order = await a.repository.lock(tx, orders.city.streamId, 'tick');
-      const asked = { id: 'by-hand', order: order!, cause: 'run', actor: 'ada', reason: 'run by ada', forced: true, state: 'queued' } as const;
+      const asked = {
+        id: 'by-hand',
+        order: order!,
+        cause: 'run',
+        actor: 'ada',
+        reason: 'run by ada',
+        forced: true,
+        state: 'queued',
+      } as const;
       await a.firings.begin(tx, orders.city, [asked], now);
     });
     const [forced] = await a.take();

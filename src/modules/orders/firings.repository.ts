@@ -65,6 +65,14 @@ export class FiringsRepository {
     return rows[0];
   }
 
+  /** Several, in the order in which everybody who wants several locks them. */
+  async lockAll(tx: Tx, streamId: number, scopedNames: readonly string[]): Promise<Map<string, OrderRow>> {
+    const { rows } = await sql<OrderRow>`
+      select ${ORDER} from orders where stream_id = ${streamId} and scoped_name = any(${[...scopedNames]}::text[])
+      order by scoped_name for update`.execute(tx);
+    return new Map(rows.map((row) => [row.scoped_name, row]));
+  }
+
   /** The one guarantee that an order is fired once at a time: what the index does not take is not answered. */
   async insert(tx: Tx, streamId: number, firings: readonly NewFiring[], now: Date): Promise<Set<string>> {
     if (firings.length === 0) return new Set();

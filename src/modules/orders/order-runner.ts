@@ -14,6 +14,9 @@ import { ORDERS_TOPIC, Firings, type FiringCity } from './firings.service.js';
 import { FiringsRepository } from './firings.repository.js';
 import type { Ended, FiringKind, FiringRow } from './order-rows.js';
 
+/** Places for launches for each one for commands: a launch is a share of a transaction, a command a process. */
+const LAUNCHES = 4;
+
 /**
  * Carries firings out on this host: what waits longest, of each city in turn. Launches have places of their own: they take a moment,
  * and do not wait for commands that take minutes.
@@ -45,7 +48,7 @@ export class OrderRunner implements OnApplicationBootstrap {
         renew: (pks: readonly number[]) => this.repository.renew(this.worker, pks, this.timings.leaseMs),
         carryOut: (held: Held<FiringRow>) => this.#carryOut(held),
       };
-      return new LeasedWork(source, timings, log);
+      return new LeasedWork(source, new LeaseTimings({ ...timings, atOnce: this.#places(kind) }), log);
     };
     this.#leased = { command: leased('command', 'commands of orders'), launch: leased('launch', 'runs of orders') };
     this.#tell(metrics);
@@ -80,11 +83,15 @@ export class OrderRunner implements OnApplicationBootstrap {
     return Object.values(this.#leased);
   }
 
+  #places(kind: FiringKind): number {
+    return this.timings.atOnce * (kind === 'launch' ? LAUNCHES : 1);
+  }
+
   /** Whoever sees firings wait, and all places of the workers taken, needs more workers. */
   #tell(metrics: Metrics): void {
     const running = metrics.gauge({
       name: 'svc_order_firings_running',
-      help: `Firings of orders that this process carries out, by kind; it has ${this.timings.atOnce} places for each.`,
+      help: `Firings of orders that this process carries out, by kind, in ${this.#places('command')} and ${this.#places('launch')} places.`,
       labelNames: ['kind'] as const,
       collect: () => Object.entries(this.#leased).forEach(([kind, { running: count }]) => running.set({ kind }, count)),
     });
@@ -103,6 +110,10 @@ export class OrderRunner implements OnApplicationBootstrap {
   /** What fails is told to be lost when its lease has run out. */
   async #carryOut(held: Held<FiringRow>): Promise<void> {
     const { row: firing, signal } = held;
+    if (firing.definition.formula !== undefined && firing.state !== 'checking') {
+      await this.failpoints.hit('order.begun');
+      return this.formulas.carryOut(firing, this.worker);
+    }
     const city = { name: (await this.repository.stream(firing.stream_id)) ?? '', streamId: firing.stream_id };
     const { token, hash } = this.tokens.mintCommand({ kind: 'firing', pk: firing.pk });
     if (!(await this.repository.grant(firing.pk, this.worker, hash))) return;

@@ -102,9 +102,12 @@ export class OrderSyncRepository {
     // An order whose firing is open is looked at when that has ended. One that is looked at just now is waited for: what it has
     // read of the log may be older than these events, and it is not to be put to sleep over them.
     await sql`
-      update orders o set look_at = ${now} where o.stream_id = ${streamId} and o.listens = any(${came.map(({ type }) => type)}::text[])
+      with woken as (
+        select o.scoped_name from orders o where o.stream_id = ${streamId} and o.listens = any(${came.map(({ type }) => type)}::text[])
         and not exists (select from order_firings f
-          where f.stream_id = ${streamId} and f.scoped_name = o.scoped_name and f.state <> 'done' and not f.forced)`.execute(tx);
+          where f.stream_id = ${streamId} and f.scoped_name = o.scoped_name and f.state <> 'done' and not f.forced)
+        order by o.scoped_name for update)
+      update orders o set look_at = ${now} from woken w where o.stream_id = ${streamId} and o.scoped_name = w.scoped_name`.execute(tx);
     return true;
   }
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
 import { Transactions, type TransactionOptions } from '../../platform/database/transactions.js';
+import type { NewEvent } from '../../platform/event-log/event.js';
 import { EventLog } from '../../platform/event-log/event-log.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { closeBereftConvoys, closeConvoys, closeLeftConvoys } from './convoy-closing.js';
@@ -50,13 +51,41 @@ export class WorkService {
    * @throws ProblemError city_not_found when the city has stopped meanwhile; unavailable after 2 s behind other writers.
    */
   async run<T>(city: CityScope, actor: string, body: (work: Work) => Promise<T>, options: TransactionOptions = {}): Promise<Done<T>> {
+    return this.#run(city, options, async (work) => {
+      const one = work(actor);
+      const value = await body(one);
+      return { value, events: one.events() };
+    });
+  }
+
+  /**
+   * As `run`, for several that have nothing to do with each other, each with its own actor, in one transaction: all of them or none.
+   *
+   * @throws what `run` and any of them throws
+   */
+  async runAll(city: CityScope, parts: readonly { readonly actor: string; readonly body: (work: Work) => Promise<void> }[]): Promise<void> {
+    await this.#run(city, {}, async (work) => {
+      const events: NewEvent[] = [];
+      for (const { actor, body } of parts) {
+        const one = work(actor);
+        await body(one);
+        events.push(...one.events());
+      }
+      return { value: undefined, events };
+    });
+  }
+
+  #run<T>(
+    city: CityScope,
+    options: TransactionOptions,
+    body: (work: (actor: string) => Work) => Promise<{ readonly value: T; readonly events: readonly NewEvent[] }>,
+  ): Promise<Done<T>> {
     return this.transactions.run(
       async (tx) => {
         if (!(await this.repository.begin(tx, city.streamId)))
           throw problem('city_not_found', `city not found or not running: ${city.name}`);
-        const work = new Work(tx, city, actor, this.repository, this.#reactions);
-        const value = await body(work);
-        const appended = await this.eventLog.append(tx, work.events());
+        const { value, events } = await body((actor) => new Work(tx, city, actor, this.repository, this.#reactions));
+        const appended = await this.eventLog.append(tx, events);
         const index = appended.at(-1)?.seq ?? (await this.repository.head(tx, city.streamId));
         return { value, index };
       },
