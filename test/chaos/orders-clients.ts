@@ -6,7 +6,7 @@ import type { Random } from './random.js';
 import { outcomeOf, repeated } from './sending.js';
 import { sleep } from './sleep.js';
 
-type Asked = Omit<OrderAsk, 'city' | 'replica' | 'from' | 'to' | 'outcome'> & { readonly path: string; readonly body: object };
+type Asked = Omit<OrderAsk, 'city' | 'replica' | 'from' | 'to' | 'outcome' | 'body'> & { readonly path: string; readonly sent: object };
 
 const of = (trigger: ChaosOrder['trigger']): readonly ChaosOrder[] => ORDERS.filter((order) => order.trigger === trigger);
 const EVENTS = [...new Set(ORDERS.flatMap(({ on }) => on ?? []))];
@@ -73,8 +73,8 @@ export class OrdersClients {
   #byHand(random: Random, order: string, more: object): Promise<unknown> {
     const marker = this.#marker();
     const key = random.chance(0.6) ? `k-${marker}` : undefined;
-    const body = { vars: { mark: marker }, ...more };
-    const asked: Asked = { kind: 'run', marker, order, path: `order/${order}/run`, body, ...(key === undefined ? {} : { key }) };
+    const sent = { vars: { mark: marker }, ...more };
+    const asked: Asked = { kind: 'run', marker, order, path: `order/${order}/run`, sent, ...(key === undefined ? {} : { key }) };
     return repeated(() => this.#request(asked, random), key, random);
   }
 
@@ -82,21 +82,21 @@ export class OrdersClients {
   #deliver(random: Random): Promise<unknown> {
     const marker = this.#marker();
     const { name: order } = random.pick(of('webhook'));
-    const asked: Asked = { kind: 'hook', marker, order, path: `hook/${order}`, body: { mark: marker } };
+    const asked: Asked = { kind: 'hook', marker, order, path: `hook/${order}`, sent: { mark: marker } };
     return repeated(() => this.#request(asked, random), marker, random);
   }
 
   #emit(random: Random): Promise<unknown> {
     const marker = this.#marker();
-    const body = { type: random.pick(EVENTS), actor: 'chaos', message: marker };
-    return this.#request({ kind: 'emit', marker, path: 'events', body }, random);
+    const sent = { type: random.pick(EVENTS), actor: 'chaos', message: marker };
+    return this.#request({ kind: 'emit', marker, path: 'events', sent }, random);
   }
 
   #marker(): string {
     return `o${this.history.seed}-${++this.#serial}`;
   }
 
-  async #request({ path, body, ...asked }: Asked, random: Random): Promise<OrderAsk> {
+  async #request({ path, sent: body, ...asked }: Asked, random: Random): Promise<OrderAsk> {
     const replica = random.pick(this.apis);
     const from = this.now();
     const headers: Record<string, string> = asked.key === undefined ? {} : { 'idempotency-key': asked.key };

@@ -1,4 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import type { Gauge } from 'prom-client';
 import { AppConfig } from '../../platform/config/config.js';
 import { Transactions } from '../../platform/database/transactions.js';
 import { Failpoints } from '../../platform/failpoints/failpoints.js';
@@ -89,16 +90,16 @@ export class OrderRunner implements OnApplicationBootstrap {
 
   /** Whoever sees firings wait, and all places of the workers taken, needs more workers. */
   #tell(metrics: Metrics): void {
-    const running = metrics.gauge({
+    const running: Gauge<'kind'> = metrics.gauge({
       name: 'svc_order_firings_running',
       help: `Firings of orders that this process carries out, by kind, in ${this.#places('command')} and ${this.#places('launch')} places.`,
-      labelNames: ['kind'] as const,
+      labelNames: ['kind'],
       collect: () => Object.entries(this.#leased).forEach(([kind, { running: count }]) => running.set({ kind }, count)),
     });
-    const waiting = metrics.gauge({
+    const waiting: Gauge<'kind'> = metrics.gauge({
       name: 'svc_order_firings_waiting',
       help: 'Firings of orders in the database that wait for a place on a worker, by kind.',
-      labelNames: ['kind'] as const,
+      labelNames: ['kind'],
       collect: async () => {
         const counts = await this.repository.waiting().catch(() => undefined);
         if (counts === undefined) return waiting.reset();
