@@ -5,6 +5,8 @@ const base = {
   extensionsToTreatAsEsm: ['.ts'],
   transform: {},
   injectGlobals: false,
+  // Cities of a chaos run, which come and go beside the tests.
+  modulePathIgnorePatterns: ['<rootDir>/\\.chaos/'],
 };
 const servers = {
   globalSetup: '<rootDir>/test/support/global-setup.mjs',

@@ -98,7 +98,7 @@ const CHAOS: readonly Part[] = [
   ...times(3, (n) => chaos(`chaos-orders-${n}`, 'a seed of the chaos run with orders', 'orders', n)),
 ];
 
-/** A part in three hours: what is wide comes round in two days. Beside it chaos and guards take turns: four days, and eight. */
+/** A part in three hours: what is wide comes round in two days. Beside it chaos and guards take turns: five days, and eight. */
 const TURN_MS = 3 * 3_600_000;
 const PARTS = [...WIDE, ...CHAOS, ...guards];
 

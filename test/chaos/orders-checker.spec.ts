@@ -5,7 +5,7 @@ import { checkOrders } from './orders-checker.js';
 import type { OrdersHistory } from './orders-history.js';
 import { OrdersModel } from './orders-model.js';
 
-const SEEDS = 20;
+const SEEDS = 8;
 /** So often each order is fired. */
 const LEAST = 3;
 
