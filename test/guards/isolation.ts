@@ -208,7 +208,7 @@ export const ISOLATION: readonly Guard[] = [
     find: '!wasKilled(error)',
     replace: 'error !== undefined',
     test: 'src/platform/isolation/users.spec.ts',
-    name: 'begin with the same user',
+    name: 'asks again when somebody else',
   },
   {
     guard: 'The processes of a sandbox have an end, also for root.',

@@ -23,6 +23,7 @@ export const RUN_CONTROL: readonly Guard[] = [
     find: '          and (c.worker is null or c.lease_until < now()) for update skip locked),',
     replace: '),',
     test: CHECKS_TEST,
+    name: 'taking it just now',
   },
   {
     guard: 'The script of a check ends with the run.',

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { USER_NUMBERS } from '../../../test/support/user-numbers.js';
 import { spawnAgent } from '../runtime/spawn.js';
-import { Users } from './users.js';
+import { answered, Users } from './users.js';
 
 const LIMITS = { memory: 1024 ** 3, processes: 64, files: 512 };
 const { cities: CITIES, sessions: SESSIONS } = USER_NUMBERS;
@@ -126,5 +126,23 @@ async function said(line: string, env: Record<string, string> = {}, id = PORT): 
     await writeFile(path.join(base, 'shut', 'agent'), '#!/bin/sh\n', { mode: 0o755 });
     const program = { command: path.join(base, 'shut', 'agent'), args: [], cwd: '/', env: {} };
     await expect(users.sandbox(PORT, OWN).enter(program)).rejects.toThrow(`${base}/shut is closed for them`);
+  });
+});
+
+describe('what asks as a user', () => {
+  // Guard: another process of the host that begins with the same user ends what runs as it.
+  it.each([
+    ['it', { signal: 'SIGKILL' }],
+    ['a part of it', { code: 137, signal: null }],
+  ])('asks again when somebody else has ended %s, and fails for everything else', async (_, end) => {
+    const failing = (...ends: object[]) => {
+      return async (): Promise<{ stdout: string }> => {
+        const next = ends.shift();
+        if (next !== undefined) throw Object.assign(new Error('it has ended'), next);
+        return { stdout: 'here' };
+      };
+    };
+    expect(await answered(failing(end, end))).toBe('here');
+    await expect(answered(failing({ signal: 'SIGSEGV' }))).rejects.toThrow('it has ended');
   });
 });

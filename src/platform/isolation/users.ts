@@ -194,7 +194,7 @@ export class Users {
 }
 
 /** Another process of the host that begins with this user ends what runs as it, now and then only a part of it: then once more. */
-async function answered(ask: () => Promise<{ stdout: string }>): Promise<string> {
+export async function answered(ask: () => Promise<{ stdout: string }>): Promise<string> {
   const limit = performance.now() + 3 * PROBE_MS;
   for (;;) {
     try {

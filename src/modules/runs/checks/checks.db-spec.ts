@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import { eventually } from '../../../../test/support/sse.js';
 import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
 import { launches, recipeOf, type Launches } from '../testing/launches.js';
 import { ChecksRepository, type CheckRow } from './checks.repository.js';
@@ -31,6 +32,12 @@ const waiting = async (steps = `[[steps]]\nid = "a"\ntitle = "A"\n${CHECKED}`): 
   return run;
 };
 const claim = (worker: string): Promise<CheckRow[]> => realm.db.transaction().execute((tx) => checks.claim(tx, worker, 5, 10_000));
+/** Whether somebody waits for a lock of somebody else. */
+const isHeld = async (): Promise<boolean> => {
+  const { rows } = await sql`
+    select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`.execute(realm.db);
+  return rows.length > 0;
+};
 const settle = (check: CheckRow, worker: string, passed = true): Promise<boolean> =>
   realm.db.transaction().execute((tx) => checks.settle(tx, check, worker, { round: check.round, passed, reason: 'so it is' }));
 const expire = (): Promise<unknown> => sql`update run_checks set lease_until = now() - interval '1 s'`.execute(realm.db);
@@ -43,6 +50,25 @@ describe('the script of a check', () => {
       { city: { name: realm.city.name, streamId: realm.city.streamId }, run_id: run.id, round: 1, attempts: 1, formula: 'f', rig: '' },
     ]);
     expect(taken.flat()[0]).toMatchObject({ bead_id: await idOf('a'), subject: await idOf('a.iteration.1') });
+  });
+
+  // Guard: who takes it has locked it, and nobody waits to take it as well.
+  it('is left to a worker that is taking it just now', async () => {
+    await waiting();
+    const [taken, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const first = realm.db.transaction().execute(async (tx) => {
+      const found = await checks.claim(tx, 'w1', 5, 10_000);
+      taken.resolve();
+      await go.promise;
+      return found;
+    });
+    await taken.promise;
+    let isOver = false;
+    const second = claim('w2').finally(() => (isOver = true));
+    await eventually(async () => isOver || (await isHeld()));
+    go.resolve();
+    expect([await first, await second]).toMatchObject([[{ attempts: 1 }], []]);
+    expect(await second).toEqual([]);
   });
 
   it('says its word once, and only under the lease of who asked last', async () => {
