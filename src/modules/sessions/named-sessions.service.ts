@@ -42,7 +42,7 @@ export class NamedSessions {
       if (canGoOn(bearer)) return bearer;
       await this.names.freeAll(tx, bearer.pk);
     }
-    return changes.create({
+    const created = await changes.create({
       alias: identity,
       session_name: namedSessionName(config, named, city.name),
       title: template.title,
@@ -60,6 +60,8 @@ export class NamedSessions {
       ...(how.suspended === true ? { state: 'suspended', reason: 'user-hold' } : {}),
       ...(how.wake === undefined ? {} : { wake_request: how.wake }),
     });
+    if (bearer !== undefined) await changes.replace(bearer, created);
+    return created;
   }
 }
 

@@ -8,7 +8,14 @@ import { Signals } from '../../platform/streams/signals.js';
 import type { CityScope } from '../cities/city-scope.js';
 import type { Work } from '../work/work.js';
 import { WorkService, type Done } from '../work/work.service.js';
-import { SessionChanges, type EndReaction, type MoveReaction, type SessionCity, type SessionReactions } from './session-changes.js';
+import {
+  SessionChanges,
+  type EndReaction,
+  type MoveReaction,
+  type ReplaceReaction,
+  type SessionCity,
+  type SessionReactions,
+} from './session-changes.js';
 import type { SessionRow } from './session-row.js';
 import { SessionStore } from './session-store.repository.js';
 import { logTopic, runnerTopic, WANTED_TOPIC } from './topics.js';
@@ -19,7 +26,11 @@ import { logTopic, runnerTopic, WANTED_TOPIC } from './topics.js';
  */
 @Injectable()
 export class SessionChangesService {
-  readonly #reactions = { moved: [] as MoveReaction[], ended: [] as EndReaction[] } satisfies SessionReactions;
+  readonly #reactions = {
+    moved: [] as MoveReaction[],
+    ended: [] as EndReaction[],
+    replaced: [] as ReplaceReaction[],
+  } satisfies SessionReactions;
 
   constructor(
     private readonly transactions: Transactions,
@@ -37,6 +48,11 @@ export class SessionChangesService {
   /** Adds what another family settles when a session goes from one state to another. */
   onMoved(reaction: MoveReaction): void {
     this.#reactions.moved.push(reaction);
+  }
+
+  /** Adds what another family does when a configured name gets another session. */
+  onReplaced(reaction: ReplaceReaction): void {
+    this.#reactions.replaced.push(reaction);
   }
 
   /** As it is committed, without a lock. */

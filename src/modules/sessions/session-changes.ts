@@ -58,9 +58,13 @@ export type EndReaction = (changes: SessionChanges, row: SessionRow, how: 'stopp
  */
 export type MoveReaction = (changes: SessionChanges, before: SessionRow, after: SessionRow, message?: string) => Promise<void>;
 
+/** Runs in the transaction that made a session in the place of another that had its name and cannot go on. */
+export type ReplaceReaction = (changes: SessionChanges, before: SessionRow, after: SessionRow) => Promise<void>;
+
 export interface SessionReactions {
   readonly moved: readonly MoveReaction[];
   readonly ended: readonly EndReaction[];
+  readonly replaced: readonly ReplaceReaction[];
 }
 
 /**
@@ -147,6 +151,11 @@ export class SessionChanges {
     });
     await this.store.releaseNames(this.tx, after);
     return after;
+  }
+
+  /** One has been made under the name of another, which keeps nothing that the name stands for. */
+  async replace(before: SessionRow, after: SessionRow): Promise<void> {
+    for (const react of this.reactions.replaced) await react(this, before, after);
   }
 
   /** Gives a session another name of a kind. @throws ProblemError conflict when somebody else has it. */
