@@ -56,6 +56,10 @@ export class IdempotencyRepository {
     return rows.length === 1;
   }
 
+  async forget(tx: Tx, at: KeyAddress): Promise<void> {
+    await sql`delete from idempotency_keys where scope = ${at.scope} and operation = ${at.operation} and key = ${at.key}`.execute(tx);
+  }
+
   /** Who holds the key now; a hold that has run out does not count. */
   async holder(db: Kysely<Database>, at: KeyAddress): Promise<string | undefined> {
     const row = await db

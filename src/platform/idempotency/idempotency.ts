@@ -118,6 +118,11 @@ export class Idempotency {
     await this.repository.release(tx, ref, owner);
   }
 
+  /** Makes the key as if it had never been used: what it has made is gone. */
+  async forget(tx: Tx, at: KeyAddress): Promise<void> {
+    await this.repository.forget(tx, at);
+  }
+
   /** Deletes answers older than 24 hours, up to `limit`. Returns how many. */
   async purge(tx: Tx, limit: number): Promise<number> {
     return this.repository.purge(tx, limit);
