@@ -101,6 +101,12 @@ export class CitiesRepository {
     return row && { id: row.id, name: row.name, path: row.dir, stream: row.name, streamId: row.stream_id };
   }
 
+  /** Whether it is registered and is to run, whatever keeps it from that. */
+  async isWanted(name: string): Promise<boolean> {
+    const { rows } = await this.pool.query(`select 1 from cities where name = $1 and desired = 'running'`, [name]);
+    return rows.length === 1;
+  }
+
   /**
    * Every city, or those of `names`, in byte order of the name (the column's collation). Three columns, because the
    * driver's work per column is most of the cost of a list of ten thousand.

@@ -43,6 +43,19 @@ export class CitiesService {
     return city;
   }
 
+  /**
+   * As `requireRunning`, for systems that give up what is answered 404: while a city that is to run does not, they are to try again.
+   *
+   * @throws ProblemError city_not_found; unavailable, with a Retry-After
+   */
+  async requireStarted(name: string, caller: Principal): Promise<CityScope> {
+    const city = maySee(caller, name) ? await this.repository.findRunning(name) : undefined;
+    if (city !== undefined) return city;
+    if (maySee(caller, name) && (await this.repository.isWanted(name)))
+      throw problem('unavailable', `city ${name} is starting; try again`, { headers: { 'retry-after': '5' } });
+    throw notRunning(name);
+  }
+
   /** For whoever asks for the city without having been let in to it yet. */
   findRunning(name: string): Promise<CityScope | undefined> {
     return this.repository.findRunning(name);
