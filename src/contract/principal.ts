@@ -22,6 +22,14 @@ export interface Principal {
   readonly cities: readonly string[] | undefined;
   /** The session whose process calls: it acts as itself only. */
   readonly session?: SessionCaller | undefined;
+  /** The adapter of an account elsewhere that calls: it speaks for that account only. */
+  readonly adapter?: AdapterCaller | undefined;
+}
+
+export interface AdapterCaller {
+  readonly pk: number;
+  readonly provider: string;
+  readonly accountId: string;
 }
 
 export interface SessionCaller {

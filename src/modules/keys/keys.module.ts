@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { Authenticator } from '../../platform/http/authenticator.js';
 import { KeyValidity } from '../../platform/streams/key-watch.js';
+import { AdapterTokensModule } from '../extmsg/adapters/adapter-tokens.module.js';
 import { SessionTokensModule } from '../session-tokens/session-tokens.module.js';
 import { CallerAuthenticator } from './caller-authenticator.js';
 import { KeyCache } from './key-cache.js';
@@ -10,7 +11,7 @@ import { KeysService } from './keys.service.js';
 
 /** API keys: their management, and the answers to "who is this" (the front door) and "is this key still good" (open streams). */
 @Module({
-  imports: [SessionTokensModule],
+  imports: [AdapterTokensModule, SessionTokensModule],
   controllers: [KeysController],
   providers: [
     KeysRepository,

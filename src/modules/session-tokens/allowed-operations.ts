@@ -140,8 +140,28 @@ export const ALLOWED: Readonly<Record<string, Check>> = {
   [`post-${session}-reset`]: ownSession,
   [`post-${session}-drain`]: ownSession,
   'send-session-message': anything,
+  // To people outside, in its own name.
+  'post-v0-city-by-city-name-extmsg-outbound': itself('session_id'),
+  'post-v0-city-by-city-name-extmsg-transcript-ack': itself('session_id'),
   'submit-session': anything,
 };
+
+const extmsg = 'v0-city-by-city-name-extmsg';
+
+/** All that an adapter may use, to read as well. The family sees to it that it speaks for its own account only. */
+export const ADAPTERS_MAY: ReadonlySet<string> = new Set([
+  `post-${extmsg}-inbound`,
+  `post-${extmsg}-bind`,
+  `post-${extmsg}-unbind`,
+  `get-${extmsg}-groups`,
+  'ensure-extmsg-group',
+  `post-${extmsg}-participants`,
+  `delete-${extmsg}-participants`,
+  `get-${extmsg}-transcript`,
+  `get-${extmsg}-adapters`,
+  'register-extmsg-adapter',
+  `delete-${extmsg}-adapters`,
+]);
 
 function memberOf(body: unknown, member: string): unknown {
   if (typeof body !== 'object' || body === null || !Object.hasOwn(body, member)) return undefined;

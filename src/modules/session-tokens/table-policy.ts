@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../contract/principal.js';
 import { SessionPolicy, type Asked } from '../../platform/http/authenticator.js';
-import { ALLOWED } from './allowed-operations.js';
+import { ADAPTERS_MAY, ALLOWED } from './allowed-operations.js';
 import { SessionCallersRepository } from './session-callers.repository.js';
 
 /** Sessions may what the table allows, and nothing else. */
@@ -11,7 +11,8 @@ export class TablePolicy extends SessionPolicy {
     super();
   }
 
-  override admits(operation: string): boolean {
+  override admits(operation: string, { adapter }: Principal): boolean {
+    if (adapter !== undefined) return ADAPTERS_MAY.has(operation);
     return Object.hasOwn(ALLOWED, operation);
   }
 

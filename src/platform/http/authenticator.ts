@@ -20,14 +20,17 @@ export interface Asked {
 
 /** What callers may change that act for themselves only. Bound under this class; without one they may change nothing. */
 export abstract class SessionPolicy {
-  /** Whether a session may use an operation at all; asked before the body is read. */
-  abstract admits(operation: string): boolean;
+  /** Whether a session, or an adapter, may use an operation at all; asked before the body is read. Sessions may read. */
+  abstract admits(operation: string, caller: Principal): boolean;
   /** Why a session may not do just this, in words for it; undefined when it may. */
   abstract refusal(caller: Principal, operation: string, asked: Asked): Promise<string | undefined>;
 }
 
 /** How tokens of sessions begin. */
 export const SESSION_TOKEN_PREFIX = 'svs_';
+
+/** How those of adapters begin, which speak for an account elsewhere. */
+export const ADAPTER_TOKEN_PREFIX = 'sva_';
 
 /** How those of commands begin that are run for a city without a session: of orders, and scripts of checks. */
 export const COMMAND_TOKEN_PREFIX = 'svo_';

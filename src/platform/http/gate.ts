@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest, RouteOptions, onRequestHookHandler, 
 import { may, type Principal } from '../../contract/principal.js';
 import { problem, type ProblemError } from '../../contract/problems.js';
 import type { AppConfig } from '../config/config.js';
-import { Authenticator, COMMAND_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, SessionPolicy } from './authenticator.js';
+import { ADAPTER_TOKEN_PREFIX, Authenticator, COMMAND_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, SessionPolicy } from './authenticator.js';
 import { HostAllowList } from './host.js';
 import type { OperationSpec } from './operation.js';
 import { CORS_HEADERS, OriginPolicy } from './origins.js';
@@ -99,11 +99,11 @@ export class Gate {
       if (refused !== undefined) return this.renderer.send(refused, request, reply);
       if (knowsKeys && bearer(request.raw.headers.authorization) !== undefined) {
         // Whoever has no good key is nobody in particular here, and so is everybody while the keys cannot be read.
-        return this.#authenticate(request, undefined, () => (foreign ? enter(request, reply, done) : done()));
+        return this.#authenticate(request, operation, false, () => (foreign ? enter(request, reply, done) : done()));
       }
       // Whoever says to be a session, or a command, is taken for nothing else, also where nobody has to say who he is.
       if (!needsKey && !(guarded && saysProgram(request))) return enter(request, reply, done);
-      this.#authenticate(request, mutation ? operation : undefined, (why) =>
+      this.#authenticate(request, operation, mutation, (why) =>
         why === undefined ? enter(request, reply, done) : this.renderer.send(why, request, reply),
       );
     };
@@ -180,8 +180,8 @@ export class Gate {
     return undefined;
   }
 
-  /** @param changes the operation, when it is one that changes something. */
-  #authenticate(request: FastifyRequest, changes: OperationSpec | undefined, then: (why: unknown) => void): void {
+  #authenticate(request: FastifyRequest, operation: OperationSpec | undefined, mutation: boolean, then: (why: unknown) => void): void {
+    const changes = mutation ? operation : undefined;
     const token = bearer(request.raw.headers.authorization);
     if (token === undefined || this.#authenticator === undefined)
       return then(unauthorized('an API key is required: Authorization: Bearer svc_…'));
@@ -193,13 +193,22 @@ export class Gate {
               ? 'the token is not valid: its session has another process by now, or none'
               : token.startsWith(COMMAND_TOKEN_PREFIX)
                 ? 'the token is not valid: its command is not carried out any more'
-                : 'the API key is not valid',
+                : token.startsWith(ADAPTER_TOKEN_PREFIX)
+                  ? 'the token is not valid: its adapter is not registered, or has another one by now'
+                  : 'the API key is not valid',
           ),
+        );
+      // It is nobody in particular where it may not go at all, also where whoever is nobody may.
+      if (principal.adapter !== undefined && (operation === undefined || this.#policy?.admits(operation.id, principal) !== true))
+        return then(
+          mutation
+            ? problem('forbidden', `adapters may not use ${operation!.id}`)
+            : unauthorized('tokens of adapters are not good for this'),
         );
       setPrincipal(request, principal);
       const lacks = changes === undefined ? undefined : lacking(principal, changes);
       if (lacks !== undefined) return then(problem('forbidden', lacks));
-      if (changes !== undefined && principal.session !== undefined && this.#policy?.admits(changes.id) !== true)
+      if (changes !== undefined && principal.session !== undefined && this.#policy?.admits(changes.id, principal) !== true)
         return then(problem('forbidden', `sessions may not use ${changes.id}`));
       then(undefined);
     };
@@ -230,7 +239,9 @@ function says(body: unknown, member: string): boolean {
 /** Whether the caller says to be one of the programs that are run for cities. */
 function saysProgram(request: FastifyRequest): boolean {
   const token = bearer(request.raw.headers.authorization);
-  return token !== undefined && [SESSION_TOKEN_PREFIX, COMMAND_TOKEN_PREFIX].some((prefix) => token.startsWith(prefix));
+  return (
+    token !== undefined && [SESSION_TOKEN_PREFIX, COMMAND_TOKEN_PREFIX, ADAPTER_TOKEN_PREFIX].some((prefix) => token.startsWith(prefix))
+  );
 }
 
 function bearer(header: string | undefined): string | undefined {
