@@ -12,6 +12,7 @@ export const FAMILIES: Readonly<Record<string, string>> = {
   molecules: 'Formulas made into beads.',
   maintenance: 'What a city does not need any more, taken away, and how large its store is.',
   mail: 'Messages between people and agents.',
+  extmsg: 'Conversations elsewhere, in Slack or a chat: who answers in them, what was said, and what speaks for an account.',
   orders: 'What is done again and again: by the clock, when something happens, or by hand.',
   packs: 'Shared configuration that cities import.',
   formulas: 'Templates of work: what a city has, what they become with values for their variables, and the files of its own.',
