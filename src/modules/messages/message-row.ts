@@ -3,7 +3,7 @@ export const INTENTS = ['default', 'follow_up', 'interrupt_now'] as const;
 export type MessageIntent = (typeof INTENTS)[number];
 
 /** Where a message comes from; it decides which operation, if any, ends with it. */
-export type MessageSource = 'create' | 'message' | 'submit' | 'wait' | 'nudge';
+export type MessageSource = 'create' | 'message' | 'submit' | 'wait' | 'nudge' | 'external';
 
 export const MESSAGE_STATUSES = ['queued', 'in_flight', 'delivered', 'unconfirmed', 'failed', 'cancelled', 'expired'] as const;
 export type MessageStatus = (typeof MESSAGE_STATUSES)[number];

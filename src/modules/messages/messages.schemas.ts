@@ -23,7 +23,7 @@ export const SessionMessageRecord = contract(
     id: z.string(),
     status: z.enum(MESSAGE_STATUSES),
     intent: SubmitIntent,
-    source: z.string().meta({ description: 'create, message, submit, wait or nudge.' }),
+    source: z.string().meta({ description: 'create, message, submit, wait, nudge, or external: from outside, or about it.' }),
     sender: z.string(),
     message: z.string().meta({ description: 'In lists cut to its first 4096 characters.' }),
     truncated: z.boolean().optional(),
