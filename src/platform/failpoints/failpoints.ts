@@ -62,6 +62,7 @@ export const FAILPOINTS = [
   'maintenance.before_end',
   'order.begun',
   'order.before_end',
+  'extmsg.published',
   'runner.after_claim',
   'runner.before_spawn',
   'runner.after_ready',

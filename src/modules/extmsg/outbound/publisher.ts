@@ -1,0 +1,129 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { AppConfig } from '../../../platform/config/config.js';
+import { Transactions, type Tx } from '../../../platform/database/transactions.js';
+import { EventLog } from '../../../platform/event-log/event-log.js';
+import { Lifecycle } from '../../../platform/health/lifecycle.js';
+import { Failpoints } from '../../../platform/failpoints/failpoints.js';
+import { AppLogger } from '../../../platform/logging/logger.js';
+import { Signals } from '../../../platform/streams/signals.js';
+import { LeasedWork, LeaseTimings, type Held } from '../../launch/leased-work.js';
+import { credentialsOf } from '../adapters/adapter-token.js';
+import { AdaptersRepository, type AdapterRow } from '../adapters/adapters.repository.js';
+import { ConversationsRepository } from '../conversations/conversations.repository.js';
+import { deliveryFailed } from '../deliveries/delivery-failed.js';
+import { ExtmsgTimings } from '../extmsg-timings.js';
+import { EXTMSG_TOPIC, publicationTopic } from '../topics.js';
+import { Callback } from './callback.js';
+import { PublicationEnds } from './publication-ends.js';
+import { PublicationsRepository, type PublicationRow } from './publications.repository.js';
+import { failed, isRetried, outcomeOf, type Outcome } from './receipt.js';
+
+/**
+ * Publishes what sessions say: the oldest of each conversation, under a lease, to the adapter of its account. Whoever has the conversation
+ * no more publishes nothing. What fails for a while is tried again, with the same key, so that an adapter can tell.
+ */
+@Injectable()
+export class Publisher implements OnApplicationBootstrap {
+  readonly #leased: LeasedWork<PublicationRow>;
+
+  constructor(
+    private readonly config: AppConfig,
+    private readonly transactions: Transactions,
+    private readonly eventLog: EventLog,
+    private readonly repository: PublicationsRepository,
+    private readonly conversations: ConversationsRepository,
+    private readonly adapters: AdaptersRepository,
+    private readonly callback: Callback,
+    private readonly ends: PublicationEnds,
+    private readonly timings: ExtmsgTimings,
+    private readonly leases: LeaseTimings,
+    private readonly signals: Signals,
+    private readonly lifecycle: Lifecycle,
+    private readonly failpoints: Failpoints,
+    log: AppLogger,
+  ) {
+    const source = {
+      name: 'publications',
+      topic: EXTMSG_TOPIC,
+      claim: (room: number) => this.transactions.run((tx) => this.repository.claim(tx, this.worker, room, this.leases.leaseMs)),
+      renew: (pks: readonly number[]) => this.repository.renew(this.worker, pks, this.leases.leaseMs),
+      carryOut: (held: Held<PublicationRow>) => this.#publish(held),
+    };
+    this.#leased = new LeasedWork(source, leases, log);
+  }
+
+  get worker(): string {
+    return this.config.processId;
+  }
+
+  onApplicationBootstrap(): void {
+    this.#leased.begin(this.signals, this.lifecycle);
+  }
+
+  async #publish(held: Held<PublicationRow>): Promise<void> {
+    const { row, signal } = held;
+    const adapter = await this.#admitted(row);
+    if (adapter === undefined) return;
+    const outcome = 'kind' in adapter ? adapter : await this.#call(row, adapter, signal);
+    if (held.lost) return;
+    // This process stops. Whether the adapter has taken it is not known: another worker tries it again under the same key.
+    if (signal.aborted && !outcome.delivered) {
+      await this.transactions.run((tx) => this.repository.giveBack(tx, row.pk, this.worker));
+      return;
+    }
+    await this.failpoints.hit('extmsg.published');
+    await this.#leased.persist(() => this.#close(row, 'kind' in adapter ? undefined : adapter, outcome));
+  }
+
+  /** Right before the call: the adapter, what has come of it already, or nothing where it has ended. */
+  async #admitted(row: PublicationRow): Promise<AdapterRow | Outcome | undefined> {
+    return this.transactions.run(async (tx) => {
+      await this.conversations.lockPk(tx, row.conversation_pk);
+      if (!(await this.repository.held(tx, row.pk, this.worker))) return undefined;
+      if (!(await this.repository.isCurrent(tx, row.pk))) return failed('fenced', 'its session has the conversation no more');
+      const adapter = await this.adapters.find(tx, row.stream_id, row.provider, row.account_id);
+      if (adapter === undefined) return failed('transient', 'no adapter is registered for this account');
+      if (adapter.callback_url === '') return failed('unsupported', 'the adapter has no callback_url');
+      if (adapter.stale) return failed('transient', 'the adapter has not been heard of for longer than its lease');
+      return adapter;
+    });
+  }
+
+  async #call(row: PublicationRow, adapter: AdapterRow, signal: AbortSignal): Promise<Outcome> {
+    const deployment = await this.transactions.run((tx) => this.adapters.deploymentSecret(tx));
+    const { secret } = credentialsOf(deployment, adapter.pk, adapter.secret_version);
+    const body = {
+      session_id: row.session_id,
+      conversation: row.conversation,
+      text: row.body,
+      ...(row.reply_to_message_id === '' ? {} : { reply_to_message_id: row.reply_to_message_id }),
+      idempotency_key: row.idempotency_key || row.id,
+      ...(row.attachments.length === 0 ? {} : { attachments: row.attachments }),
+      metadata: { source_session_id: row.session_id },
+    };
+    return outcomeOf(await this.callback.post(`${adapter.callback_url}/publish`, JSON.stringify(body), secret, signal));
+  }
+
+  async #close(row: PublicationRow, adapter: AdapterRow | undefined, outcome: Outcome): Promise<void> {
+    await this.transactions.run(async (tx) => {
+      const at = (await this.conversations.lockPk(tx, row.conversation_pk))!;
+      if (!(await this.repository.held(tx, row.pk, this.worker))) return;
+      if (adapter !== undefined) await this.adapters.called(tx, adapter.pk, outcome.delivered ? undefined : outcome.error);
+      const stream = await this.ends.stream(tx, row.stream_id);
+      this.signals.mark(tx, publicationTopic(row.pk));
+      this.signals.mark(tx, EXTMSG_TOPIC);
+      if (outcome.delivered) return this.eventLog.append(tx, await this.ends.delivered(tx, stream, at, row, outcome));
+      await this.#failed(tx, stream, row, outcome);
+    });
+  }
+
+  async #failed(tx: Tx, stream: string, row: PublicationRow, outcome: Outcome): Promise<void> {
+    const { kind, error = kind, retryAfterMs } = outcome;
+    const receipt = { messageId: '', kind, error, retryAfterMs, metadata: outcome.metadata };
+    const pause = Math.max(this.timings.pauseAfter(row.attempts), retryAfterMs);
+    if (isRetried(outcome) && row.attempts < this.timings.attempts && !row.overdue)
+      return this.repository.later(tx, row.pk, pause, receipt);
+    await this.repository.end(tx, row.pk, 'failed', receipt);
+    await this.eventLog.append(tx, [deliveryFailed(stream, 'extmsg', row, kind === '' ? 'not_delivered' : kind, error)]);
+  }
+}
