@@ -13,6 +13,7 @@ import { CitiesModule } from './cities/cities.module.js';
 import { CityStatusModule } from './city-status/city-status.module.js';
 import { ConfigHttpModule } from './config/config.module.js';
 import { EventsModule } from './events/events.module.js';
+import { ExtmsgModule } from './extmsg/extmsg.module.js';
 import { FormulasModule } from './formulas/formulas.module.js';
 import { InteractionsModule } from './interactions/interactions.module.js';
 import { KeysModule } from './keys/keys.module.js';
@@ -63,6 +64,7 @@ import { UsageModule } from './usage/usage.module.js';
     OrdersModule,
     TranscriptsModule,
     MessagesModule,
+    ExtmsgModule,
     SessionsModule,
     InteractionsModule,
     UsageModule,

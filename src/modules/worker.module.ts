@@ -4,6 +4,7 @@ import { AuditWorkerModule } from './audit/audit.worker.module.js';
 import { CitiesWorkerModule } from './cities/cities.worker.module.js';
 import { ConfigWorkerModule } from './config/config.worker.module.js';
 import { EventsWorkerModule } from './events/events.worker.module.js';
+import { ExtmsgWorkerModule } from './extmsg/extmsg.worker.module.js';
 import { HooksWorkerModule } from './hooks/hooks.worker.module.js';
 import { WaitsWorkerModule } from './waits/waits.worker.module.js';
 import { MailWorkerModule } from './mail/mail.worker.module.js';
@@ -39,6 +40,7 @@ import { SystemModule } from './system/system.module.js';
     OrdersWorkerModule,
     MaintenanceWorkerModule,
     MessagesWorkerModule,
+    ExtmsgWorkerModule,
     SessionsWorkerModule,
     InteractionsCoreModule,
   ],

@@ -1,0 +1,25 @@
+import { Module } from '@nestjs/common';
+import { LeaseTimings } from '../launch/leased-work.js';
+import { SuspensionModule } from '../launch/suspension.module.js';
+import { MemberSender } from './deliveries/member-sender.js';
+import { ExtmsgCoreModule } from './extmsg-core.module.js';
+import { Callback } from './outbound/callback.js';
+import { PublicationEnds } from './outbound/publication-ends.js';
+import { Publisher } from './outbound/publisher.js';
+import { ExtmsgRetention } from './repair/retention.js';
+import { RetentionRepository } from './repair/retention.repository.js';
+
+/** What a worker does for external messaging: it tells members, publishes, and forgets. */
+@Module({
+  imports: [ExtmsgCoreModule, SuspensionModule],
+  providers: [
+    Callback,
+    ExtmsgRetention,
+    MemberSender,
+    PublicationEnds,
+    Publisher,
+    RetentionRepository,
+    { provide: LeaseTimings, useValue: new LeaseTimings() },
+  ],
+})
+export class ExtmsgWorkerModule {}
