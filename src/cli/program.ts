@@ -13,6 +13,7 @@ import { CliError, oneLine } from './errors.js';
 import { addDoctor } from './doctor/doctor.command.js';
 import { addEvent } from './events/emit.command.js';
 import { addEvents } from './events/events.command.js';
+import { addExtmsg } from './extmsg/extmsg.command.js';
 import { addOrder } from './orders/order.command.js';
 import { addFormula } from './formulas/formula.command.js';
 import { addHealth } from './health.command.js';
@@ -75,6 +76,7 @@ export function buildProgram(io: Io): Command {
   addMolecule(program, io);
   addRun(program, io);
   addOrder(program, io);
+  addExtmsg(program, io);
   addUsage(program, io);
   addMaintenance(program, io);
   addRunner(program, io);

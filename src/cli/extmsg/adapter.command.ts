@@ -1,0 +1,95 @@
+import type { Command } from 'commander';
+import { ask, MUTATION } from '../api.js';
+import { cityCommand, cityContextOf, keyHeader, printJson, withExamples, withKey } from '../command.js';
+import { age } from '../duration.js';
+import type { Io } from '../io.js';
+import { table } from '../table.js';
+import { defined, numberOf } from '../values.js';
+
+interface Flags {
+  readonly accountId: string;
+  readonly name?: string;
+  readonly maxLength?: string;
+  readonly attachments?: boolean;
+  readonly leaseSeconds?: string;
+  readonly rotate?: boolean;
+  readonly idempotencyKey?: string;
+  readonly json?: boolean;
+}
+
+const withAccount = (command: Command): Command =>
+  command.argument('<provider>', 'slack, discord, telegram …').option('--account-id <id>', 'the account that it speaks for', 'default');
+
+export function addAdapters(extmsg: Command, io: Io): void {
+  const adapter = extmsg.command('adapter').description('what speaks for an account elsewhere');
+
+  const add = withAccount(cityCommand(adapter, 'add', 'register an adapter; prints its token and its secret, once'))
+    .argument('[callback-url]', 'where it takes what sessions publish')
+    .option('--name <name>', 'what it is called')
+    .option('--max-length <characters>', 'the longest message that it takes')
+    .option('--attachments', 'it takes attachments')
+    .option('--lease-seconds <n>', 'it is called no more when it has been silent for this long')
+    .option('--rotate', 'a new token and a new secret for one that is there')
+    .option('--json', 'print the answer as one JSON line');
+  withKey(add);
+  withExamples(add, 'svc extmsg adapter add slack https://bridge.example.com/alpha', 'svc extmsg adapter add slack --rotate');
+  add.action(async (provider: string, url: string | undefined, _options, action: Command) => {
+    const { api, city, flags } = await cityContextOf<Flags>(action, io);
+    const limits = flags.maxLength !== undefined || flags.attachments === true;
+    const capabilities = {
+      SupportsChildConversations: false,
+      SupportsAttachments: flags.attachments === true,
+      MaxMessageLength: flags.maxLength === undefined ? 0 : numberOf('--max-length', flags.maxLength),
+    };
+    const body = {
+      provider,
+      account_id: flags.accountId,
+      ...defined({
+        callback_url: url,
+        name: flags.name,
+        capabilities: limits ? capabilities : undefined,
+        lease_seconds: flags.leaseSeconds === undefined ? undefined : numberOf('--lease-seconds', flags.leaseSeconds),
+        rotate_secret: flags.rotate,
+      }),
+    };
+    const params = { path: { cityName: city }, header: keyHeader(flags) };
+    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/extmsg/adapters', { params, body, signal }));
+    if (flags.json === true) return printJson(io, data);
+    const given = data.token === undefined ? '' : `token   ${data.token}\nsecret  ${data.secret ?? ''}\n`;
+    return io.out(`adapter ${data.name} is registered\n${given}`);
+  });
+
+  const list = cityCommand(adapter, 'list', 'list adapters and how they are').option('--json', 'print one JSON line for each');
+  withExamples(list, 'svc extmsg adapter list');
+  list.action(async (_options, action: Command) => {
+    const { api, city, flags } = await cityContextOf<Flags>(action, io);
+    const params = { path: { cityName: city } };
+    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/extmsg/adapters', { params, signal }));
+    const items = data.items ?? [];
+    if (flags.json === true) return io.out(items.map((item) => `${JSON.stringify(item)}\n`).join(''));
+    if (items.length === 0) return io.err('no adapters; register one with `svc extmsg adapter add`\n');
+    const rows = items.map((item) => [
+      item.provider,
+      item.account_id,
+      item.name,
+      item.health ?? '',
+      item.last_seen_at === undefined ? '' : age(item.last_seen_at),
+      item.callback_url ?? '',
+      item.last_error ?? '',
+    ]);
+    return io.out(table(['PROVIDER', 'ACCOUNT', 'NAME', 'HEALTH', 'SEEN', 'CALLBACK', 'LAST ERROR'], rows, io.width));
+  });
+
+  const remove = withAccount(cityCommand(adapter, 'remove', 'unregister an adapter; its token is good no more')).option(
+    '--json',
+    'print the answer as one JSON line',
+  );
+  withExamples(remove, 'svc extmsg adapter remove slack --account-id team-2');
+  remove.action(async (provider: string, _options, action: Command) => {
+    const { api, city, flags } = await cityContextOf<Flags>(action, io);
+    const params = { path: { cityName: city }, header: MUTATION };
+    const body = { provider, account_id: flags.accountId };
+    const { data } = await ask(api, (signal) => api.http.DELETE('/v0/city/{cityName}/extmsg/adapters', { params, body, signal }));
+    return flags.json === true ? printJson(io, data) : io.out(`${data.status}\n`);
+  });
+}

@@ -1,0 +1,81 @@
+import type { Command } from 'commander';
+import { ask, MUTATION } from '../api.js';
+import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
+import { CliError } from '../errors.js';
+import type { Io } from '../io.js';
+import { defined } from '../values.js';
+import { conversationOf, withConversation, type ConversationFlags } from './conversation.js';
+
+interface Flags extends ConversationFlags {
+  readonly session?: string;
+  readonly to?: string;
+  readonly replyTo?: string;
+  readonly from?: string;
+  readonly messageId?: string;
+  readonly idempotencyKey?: string;
+  readonly json?: boolean;
+}
+
+export function addMessages(extmsg: Command, io: Io): void {
+  addSend(extmsg, io);
+  addReceive(extmsg, io);
+}
+
+function addSend(extmsg: Command, io: Io): void {
+  const send = withConversation(cityCommand(extmsg, 'send', 'publish a message of a session'))
+    .argument('<text>', 'what it says')
+    .option('--session <id>', 'who publishes (SVC_SESSION_ID)')
+    .option('--to <handle>', 'who in the group is meant')
+    .option('--reply-to <message>', "the provider's id of the message that is answered")
+    .option('--idempotency-key <key>', 'published once under it')
+    .option('--json', 'print the answer as one JSON line');
+  withExamples(send, 'svc extmsg send --provider slack --conversation-id C1 --kind room --session mayor "On it."');
+  send.action(async (text: string, _options, action: Command) => {
+    const { api, city, flags } = await cityContextOf<Flags>(action, io);
+    const session = flags.session ?? (io.env.SVC_SESSION_ID || undefined);
+    if (session === undefined) throw new CliError('who publishes? name the session with --session');
+    const body = {
+      session_id: session,
+      conversation: conversationOf(flags, city),
+      text,
+      ...defined({ explicit_target: flags.to, reply_to_message_id: flags.replyTo, idempotency_key: flags.idempotencyKey }),
+    };
+    const params = { path: { cityName: city }, header: MUTATION };
+    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/extmsg/outbound', { params, body, signal }));
+    const { Receipt: receipt, DeliveryID: id = '' } = data;
+    if (flags.json === true) await printJson(io, data);
+    else if (receipt.Delivered) return io.out(`published as ${receipt.MessageID} (${id})\n`);
+    else if (receipt.FailureKind === 'pending') return io.out(`not published yet: it is tried on (${id})\n`);
+    if (receipt.Delivered || receipt.FailureKind === 'pending') return;
+    throw new CliError(`not published: ${receipt.Error ?? receipt.FailureKind} (${id})`);
+  });
+}
+
+function addReceive(extmsg: Command, io: Io): void {
+  const receive = withConversation(cityCommand(extmsg, 'receive', 'hand over a message from outside, as an adapter does'))
+    .argument('<text>', 'what it says')
+    .requiredOption('--from <name>', 'who has written it')
+    .option('--message-id <id>', "the provider's id; what has come under it is not taken again")
+    .option('--to <handle>', 'who in the group is meant')
+    .option('--json', 'print the answer as one JSON line');
+  withExamples(receive, 'svc extmsg receive --provider slack --conversation-id C1 --kind room --from Ann "Is it done?"');
+  receive.action(async (text: string, _options, action: Command) => {
+    const { api, city, flags } = await cityContextOf<Flags>(action, io);
+    const name = flags.from ?? '';
+    const message = {
+      provider_message_id: flags.messageId ?? '',
+      conversation: conversationOf(flags, city),
+      actor: { id: name, display_name: name, is_bot: false },
+      text,
+      received_at: new Date().toISOString(),
+      ...defined({ explicit_target: flags.to }),
+    };
+    const params = { path: { cityName: city }, header: MUTATION };
+    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/extmsg/inbound', { params, body: { message }, signal }));
+    if (flags.json === true) return printJson(io, data);
+    if (data.TranscriptEntry === null) return io.out('nobody answers in this conversation; bind it with `svc extmsg bind`\n');
+    const whom = data.TargetAgentName === '' ? data.TargetSessionID : `agent ${data.TargetAgentName}`;
+    const again = data.Duplicate === true ? ', as before' : '';
+    return io.out(`entry ${data.TranscriptEntry.Sequence}, for ${whom}${again}\n`);
+  });
+}
