@@ -26,6 +26,8 @@ const NOWHERE: WorkExamples = {
   wait: NOTHING,
   run: NOTHING,
   firing: NOTHING,
+  group: NOTHING,
+  delivery: NOTHING,
   ...NO_SESSION,
 };
 const target = (o: DocumentedOperation, city = 'alpha'): string => workPath(o.path, city, NOWHERE, o.method);

@@ -25,7 +25,9 @@ const session = 'v0-city-by-city-name-session-by-id';
 /** What the test knows by itself: a line that is added to the product's table without one here fails. */
 const ALLOWED = new Set([
   ...['create-bead', 'create-convoy', 'create-wait', 'send-mail', 'reply-mail', 'send-session-message', 'submit-session'],
-  ...['hook-claim', 'sling', 'sling-batch', 'wait-by-id-cancel'].map((name) => `post-v0-city-by-city-name-${name}`),
+  ...['hook-claim', 'sling', 'sling-batch', 'wait-by-id-cancel', 'extmsg-outbound', 'extmsg-transcript-ack'].map(
+    (name) => `post-v0-city-by-city-name-${name}`,
+  ),
   ...['claim', 'heartbeat', 'release', 'update', 'assign', 'close', 'reopen', 'labels', 'dependencies'].map(
     (name) => `post-${bead}-${name}`,
   ),

@@ -7,6 +7,7 @@ import { HTTP } from './http.js';
 import { ISOLATION } from './isolation.js';
 import { MAINTENANCE } from './maintenance.js';
 import { NETWORK } from './network.js';
+import { EXTMSG } from './extmsg.js';
 import { ORDERS } from './orders.js';
 import { PLATFORM } from './platform.js';
 import { DRAIN_GUARDS } from './drains.js';
@@ -28,6 +29,7 @@ export const GUARDS: readonly Guard[] = [
   ...RUN_GUARDS,
   ...ORDERS,
   ...MAINTENANCE,
+  ...EXTMSG,
   ...DIRECTORIES,
   ...HTTP,
   ...ISOLATION,

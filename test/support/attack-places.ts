@@ -15,6 +15,8 @@ export type Kind =
   | 'name'
   | 'directory'
   | 'key'
+  | 'group'
+  | 'delivery'
   | 'revision'
   | Position;
 /** Of a log, of all logs, of a list, of a transcript; what a version of a thing is called; what has been asked before. */
@@ -40,8 +42,14 @@ const PLAIN = new Set(
   body.unread_retention body.version body.env{} body.tmux_alias body.acp_args[] body.acp_command body.args[] body.args_append[]
   body.command body.prompt_flag body.prompt_mode body.default_branch body.prefix body.display_name body.option_defaults{} body.git_url
   body.permission_mode body.action body.text body.kind body.options{} body.merge body.scope_kind body.error body.expires_at body.note
-  body.timeout body.payload{} query.store_ref body.network body.network[] body.vars{}`),
+  body.timeout body.payload{} query.store_ref body.network body.network[] body.vars{}
+  body.callback_url body.payload body.mode body.reply_to_message_id body.idempotency_key body.attachments[].provider_id body.attachments[].url
+  body.attachments[].mime_type body.message.provider_message_id body.message.actor.id body.message.actor.display_name body.message.text
+  body.message.received_at body.message.reply_to_message_id body.message.attachments[].provider_id body.message.attachments[].url
+  body.message.attachments[].mime_type body.message.dedup_key`),
 );
+
+const CONVERSATION = ['scope_id', 'provider', 'account_id', 'conversation_id', 'parent_conversation_id'];
 
 const KINDS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
   city: words('path.cityName query.city query.cities body.cities[]'),
@@ -52,7 +60,8 @@ const KINDS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
   firing: words('path.bead_id'),
   convoy: words('body.convoy'),
   message: words('query.thread'),
-  session: words('query.session body.session body.session_id'),
+  session: words('query.session query.session_id body.session body.session_id'),
+  group: words('body.group_id'),
   queued: words('path.messageId'),
   subAgent: words('path.agentId'),
   revision: words('path.revision query.revision query.from query.to'),
@@ -70,14 +79,16 @@ const KINDS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
     query.scoped_name query.actor query.subject query.request_id query.scope_ref query.target
     body.dir body.name body.provider body.assignee body.session_name body.rig body.notify body.owner body.target body.actor body.subject
     body.agent body.aliases[] body.cc[] body.from body.to body.to[] body.alias body.base body.project_id body.request_id body.scope_ref
-    body.nudge_id body.formula`),
+    body.nudge_id body.formula body.agent_name body.account_id body.handle body.default_handle body.explicit_target body.message.explicit_target
+    query.scope_id query.account_id query.conversation_id query.parent_conversation_id
+    ${['body.conversation', 'body.root_conversation', 'body.message.conversation'].flatMap((at) => CONVERSATION.map((part) => `${at}.${part}`)).join(' ')}`),
 };
 const KIND_OF = new Map(Object.entries(KINDS).flatMap(([kind, places]) => places.map((place) => [place, kind as Kind])));
 
 /** Names that mean one thing here and another there. */
 function kindOf(operation: DocumentedOperation, place: string): Kind | undefined {
   const { path } = operation;
-  const family = /\/(bead|convoy|mail|molecule|wait|session)\//.exec(path)?.[1];
+  const family = /\/(bead|convoy|mail|molecule|wait|session|delivery)\//.exec(path)?.[1];
   if (place === 'path.id' && path.startsWith('/v0/keys/')) return 'key';
   if (place === 'path.id') return family === 'mail' ? 'message' : family === 'molecule' ? 'run' : (family as Kind | undefined);
   if (path.endsWith('/mail') && /^query\.(from|to)$/.test(place)) return 'name';
@@ -142,6 +153,9 @@ function walk(given: Schema, path: string, schemas: Readonly<Record<string, Sche
 export function withMember(body: object | undefined, name: string, value: string): object {
   const [head, ...rest] = name.split('.') as [string, ...string[]];
   const key = head.replace('[]', '');
-  const inner = rest.length === 0 ? value : withMember(undefined, rest.join('.'), value);
+  // What else a table needs stays as it is.
+  const beside = (body as Record<string, unknown> | undefined)?.[key];
+  const kept = typeof beside === 'object' && beside !== null && !Array.isArray(beside) ? beside : undefined;
+  const inner = rest.length === 0 ? value : withMember(kept, rest.join('.'), value);
   return { ...body, [key]: head.endsWith('[]') ? [inner] : inner };
 }

@@ -22,6 +22,18 @@ const events = [
   `update event_streams set head = 6 where id = $1`,
 ];
 
+/** One conversation, with what was said in it and what is on its way. */
+const said = [
+  `insert into extmsg_conversations (stream_id, key, scope_id, provider, account_id, conversation_id, parent_conversation_id, kind, head)
+   values ($1, sha256('["s","p","a","c","","room"]'), 's', 'p', 'a', 'c', '', 'room', 9)`,
+  `insert into extmsg_entries (conversation_pk, sequence, id, kind, actor, text, attachments) select pk, n, 'entry-' || stream_id || '-' || n, 'inbound',
+     '{"id":"","display_name":"","is_bot":false}', ${LONG}, jsonb_build_array(jsonb_build_object('provider_id', '', 'url', repeat('u', 300000), 'mime_type', ''))
+   from extmsg_conversations, generate_series(1, 9) n where stream_id = $1`,
+  `insert into extmsg_deliveries (stream_id, conversation_pk, id, direction, sequence, selector, body, deadline, error) select stream_id, pk,
+     'dlv-' || stream_id || '-' || n, 'inbound', n, 'x', ${LONG}, now() + interval '1 day', repeat('e', 400000)
+   from extmsg_conversations, generate_series(1, 9) n where stream_id = $1`,
+];
+
 export interface LongList {
   readonly path: string;
   /** Statements with the stream of the city as $1. */
@@ -48,6 +60,12 @@ export const LISTS: Readonly<Record<string, LongList>> = {
     count: 9,
     items: 'waits',
   },
+  'get-v0-city-by-city-name-extmsg-transcript': {
+    path: 'extmsg/transcript?scope_id=s&provider=p&account_id=a&conversation_id=c&kind=room',
+    rows: said,
+    count: 9,
+  },
+  'get-v0-city-by-city-name-extmsg-deliveries': { path: 'extmsg/deliveries', rows: said, count: 9 },
   'get-v0-city-by-city-name-mail': { path: 'mail?status=all', rows: mail, count: 9 },
   'get-v0-city-by-city-name-mail-thread-by-id': { path: 'mail/thread/thread', rows: mail, count: 9 },
   'get-v0-city-by-city-name-events': { path: 'events', rows: events, count: 6 },
@@ -126,6 +144,9 @@ export const OTHERS: Readonly<Record<string, string>> = {
   'get-v0-city-by-city-name-orders-feed': 'five hundred rows of short words',
   'get-v0-city-by-city-name-order-by-name': 'of one order',
   'get-v0-city-by-city-name-order-history-by-bead-id': 'of one firing, whose output ends at 16 KiB',
+  'get-v0-city-by-city-name-extmsg-adapters': 'a thousand rows at the most, of an address and short words',
+  'get-v0-city-by-city-name-extmsg-bindings': 'made in this process, and ends by bytes',
+  'get-v0-city-by-city-name-extmsg-groups': 'of one group, with a hundred participants at the most',
   'get-v0-city-by-city-name-formulas': 'page.spec.ts',
   'get-v0-city-by-city-name-patches-agents': 'page.spec.ts',
   'get-v0-city-by-city-name-patches-providers': 'page.spec.ts',

@@ -1,5 +1,6 @@
 import { CONFIG_BODIES, configPath, useConfig } from './config-examples.js';
 import { AGENT_BODIES, agentPath, useAgents } from './config-examples-agents.js';
+import { extmsgBodies, extmsgPath, makeExtmsg, useExtmsg, type ExtmsgExamples } from './config-examples-extmsg.js';
 import { makeFiring, orderPath, useOrders } from './config-examples-orders.js';
 import { FORMULA_BODIES, formulaPath, useFormulas } from './config-examples-formulas.js';
 import { PATCH_BODIES, patchPath, usePatches } from './config-examples-patches.js';
@@ -10,7 +11,7 @@ import { restMaintenance, useMaintenance } from './maintenance-examples.js';
 import { makeSessions, SESSION_BODIES, sessionPath, useSessions, type SessionExamples } from './session-examples.js';
 
 /** One of everything that paths of the families of work and of sessions name. */
-export interface WorkExamples extends SessionExamples {
+export interface WorkExamples extends SessionExamples, ExtmsgExamples {
   readonly bead: string;
   readonly convoy: string;
   readonly message: string;
@@ -29,6 +30,7 @@ export async function makeWork(client: Api, city: string, databaseUrl: string, t
   };
   await restMaintenance(databaseUrl, city);
   const bead = await made('beads', { title: 'an example' });
+  const sessions = await makeSessions(databaseUrl, city, tag);
   return {
     bead,
     convoy: await made('convoys', { title: 'examples', items: [bead] }),
@@ -36,7 +38,8 @@ export async function makeWork(client: Api, city: string, databaseUrl: string, t
     wait: await made('waits', { session: 'mayor', dep_ids: [bead] }),
     run: await aRun(databaseUrl, city, await made('beads', { title: 'a run', type: 'molecule' })),
     firing: await makeFiring(databaseUrl, city),
-    ...(await makeSessions(databaseUrl, city, tag)),
+    ...sessions,
+    ...(await makeExtmsg(databaseUrl, city, sessions.session, tag)),
   };
 }
 
@@ -58,7 +61,10 @@ export function workPath(path: string, city: string, examples: WorkExamples, met
   const id =
     { bead: examples.bead, molecule: examples.run, convoy: examples.convoy, mail: examples.message, wait: examples.wait }[kind ?? ''] ??
     '0123456789ab';
-  const filled = orderPath(formulaPath(configPath(patchPath(rigPath(agentPath(sessionPath(path, examples))))), city, method), city)
+  const filled = orderPath(
+    formulaPath(configPath(patchPath(rigPath(agentPath(sessionPath(extmsgPath(path, examples, method), examples))))), city, method),
+    city,
+  )
     .replace('{cityName}', city)
     .replace('{id}', id)
     .replace('{rootID}', examples.bead)
@@ -71,7 +77,7 @@ export function workPath(path: string, city: string, examples: WorkExamples, met
 }
 
 /** Bodies that fit, by operation, where an empty one does not. */
-export function workBodies({ bead, wait }: WorkExamples): Readonly<Record<string, object>> {
+export function workBodies({ bead, wait, session, ...examples }: WorkExamples): Readonly<Record<string, object>> {
   const city = 'v0-city-by-city-name';
   return {
     ...CONFIG_BODIES,
@@ -80,6 +86,7 @@ export function workBodies({ bead, wait }: WorkExamples): Readonly<Record<string
     ...RIG_BODIES,
     ...PATCH_BODIES,
     ...SESSION_BODIES,
+    ...extmsgBodies(session, examples),
     'create-bead': { title: 'made' },
     'create-convoy': { title: 'made' },
     'create-molecule': { formula: 'greet' },
@@ -160,6 +167,10 @@ export async function workEverything(client: Api, city: string): Promise<string[
   await useAgents(ask);
   await useRigs(ask);
   await useMaintenance(ask);
+  await useExtmsg(ask, async () => {
+    const { items } = (await ask('GET', 'extmsg/deliveries?status=failed&direction=outbound')) as unknown as { items: { id: string }[] };
+    return items[0]!.id;
+  });
   await useSessions(ask);
   return failed;
 }
