@@ -29,7 +29,8 @@ export class Callback {
 
   /** Never throws for what the other side does. `signal` ends the call. */
   async post(address: string, body: string, secret: string, signal: AbortSignal): Promise<Called> {
-    const limit = AbortSignal.timeout(this.timings.callMs);
+    const { callMs } = this.timings;
+    const limit = AbortSignal.timeout(callMs);
     const ended = AbortSignal.any([signal, limit]);
     try {
       const url = new URL(address);
@@ -37,7 +38,7 @@ export class Callback {
       return await send(url, to, { body, headers: signed(body, secret), signal: ended });
     } catch (error) {
       const refused = error instanceof OutgoingRefused && error.reason === 'forbidden';
-      const why = limit.aborted ? `no answer within ${this.timings.callMs} ms` : error instanceof Error ? error.message : String(error);
+      const why = limit.aborted ? `no answer within ${callMs} ms` : error instanceof Error ? error.message : String(error);
       return { status: 0, why, refused };
     }
   }
