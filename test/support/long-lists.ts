@@ -27,7 +27,7 @@ const said = [
   `insert into extmsg_conversations (stream_id, key, scope_id, provider, account_id, conversation_id, parent_conversation_id, kind, head)
    values ($1, sha256('["s","p","a","c","","room"]'), 's', 'p', 'a', 'c', '', 'room', 9)`,
   `insert into extmsg_entries (conversation_pk, sequence, id, kind, actor, text, attachments) select pk, n, 'entry-' || stream_id || '-' || n, 'inbound',
-     '{"id":"","display_name":"","is_bot":false}', ${LONG}, jsonb_build_array(jsonb_build_object('provider_id', '', 'url', repeat('u', 300000), 'mime_type', ''))
+     '{"id":"","display_name":"","is_bot":false}', ${LONG}, jsonb_build_array(jsonb_build_object('provider_id', '', 'url', repeat('u', 2000), 'mime_type', ''))
    from extmsg_conversations, generate_series(1, 9) n where stream_id = $1`,
   `insert into extmsg_deliveries (stream_id, conversation_pk, id, direction, sequence, selector, body, deadline, error) select stream_id, pk,
      'dlv-' || stream_id || '-' || n, 'inbound', n, 'x', ${LONG}, now() + interval '1 day', repeat('e', 400000)

@@ -89,7 +89,7 @@ export class TranscriptRepository {
   ): Promise<{ rows: readonly EntryRow[]; more: boolean }> {
     const order = descending ? sql`sequence desc` : sql`sequence`;
     const found = sql`
-      select ${ROW}, octet_length(e.text) * 2 + octet_length(e.attachments::text) + 2000 as bytes from extmsg_entries e
+      select ${ROW}, octet_length(to_json(e.text)::text) + octet_length(e.attachments::text) + 5000 as bytes from extmsg_entries e
       where e.conversation_pk = ${conversationPk} and e.sequence > ${after} and (${before ?? null}::bigint is null or e.sequence < ${before ?? null}::bigint)
       order by ${order} limit ${limit + 1}`;
     const { rows } = await sql<EntryRow & Fitted>`${fitting(found, order, wholePage(limit))} order by nth`.execute(db);
