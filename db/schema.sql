@@ -330,6 +330,230 @@ create table events (
 CREATE INDEX events_ts_stream_id_seq_idx ON public.events USING btree (ts, stream_id, seq);
 CREATE INDEX events_type_stream_id_seq_idx ON public.events USING btree (type, stream_id, seq);
 
+create table extmsg_adapters (
+  pk bigint generated always as identity not null,
+  stream_id integer not null,
+  provider text collate "C" not null,
+  account_id text collate "C" not null,
+  name text not null,
+  callback_url text not null,
+  capabilities jsonb,
+  token_hash bytea not null,
+  secret_version integer default 1 not null,
+  lease_s integer,
+  used_keys jsonb default '[]'::jsonb not null,
+  registered_at timestamp with time zone default clock_timestamp() not null,
+  last_seen_at timestamp with time zone default clock_timestamp() not null,
+  failures integer default 0 not null,
+  last_error text,
+  last_ok_at timestamp with time zone,
+  constraint extmsg_adapters_pkey PRIMARY KEY (pk),
+  constraint extmsg_adapters_account_key UNIQUE (stream_id, provider, account_id),
+  constraint extmsg_adapters_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
+);
+
+create table extmsg_bindings (
+  pk bigint generated always as identity not null,
+  stream_id integer not null,
+  conversation_pk bigint not null,
+  id text collate "C" not null,
+  session_pk bigint,
+  session_id text collate "C" default ''::text not null,
+  session_name text collate "C" default ''::text not null,
+  agent_name text collate "C" default ''::text not null,
+  status text default 'active'::text not null,
+  generation bigint not null,
+  metadata jsonb default '{}'::jsonb not null,
+  bound_at timestamp with time zone default clock_timestamp() not null,
+  expires_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  constraint extmsg_bindings_pkey PRIMARY KEY (pk),
+  constraint extmsg_bindings_id_key UNIQUE (id),
+  constraint extmsg_bindings_conversation_pk_fkey FOREIGN KEY (conversation_pk) REFERENCES extmsg_conversations(pk) ON DELETE CASCADE,
+  constraint extmsg_bindings_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint extmsg_bindings_status_check CHECK (status = ANY (ARRAY['active'::text, 'ended'::text])),
+  constraint extmsg_bindings_target_check CHECK ((session_pk IS NULL) <> (agent_name = ''::text))
+);
+CREATE UNIQUE INDEX extmsg_bindings_active_key ON public.extmsg_bindings USING btree (conversation_pk) WHERE (status = 'active'::text);
+CREATE INDEX extmsg_bindings_agent_idx ON public.extmsg_bindings USING btree (stream_id, agent_name) WHERE (status = 'active'::text);
+CREATE INDEX extmsg_bindings_conversation_idx ON public.extmsg_bindings USING btree (conversation_pk);
+CREATE INDEX extmsg_bindings_ended_idx ON public.extmsg_bindings USING btree (ended_at) WHERE (status = 'ended'::text);
+CREATE INDEX extmsg_bindings_expiry_idx ON public.extmsg_bindings USING btree (expires_at) WHERE ((status = 'active'::text) AND (expires_at IS NOT NULL));
+CREATE INDEX extmsg_bindings_session_idx ON public.extmsg_bindings USING btree (stream_id, session_pk) WHERE (status = 'active'::text);
+
+create table extmsg_contexts (
+  conversation_pk bigint not null,
+  session_pk bigint not null,
+  generation bigint not null,
+  last_message_id text not null,
+  last_published_at timestamp with time zone not null,
+  constraint extmsg_contexts_pkey PRIMARY KEY (conversation_pk, session_pk),
+  constraint extmsg_contexts_conversation_pk_fkey FOREIGN KEY (conversation_pk) REFERENCES extmsg_conversations(pk) ON DELETE CASCADE
+);
+
+create table extmsg_conversations (
+  pk bigint generated always as identity not null,
+  stream_id integer not null,
+  key bytea not null,
+  scope_id text not null,
+  provider text collate "C" not null,
+  account_id text collate "C" not null,
+  conversation_id text not null,
+  parent_conversation_id text not null,
+  kind text not null,
+  head bigint default 0 not null,
+  earliest bigint default 1 not null,
+  generation bigint default 0 not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint extmsg_conversations_pkey PRIMARY KEY (pk),
+  constraint extmsg_conversations_key_key UNIQUE (stream_id, key),
+  constraint extmsg_conversations_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint extmsg_conversations_kind_check CHECK (kind = ANY (ARRAY['dm'::text, 'room'::text, 'thread'::text]))
+);
+
+create table extmsg_deliveries (
+  pk bigint generated always as identity not null,
+  stream_id integer not null,
+  conversation_pk bigint not null,
+  id text collate "C" not null,
+  direction text not null,
+  state text default 'pending'::text not null,
+  sequence bigint,
+  selector text collate "C" default ''::text not null,
+  session_pk bigint,
+  session_id text collate "C" default ''::text not null,
+  body text not null,
+  message_id text collate "C",
+  attempts integer default 0 not null,
+  not_before timestamp with time zone default clock_timestamp() not null,
+  deadline timestamp with time zone not null,
+  error_code text,
+  error text,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  ended_at timestamp with time zone,
+  conversation jsonb,
+  attachments jsonb default '[]'::jsonb not null,
+  reply_to_message_id text default ''::text not null,
+  explicit_target text default ''::text not null,
+  idempotency_key text collate "C" default ''::text not null,
+  body_hash bytea,
+  generation bigint,
+  root bigint,
+  triggered boolean default false not null,
+  worker text collate "C",
+  lease_until timestamp with time zone,
+  receipt jsonb,
+  constraint extmsg_deliveries_pkey PRIMARY KEY (pk),
+  constraint extmsg_deliveries_id_key UNIQUE (id),
+  constraint extmsg_deliveries_conversation_pk_fkey FOREIGN KEY (conversation_pk) REFERENCES extmsg_conversations(pk) ON DELETE CASCADE,
+  constraint extmsg_deliveries_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint extmsg_deliveries_direction_check CHECK (direction = ANY (ARRAY['inbound'::text, 'peer'::text, 'outbound'::text])),
+  constraint extmsg_deliveries_state_check CHECK (state = ANY (ARRAY['pending'::text, 'queued'::text, 'delivered'::text, 'failed'::text, 'skipped'::text]))
+);
+CREATE INDEX extmsg_deliveries_conversation_idx ON public.extmsg_deliveries USING btree (conversation_pk, pk);
+CREATE INDEX extmsg_deliveries_ended_idx ON public.extmsg_deliveries USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+CREATE INDEX extmsg_deliveries_failed_idx ON public.extmsg_deliveries USING btree (stream_id, pk) WHERE (state = 'failed'::text);
+CREATE INDEX extmsg_deliveries_line_idx ON public.extmsg_deliveries USING btree (conversation_pk, pk) WHERE ((state = 'pending'::text) AND (direction = 'outbound'::text));
+CREATE INDEX extmsg_deliveries_list_idx ON public.extmsg_deliveries USING btree (stream_id, pk);
+CREATE INDEX extmsg_deliveries_member_idx ON public.extmsg_deliveries USING btree (stream_id, selector, pk) WHERE ((state = 'pending'::text) AND (direction <> 'outbound'::text));
+CREATE UNIQUE INDEX extmsg_deliveries_member_key ON public.extmsg_deliveries USING btree (conversation_pk, sequence, selector) WHERE (direction <> 'outbound'::text);
+CREATE INDEX extmsg_deliveries_message_idx ON public.extmsg_deliveries USING btree (message_id) WHERE (state = 'queued'::text);
+CREATE UNIQUE INDEX extmsg_deliveries_once_key ON public.extmsg_deliveries USING btree (conversation_pk, idempotency_key) WHERE ((direction = 'outbound'::text) AND (idempotency_key <> ''::text));
+CREATE INDEX extmsg_deliveries_root_idx ON public.extmsg_deliveries USING btree (conversation_pk, root) WHERE (root IS NOT NULL);
+CREATE UNIQUE INDEX extmsg_deliveries_told_key ON public.extmsg_deliveries USING btree (conversation_pk, sequence, session_pk) WHERE ((direction <> 'outbound'::text) AND (session_pk IS NOT NULL));
+
+create table extmsg_entries (
+  conversation_pk bigint not null,
+  sequence bigint not null,
+  id text collate "C" not null,
+  kind text not null,
+  provider_message_id text default ''::text not null,
+  once_key text collate "C" default ''::text not null,
+  actor jsonb not null,
+  text text not null,
+  explicit_target text default ''::text not null,
+  reply_to_message_id text default ''::text not null,
+  attachments jsonb default '[]'::jsonb not null,
+  source_session_id text default ''::text not null,
+  route jsonb default '{}'::jsonb not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint extmsg_entries_pkey PRIMARY KEY (conversation_pk, sequence),
+  constraint extmsg_entries_id_key UNIQUE (id),
+  constraint extmsg_entries_conversation_pk_fkey FOREIGN KEY (conversation_pk) REFERENCES extmsg_conversations(pk) ON DELETE CASCADE,
+  constraint extmsg_entries_kind_check CHECK (kind = ANY (ARRAY['inbound'::text, 'outbound'::text]))
+);
+CREATE INDEX extmsg_entries_created_idx ON public.extmsg_entries USING btree (created_at);
+CREATE UNIQUE INDEX extmsg_entries_once_key ON public.extmsg_entries USING btree (conversation_pk, once_key) WHERE (once_key <> ''::text);
+
+create table extmsg_groups (
+  pk bigint generated always as identity not null,
+  stream_id integer not null,
+  conversation_pk bigint not null,
+  id text collate "C" not null,
+  mode text not null,
+  default_handle text default ''::text not null,
+  last_addressed_handle text default ''::text not null,
+  fanout_enabled boolean not null,
+  fanout_untargeted boolean not null,
+  max_peer_publishes integer not null,
+  max_peer_deliveries integer not null,
+  metadata jsonb default '{}'::jsonb not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  constraint extmsg_groups_pkey PRIMARY KEY (pk),
+  constraint extmsg_groups_conversation_pk_key UNIQUE (conversation_pk),
+  constraint extmsg_groups_id_key UNIQUE (id),
+  constraint extmsg_groups_conversation_pk_fkey FOREIGN KEY (conversation_pk) REFERENCES extmsg_conversations(pk) ON DELETE CASCADE,
+  constraint extmsg_groups_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint extmsg_groups_max_peer_deliveries_check CHECK (max_peer_deliveries > 0),
+  constraint extmsg_groups_max_peer_publishes_check CHECK (max_peer_publishes > 0),
+  constraint extmsg_groups_mode_check CHECK (mode = 'launcher'::text)
+);
+
+create table extmsg_memberships (
+  pk bigint generated always as identity not null,
+  stream_id integer not null,
+  conversation_pk bigint not null,
+  selector text collate "C" not null,
+  session_pk bigint,
+  owners text[] not null,
+  joined_sequence bigint not null,
+  last_read_sequence bigint default 0 not null,
+  joined_at timestamp with time zone default clock_timestamp() not null,
+  closed_at timestamp with time zone,
+  constraint extmsg_memberships_pkey PRIMARY KEY (pk),
+  constraint extmsg_memberships_conversation_pk_fkey FOREIGN KEY (conversation_pk) REFERENCES extmsg_conversations(pk) ON DELETE CASCADE,
+  constraint extmsg_memberships_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint extmsg_memberships_owners_check CHECK (owners <@ ARRAY['binding'::text, 'group'::text])
+);
+CREATE INDEX extmsg_memberships_closed_idx ON public.extmsg_memberships USING btree (closed_at) WHERE (closed_at IS NOT NULL);
+CREATE UNIQUE INDEX extmsg_memberships_open_key ON public.extmsg_memberships USING btree (conversation_pk, selector) WHERE (closed_at IS NULL);
+CREATE INDEX extmsg_memberships_session_idx ON public.extmsg_memberships USING btree (stream_id, session_pk) WHERE (closed_at IS NULL);
+
+create table extmsg_participants (
+  pk bigint generated always as identity not null,
+  group_pk bigint not null,
+  stream_id integer not null,
+  id text collate "C" not null,
+  handle text not null,
+  session_pk bigint,
+  session_id text collate "C" default ''::text not null,
+  session_name text collate "C" default ''::text not null,
+  agent_name text collate "C" default ''::text not null,
+  public boolean default false not null,
+  metadata jsonb default '{}'::jsonb not null,
+  closed_at timestamp with time zone,
+  constraint extmsg_participants_pkey PRIMARY KEY (pk),
+  constraint extmsg_participants_id_key UNIQUE (id),
+  constraint extmsg_participants_group_pk_fkey FOREIGN KEY (group_pk) REFERENCES extmsg_groups(pk) ON DELETE CASCADE,
+  constraint extmsg_participants_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint extmsg_participants_target_check CHECK ((session_pk IS NULL) <> (agent_name = ''::text))
+);
+CREATE INDEX extmsg_participants_closed_idx ON public.extmsg_participants USING btree (closed_at) WHERE (closed_at IS NOT NULL);
+CREATE INDEX extmsg_participants_group_idx ON public.extmsg_participants USING btree (group_pk);
+CREATE UNIQUE INDEX extmsg_participants_open_key ON public.extmsg_participants USING btree (group_pk, handle) WHERE (closed_at IS NULL);
+CREATE INDEX extmsg_participants_session_idx ON public.extmsg_participants USING btree (stream_id, session_pk) WHERE (closed_at IS NULL);
+
 create table idempotency_holds (
   scope text not null,
   operation text not null,
@@ -888,7 +1112,7 @@ create table session_messages (
   constraint session_messages_session_pk_fkey FOREIGN KEY (session_pk) REFERENCES sessions(pk) ON DELETE CASCADE,
   constraint session_messages_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
   constraint session_messages_intent_check CHECK (intent = ANY (ARRAY['default'::text, 'follow_up'::text, 'interrupt_now'::text])),
-  constraint session_messages_source_check CHECK (source = ANY (ARRAY['create'::text, 'message'::text, 'submit'::text, 'wait'::text, 'nudge'::text])),
+  constraint session_messages_source_check CHECK (source = ANY (ARRAY['create'::text, 'message'::text, 'submit'::text, 'wait'::text, 'nudge'::text, 'external'::text])) NOT VALID,
   constraint session_messages_status_check CHECK (status = ANY (ARRAY['queued'::text, 'in_flight'::text, 'delivered'::text, 'unconfirmed'::text, 'failed'::text, 'cancelled'::text, 'expired'::text]))
 );
 CREATE INDEX session_messages_expiry_idx ON public.session_messages USING btree (expires_at) WHERE (status = 'queued'::text);

@@ -1123,6 +1123,247 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/city/{cityName}/extmsg/adapters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List adapters
+         * @description By provider, then account. An adapter sees itself.
+         */
+        get: operations["get-v0-city-by-city-name-extmsg-adapters"];
+        put?: never;
+        /**
+         * Register an adapter
+         * @description The first answer has a `token`, with which the adapter calls for its own account only, and a `secret`: calls to `callback_url` carry `X-SVC-Timestamp` and `X-SVC-Signature`, `sha256=` and the HMAC-SHA-256 of the timestamp, a point and the body. The address has to be public, or allowed by the operator (`SVC_ALLOWED_TARGETS`); redirects are not followed. Registering again changes it, and says that it is there.
+         */
+        post: operations["register-extmsg-adapter"];
+        /**
+         * Remove an adapter
+         * @description Its token is good no more. What is to be published for the account waits for another.
+         */
+        delete: operations["delete-v0-city-by-city-name-extmsg-adapters"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/extmsg/bind": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Bind a conversation to a session or to a configured name
+         * @description One at a time has a conversation: another is refused with 409 unless `replace` hands it over, which also fences what the one before has not published yet. The same again keeps the binding, adds to its metadata, and is told as an event again.
+         */
+        post: operations["post-v0-city-by-city-name-extmsg-bind"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/extmsg/bindings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the conversations of a session */
+        get: operations["get-v0-city-by-city-name-extmsg-bindings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/extmsg/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what is on its way, and what became of it
+         * @description To members and to adapters, newest first; what has ended is kept for 7 days. `status=failed` is what nobody tries any more.
+         */
+        get: operations["get-v0-city-by-city-name-extmsg-deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/extmsg/delivery/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Try what has failed once more */
+        post: operations["post-v0-city-by-city-name-extmsg-delivery-by-id-retry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/extmsg/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read the group of a conversation */
+        get: operations["get-v0-city-by-city-name-extmsg-groups"];
+        put?: never;
+        /**
+         * Make the group of a conversation, or change it
+         * @description Mode, default handle and fan-out policy are what is said now, also where nothing is; metadata is added to what is there.
+         */
+        post: operations["ensure-extmsg-group"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/extmsg/inbound": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Hand over a message from outside
+         * @description It goes to whoever has the conversation, else to a participant of its group, else along a default route of the configuration; all members are told once, however often it is sent. The answer is given once it is stored. 400 and 404 say that no repetition helps; 429 and 503 say when to try again.
+         */
+        post: operations["post-v0-city-by-city-name-extmsg-inbound"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/extmsg/outbound": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publish a message of a session
+         * @description The session has the conversation, or a handle in its group. What is taken is published even when the caller goes away; the answer waits 30 s for it and says `pending` when it is tried on. Without an `idempotency_key` the same message again is another one.
+         */
+        post: operations["post-v0-city-by-city-name-extmsg-outbound"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/extmsg/participants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give somebody a handle in a group
+         * @description A handle that somebody has goes to whom is named now.
+         */
+        post: operations["post-v0-city-by-city-name-extmsg-participants"];
+        /** Take a handle back */
+        delete: operations["delete-v0-city-by-city-name-extmsg-participants"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/extmsg/transcript": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read what was said in a conversation */
+        get: operations["get-v0-city-by-city-name-extmsg-transcript"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/extmsg/transcript/ack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say how far a member has read
+         * @description Never backwards: what was said before stays.
+         */
+        post: operations["post-v0-city-by-city-name-extmsg-transcript-ack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/extmsg/unbind": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End bindings
+         * @description Those that fit all that is said: all of them in one transaction, or none. The first thousand are answered.
+         */
+        post: operations["post-v0-city-by-city-name-extmsg-unbind"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/city/{cityName}/formula/{name}": {
         parameters: {
             query?: never;
@@ -3270,6 +3511,16 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AdapterCapabilities: {
+            /**
+             * Format: int64
+             * @description In characters; what is longer is refused. 0 is no limit of the adapter.
+             */
+            MaxMessageLength: number;
+            /** @description Without it what has attachments is refused. */
+            SupportsAttachments: boolean;
+            SupportsChildConversations: boolean;
+        };
         AdapterEventPayload: {
             account_id: string;
             provider: string;
@@ -3802,9 +4053,16 @@ export interface components {
             preflight_gate?: string;
             preflight_reason?: string;
         };
+        /** @enum {string} */
+        BindingStatus: "active" | "ended";
         BoundEventPayload: {
+            account_id?: string;
             agent_name?: string;
+            /** Format: int64 */
+            binding_generation?: number;
             conversation_id: string;
+            kind?: string;
+            parent_conversation_id?: string;
             provider: string;
             session_id: string;
         };
@@ -4052,6 +4310,70 @@ export interface components {
             path: string;
             value: unknown;
         };
+        ConversationGroupParticipant: {
+            GroupID: string;
+            Handle: string;
+            ID: string;
+            Metadata: {
+                [key: string]: string;
+            };
+            Public: boolean;
+            /** @description A session's id, or the configured name that stands for whichever session has it. */
+            SessionID: string;
+            SessionName: string;
+        };
+        ConversationGroupRecord: {
+            DefaultHandle: string;
+            FanoutPolicy: components["schemas"]["FanoutPolicy"];
+            ID: string;
+            LastAddressedHandle: string;
+            Metadata: {
+                [key: string]: string;
+            };
+            Mode: string;
+            /** @description Those that have a handle, by handle. Not in the answer to a change. */
+            Participants?: components["schemas"]["ConversationGroupParticipant"][];
+            RootConversation: components["schemas"]["ConversationRef"];
+            /** Format: int64 */
+            SchemaVersion: number;
+        };
+        /** @enum {string} */
+        ConversationKind: "dm" | "room" | "thread";
+        ConversationRef: {
+            account_id: string;
+            conversation_id: string;
+            kind: components["schemas"]["ConversationKind"];
+            /** @description The room that a thread hangs from. */
+            parent_conversation_id?: string;
+            /** @description slack, discord, telegram …; compared in lower case. */
+            provider: string;
+            /** @description A namespace within the city, by convention its name. */
+            scope_id: string;
+        };
+        ConversationTranscriptRecord: {
+            Actor: components["schemas"]["ExternalActor"];
+            Attachments: components["schemas"]["ExternalAttachment"][] | null;
+            Conversation: components["schemas"]["ConversationRef"];
+            CreatedAt: string;
+            ExplicitTarget: string;
+            ID: string;
+            Kind: components["schemas"]["TranscriptMessageKind"];
+            Metadata: {
+                [key: string]: string;
+            };
+            Provenance: components["schemas"]["TranscriptProvenance"];
+            ProviderMessageID: string;
+            ReplyToMessageID: string;
+            /** Format: int64 */
+            SchemaVersion: number;
+            /**
+             * Format: int64
+             * @description From 1, without gaps.
+             */
+            Sequence: number;
+            SourceSessionID: string;
+            Text: string;
+        };
         ConvoyAddInputBody: {
             items?: string[] | null;
         };
@@ -4156,6 +4478,21 @@ export interface components {
         CustomEventPayload: {
             [key: string]: unknown;
         };
+        DeliveryContextRecord: {
+            /** Format: int64 */
+            BindingGeneration: number;
+            Conversation: components["schemas"]["ConversationRef"];
+            ID: string;
+            LastMessageID: string;
+            LastPublishedAt: string;
+            Metadata: {
+                [key: string]: string;
+            } | null;
+            /** Format: int64 */
+            SchemaVersion: number;
+            SessionID: string;
+            SourceSessionID: string;
+        };
         Dep: {
             depends_on_id: string;
             issue_id: string;
@@ -4215,7 +4552,7 @@ export interface components {
             subject?: string;
             type: string;
         };
-        EventPayload: components["schemas"]["AgentConfigPayload"] | components["schemas"]["AgentSwitchPayload"] | components["schemas"]["BackendCredentialResolvedPayload"] | components["schemas"]["BeadClaimRejectedPayload"] | components["schemas"]["BeadEventPayload"] | components["schemas"]["BeadDeadAssigneeReopenedPayload"] | components["schemas"]["BeadWorktreeReapSkippedPayload"] | components["schemas"]["BeadWorktreeReapedPayload"] | components["schemas"]["ConditionalWritesDegradedPayload"] | components["schemas"]["CityLifecyclePayload"] | components["schemas"]["NoPayload"] | components["schemas"]["ConfigRejectedPayload"] | components["schemas"]["ConfigReloadedPayload"] | components["schemas"]["ConvoyClosedPayload"] | components["schemas"]["Record"] | components["schemas"]["RotatedPayload"] | components["schemas"]["AdapterEventPayload"] | components["schemas"]["BoundEventPayload"] | components["schemas"]["GroupCreatedEventPayload"] | components["schemas"]["InboundEventPayload"] | components["schemas"]["OutboundEventPayload"] | components["schemas"]["OutboundChannelMismatchPayload"] | components["schemas"]["UnboundEventPayload"] | components["schemas"]["StoreDiskCriticalPayload"] | components["schemas"]["StoreDiskWarnPayload"] | components["schemas"]["StoreMaintenanceDonePayload"] | components["schemas"]["StoreMaintenanceFailedPayload"] | components["schemas"]["MailEventPayload"] | components["schemas"]["MoleculeResolvedPayload"] | components["schemas"]["PackConfigPayload"] | components["schemas"]["PatchConfigPayload"] | components["schemas"]["ProjectIdentityStampedPayload"] | components["schemas"]["ProviderConfigPayload"] | components["schemas"]["RequestFailedPayload"] | components["schemas"]["CityCreateSucceededPayload"] | components["schemas"]["CityRegisterSucceededPayload"] | components["schemas"]["CityStartSucceededPayload"] | components["schemas"]["CityStopSucceededPayload"] | components["schemas"]["CityUnregisterSucceededPayload"] | components["schemas"]["RigCreateSucceededPayload"] | components["schemas"]["SessionCreateSucceededPayload"] | components["schemas"]["SessionMessageSucceededPayload"] | components["schemas"]["SessionSubmitSucceededPayload"] | components["schemas"]["RigConfigPayload"] | components["schemas"]["RigProvisionProgressPayload"] | components["schemas"]["RigSwitchPayload"] | components["schemas"]["SessionTransitionPayload"] | components["schemas"]["SessionLifecyclePayload"] | components["schemas"]["SessionDrainAckedWithAssignedWorkPayload"] | components["schemas"]["SessionInteractionPayload"] | components["schemas"]["SessionMessagePayload"] | components["schemas"]["SessionResetStalledPayload"] | components["schemas"]["SessionStartFailedPayload"] | components["schemas"]["SessionStartSlowPayload"] | components["schemas"]["SessionStrandedPayload"] | components["schemas"]["SessionUnknownStatePayload"] | components["schemas"]["StorageBindingOutcomePayload"] | components["schemas"]["SupervisorFSPressureSkippedTickPayload"] | components["schemas"]["SupervisorRequestPayload"] | components["schemas"]["SupervisorShutdownPayload"] | components["schemas"]["SupervisorStartedPayload"] | components["schemas"]["WebhookReceivedPayload"] | components["schemas"]["WebhookRejectedPayload"] | components["schemas"]["WorkerOperationEventPayload"] | components["schemas"]["CustomEventPayload"];
+        EventPayload: components["schemas"]["AgentConfigPayload"] | components["schemas"]["AgentSwitchPayload"] | components["schemas"]["BackendCredentialResolvedPayload"] | components["schemas"]["BeadClaimRejectedPayload"] | components["schemas"]["BeadEventPayload"] | components["schemas"]["BeadDeadAssigneeReopenedPayload"] | components["schemas"]["BeadWorktreeReapSkippedPayload"] | components["schemas"]["BeadWorktreeReapedPayload"] | components["schemas"]["ConditionalWritesDegradedPayload"] | components["schemas"]["CityLifecyclePayload"] | components["schemas"]["NoPayload"] | components["schemas"]["ConfigRejectedPayload"] | components["schemas"]["ConfigReloadedPayload"] | components["schemas"]["ConvoyClosedPayload"] | components["schemas"]["Record"] | components["schemas"]["RotatedPayload"] | components["schemas"]["AdapterEventPayload"] | components["schemas"]["BoundEventPayload"] | components["schemas"]["ExtmsgDeliveryFailedPayload"] | components["schemas"]["GroupCreatedEventPayload"] | components["schemas"]["InboundEventPayload"] | components["schemas"]["OutboundEventPayload"] | components["schemas"]["OutboundChannelMismatchPayload"] | components["schemas"]["UnboundEventPayload"] | components["schemas"]["StoreDiskCriticalPayload"] | components["schemas"]["StoreDiskWarnPayload"] | components["schemas"]["StoreMaintenanceDonePayload"] | components["schemas"]["StoreMaintenanceFailedPayload"] | components["schemas"]["MailEventPayload"] | components["schemas"]["MoleculeResolvedPayload"] | components["schemas"]["PackConfigPayload"] | components["schemas"]["PatchConfigPayload"] | components["schemas"]["ProjectIdentityStampedPayload"] | components["schemas"]["ProviderConfigPayload"] | components["schemas"]["RequestFailedPayload"] | components["schemas"]["CityCreateSucceededPayload"] | components["schemas"]["CityRegisterSucceededPayload"] | components["schemas"]["CityStartSucceededPayload"] | components["schemas"]["CityStopSucceededPayload"] | components["schemas"]["CityUnregisterSucceededPayload"] | components["schemas"]["RigCreateSucceededPayload"] | components["schemas"]["SessionCreateSucceededPayload"] | components["schemas"]["SessionMessageSucceededPayload"] | components["schemas"]["SessionSubmitSucceededPayload"] | components["schemas"]["RigConfigPayload"] | components["schemas"]["RigProvisionProgressPayload"] | components["schemas"]["RigSwitchPayload"] | components["schemas"]["SessionTransitionPayload"] | components["schemas"]["SessionLifecyclePayload"] | components["schemas"]["SessionDrainAckedWithAssignedWorkPayload"] | components["schemas"]["SessionInteractionPayload"] | components["schemas"]["SessionMessagePayload"] | components["schemas"]["SessionResetStalledPayload"] | components["schemas"]["SessionStartFailedPayload"] | components["schemas"]["SessionStartSlowPayload"] | components["schemas"]["SessionStrandedPayload"] | components["schemas"]["SessionUnknownStatePayload"] | components["schemas"]["StorageBindingOutcomePayload"] | components["schemas"]["SupervisorFSPressureSkippedTickPayload"] | components["schemas"]["SupervisorRequestPayload"] | components["schemas"]["SupervisorShutdownPayload"] | components["schemas"]["SupervisorStartedPayload"] | components["schemas"]["WebhookReceivedPayload"] | components["schemas"]["WebhookRejectedPayload"] | components["schemas"]["WorkerOperationEventPayload"] | components["schemas"]["CustomEventPayload"];
         EventRotateAnchor: {
             /** Format: int64 */
             seq: number;
@@ -4253,6 +4590,232 @@ export interface components {
             ts: string;
             type: string;
             workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        ExtMsgAdapterRegisterInputBody: {
+            account_id: string;
+            /** @description Where what sessions publish is sent: `/publish` is put after it. Without it, nothing. */
+            callback_url?: string;
+            capabilities?: components["schemas"]["AdapterCapabilities"];
+            /**
+             * Format: int64
+             * @description It is called no more when it has not been registered again, or written, for this long. Left out, it needs not.
+             */
+            lease_seconds?: number;
+            name?: string;
+            provider: string;
+            /** @description Make a new token and a new secret; the old ones are good no more. */
+            rotate_secret?: boolean;
+        };
+        ExtMsgAdapterRegisterOutputBody: {
+            account_id: string;
+            name: string;
+            provider: string;
+            /** @description Shown once: with it the calls to the adapter are signed. */
+            secret?: string;
+            status: string;
+            /** @description Shown once: with it the adapter calls, for its own account and nothing else. */
+            token?: string;
+        };
+        ExtMsgAdapterUnregisterInputBody: {
+            account_id: string;
+            provider: string;
+        };
+        ExtMsgBindInputBody: {
+            /** @description A configured named session, also one that does not run. */
+            agent_name?: string;
+            conversation?: components["schemas"]["ConversationRef"];
+            /**
+             * Format: date-time
+             * @description The binding ends then by itself. Binding again without it clears it.
+             */
+            expires_at?: string;
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Hand the conversation over from whoever has it. */
+            replace?: boolean;
+            /** @description The id, name or alias of a session that is there. Instead of `agent_name`. */
+            session_id?: string;
+        };
+        ExtMsgGroupEnsureInputBody: {
+            /** @description Who is meant when nobody is named. Left out, nobody is. */
+            default_handle?: string;
+            /** @description Left out, it is the usual one. */
+            fanout_policy?: components["schemas"]["FanoutPolicyInput"];
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description launcher, the only one. */
+            mode?: string;
+            root_conversation?: components["schemas"]["ConversationRef"];
+        };
+        ExtMsgInboundInputBody: {
+            account_id?: string;
+            message?: components["schemas"]["ExternalInboundMessage"];
+            payload?: string;
+            provider?: string;
+        };
+        ExtMsgOutboundInputBody: {
+            attachments?: components["schemas"]["ExternalAttachment"][];
+            conversation?: components["schemas"]["ConversationRef"];
+            /** @description The handle in the group that is meant; the others get a copy. */
+            explicit_target?: string;
+            /** @description Published once under it. The adapter gets it with every try. */
+            idempotency_key?: string;
+            reply_to_message_id?: string;
+            /** @description Who publishes: it has the conversation, or a handle in its group. */
+            session_id: string;
+            text?: string;
+        };
+        ExtMsgParticipantRemoveInputBody: {
+            group_id: string;
+            handle: string;
+        };
+        ExtMsgParticipantUpsertInputBody: {
+            group_id: string;
+            handle: string;
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Whether the other members are told its handle. */
+            public?: boolean;
+            /** @description The id, name or alias of a session, or a configured name. */
+            session_id: string;
+        };
+        ExtMsgTranscriptAckInputBody: {
+            conversation?: components["schemas"]["ConversationRef"];
+            /** Format: int64 */
+            sequence?: number;
+            /** @description The member: a session, or the configured name that is one. */
+            session_id: string;
+        };
+        ExtMsgUnbindBody: {
+            unbound: components["schemas"]["SessionBindingRecord"][] | null;
+        };
+        ExtMsgUnbindInputBody: {
+            agent_name?: string;
+            conversation?: components["schemas"]["ConversationRef"];
+            session_id?: string;
+        };
+        ExternalActor: {
+            display_name: string;
+            id: string;
+            is_bot: boolean;
+        };
+        ExternalAttachment: {
+            /** @default application/octet-stream */
+            mime_type: string;
+            provider_id: string;
+            /** @description Shown, and never fetched by the service. */
+            url: string;
+        };
+        ExternalInboundMessage: {
+            actor: components["schemas"]["ExternalActor"];
+            attachments?: components["schemas"]["ExternalAttachment"][] | null;
+            conversation: components["schemas"]["ConversationRef"];
+            /** @description What tells it from others where there is no `provider_message_id`. */
+            dedup_key?: string;
+            /** @description The handle that is meant. It is not looked for in the text. */
+            explicit_target?: string;
+            /** @description What has come under it before is not taken again. Empty, everything is. */
+            provider_message_id: string;
+            /** Format: date-time */
+            received_at: string;
+            reply_to_message_id?: string;
+            text: string;
+        };
+        ExtmsgAdapterInfo: {
+            account_id: string;
+            callback_url?: string;
+            capabilities?: components["schemas"]["AdapterCapabilities"];
+            /**
+             * @description failing: its last calls failed. stale: its lease has run out. no_callback: it takes nothing.
+             * @enum {string}
+             */
+            health?: "ok" | "failing" | "stale" | "no_callback";
+            last_error?: string;
+            last_seen_at?: string;
+            lease_until?: string;
+            name: string;
+            provider: string;
+            registered_at?: string;
+        };
+        ExtmsgDelivery: {
+            /** Format: int64 */
+            attempts: number;
+            conversation: components["schemas"]["ConversationRef"];
+            created_at: string;
+            /**
+             * @description inbound: a member is told what came from outside. peer: what another has published. outbound: to the adapter.
+             * @enum {string}
+             */
+            direction: "inbound" | "peer" | "outbound";
+            ended_at?: string;
+            error?: string;
+            error_code?: string;
+            id: string;
+            /** @description In the session's messages. */
+            message_id?: string;
+            next_attempt_at?: string;
+            /**
+             * Format: int64
+             * @description The entry that it is about.
+             */
+            sequence?: number;
+            /** @description Who is told, or who has published. */
+            session: string;
+            /**
+             * @description queued: it waits in the line of its session. skipped: nobody was to be told.
+             * @enum {string}
+             */
+            state: "pending" | "queued" | "delivered" | "failed" | "skipped";
+            /** @description Its first 1024 characters. */
+            text: string;
+        };
+        ExtmsgDeliveryFailedPayload: {
+            account_id?: string;
+            conversation_id: string;
+            delivery_id: string;
+            /** @description inbound or peer, to a member; outbound, to an adapter. */
+            direction: string;
+            error_code: string;
+            kind?: string;
+            parent_conversation_id?: string;
+            provider: string;
+            /** @description Who should have been told, or who has published. */
+            session: string;
+        };
+        FanoutPolicy: {
+            /** @description Also of what names nobody in `explicit_target`. */
+            AllowUntargetedPublication: boolean;
+            /** @description Whether the others are told what one of them publishes. */
+            Enabled: boolean;
+            /**
+             * Format: int64
+             * @description How often members who were told by others may publish until somebody outside writes again; more is refused.
+             */
+            MaxPeerTriggeredPublishes: number;
+            /**
+             * Format: int64
+             * @description How many are told by others until somebody outside writes again.
+             */
+            MaxTotalPeerDeliveries: number;
+        };
+        FanoutPolicyInput: {
+            /** @default true */
+            AllowUntargetedPublication: boolean;
+            /** @default true */
+            Enabled: boolean;
+            /**
+             * Format: int64
+             * @default 20
+             */
+            MaxPeerTriggeredPublishes: number;
+            /**
+             * Format: int64
+             * @default 200
+             */
+            MaxTotalPeerDeliveries: number;
         };
         FormulaDetailResponse: {
             at_run: string[];
@@ -4380,9 +4943,19 @@ export interface components {
             clean: boolean;
         };
         GroupCreatedEventPayload: {
+            account_id?: string;
             conversation_id: string;
+            kind?: string;
             mode: string;
+            parent_conversation_id?: string;
             provider: string;
+        };
+        GroupRouteDecision: {
+            /** @description explicit_target, last_addressed, default, no_match or no_group. */
+            Match: string;
+            TargetSessionID: string;
+            /** @description It is remembered as who was addressed last. */
+            UpdateCursor: boolean;
         };
         HealthOutputBody: {
             city?: string;
@@ -4450,11 +5023,37 @@ export interface components {
             reason: "existing_assignment" | "ready_assignment" | "claimable" | "no_work";
         };
         InboundEventPayload: {
+            account_id?: string;
             actor: string;
             conversation_id: string;
+            kind?: string;
+            /**
+             * Format: int64
+             * @description How many members are told.
+             */
+            members?: number;
+            parent_conversation_id?: string;
             provider: string;
+            /** Format: int64 */
+            sequence?: number;
             target_agent?: string;
             target_session: string;
+        };
+        InboundResult: {
+            Binding: components["schemas"]["SessionBindingRecord"] | null;
+            /** @description It had come before; nobody is told again. */
+            Duplicate?: boolean;
+            GroupRoute: components["schemas"]["GroupRouteDecision"] | null;
+            /**
+             * Format: int64
+             * @description How many are told.
+             */
+            Members?: number;
+            Message: components["schemas"]["ExternalInboundMessage"];
+            TargetAgentName: string;
+            TargetSessionID: string;
+            /** @description Null for what nobody answers: it is not recorded. */
+            TranscriptEntry: components["schemas"]["ConversationTranscriptRecord"] | null;
         };
         InfoCaller: {
             /** @description The cities that it is limited to; null: all of them. */
@@ -4555,6 +5154,36 @@ export interface components {
             /** Format: int64 */
             total: number;
         };
+        ListBodyConversationTranscriptRecord: {
+            /**
+             * Format: int64
+             * @description Of the oldest entry that is kept.
+             */
+            earliest_sequence?: number;
+            items: components["schemas"]["ConversationTranscriptRecord"][] | null;
+            /** Format: int64 */
+            latest_sequence?: number;
+            /** @description To be given as `cursor`; absent on the last page. */
+            next_cursor?: string;
+            partial?: boolean;
+            partial_errors?: string[] | null;
+            /** Format: int64 */
+            total: number;
+        };
+        ListBodyExtmsgAdapterInfo: {
+            items: components["schemas"]["ExtmsgAdapterInfo"][] | null;
+            next_cursor?: string;
+            partial?: boolean;
+            partial_errors?: string[] | null;
+            /** Format: int64 */
+            total: number;
+        };
+        ListBodyExtmsgDelivery: {
+            items: components["schemas"]["ExtmsgDelivery"][];
+            next_cursor?: string;
+            /** Format: int64 */
+            total: number;
+        };
         ListBodyProviderPatch: {
             items: components["schemas"]["ProviderPatch"][];
             next_cursor?: string;
@@ -4590,6 +5219,14 @@ export interface components {
         ListBodyRunner: {
             items: components["schemas"]["Runner"][] | null;
             partial?: boolean;
+            /** Format: int64 */
+            total: number;
+        };
+        ListBodySessionBindingRecord: {
+            items: components["schemas"]["SessionBindingRecord"][] | null;
+            next_cursor?: string;
+            partial?: boolean;
+            partial_errors?: string[] | null;
             /** Format: int64 */
             total: number;
         };
@@ -5005,16 +5642,33 @@ export interface components {
             partial_errors?: string[] | null;
         };
         OutboundChannelMismatchPayload: {
+            account_id?: string;
             conversation_id: string;
+            kind?: string;
             owner_session: string;
+            parent_conversation_id?: string;
             posting_session: string;
             provider: string;
         };
         OutboundEventPayload: {
+            account_id?: string;
+            /** Format: int64 */
+            binding_generation?: number;
             conversation_id: string;
+            kind?: string;
             message_id: string;
+            parent_conversation_id?: string;
             provider: string;
+            /** Format: int64 */
+            sequence?: number;
             session: string;
+        };
+        OutboundResult: {
+            DeliveryContext: components["schemas"]["DeliveryContextRecord"] | null;
+            /** @description Under it the publication is in the list of deliveries. */
+            DeliveryID?: string;
+            Receipt: components["schemas"]["PublishReceipt"];
+            TranscriptEntry: components["schemas"]["ConversationTranscriptRecord"] | null;
         };
         OutputTurn: {
             /** @description The entry it is made of, or the first of those. The same id again replaces it. */
@@ -5305,6 +5959,23 @@ export interface components {
             prompt_mode?: "" | "arg" | "flag" | "none";
             /** Format: int64 */
             ready_delay_ms?: number;
+        };
+        PublishReceipt: {
+            Conversation: components["schemas"]["ConversationRef"];
+            Delivered: boolean;
+            /** @description What the last try has come to. */
+            Error?: string;
+            /** @description pending while it is still tried; auth, not_found, rate_limited, permanent, transient, unsupported or fenced when it has failed. */
+            FailureKind: string;
+            MessageID: string;
+            Metadata: {
+                [key: string]: string;
+            } | null;
+            /**
+             * Format: int64
+             * @description Nanoseconds.
+             */
+            RetryAfter: number;
         };
         ReadinessItem: {
             detail?: string;
@@ -5607,6 +6278,27 @@ export interface components {
         SessionAgentListResponse: {
             agents: components["schemas"]["AgentMapping"][] | null;
         };
+        SessionBindingRecord: {
+            AgentName: string;
+            /**
+             * Format: int64
+             * @description Counts the bindings of the conversation. What an older one may publish is refused.
+             */
+            BindingGeneration: number;
+            BoundAt: string;
+            Conversation: components["schemas"]["ConversationRef"];
+            ExpiresAt: string | null;
+            ID: string;
+            Metadata: {
+                [key: string]: string;
+            };
+            /** Format: int64 */
+            SchemaVersion: number;
+            /** @description Empty for a binding to an agent. */
+            SessionID: string;
+            SessionName: string;
+            Status: components["schemas"]["BindingStatus"];
+        };
         SessionCircuit: {
             open_until?: string;
             /** Format: int64 */
@@ -5711,7 +6403,7 @@ export interface components {
             /** @description The operation that ends with it. */
             request_id?: string;
             sender: string;
-            /** @description create, message, submit, wait or nudge. */
+            /** @description create, message, submit, wait, nudge, or external: from outside, or about it. */
             source: string;
             /** @enum {string} */
             status: "queued" | "in_flight" | "delivered" | "unconfirmed" | "failed" | "cancelled" | "expired";
@@ -7183,6 +7875,10 @@ export interface components {
             type: string;
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
+        /** @enum {string} */
+        TranscriptMessageKind: "inbound" | "outbound";
+        /** @enum {string} */
+        TranscriptProvenance: "live" | "hydrated";
         TypedEventStreamEnvelope: components["schemas"]["TypedEventStreamEnvelopeKnown"] | components["schemas"]["TypedEventStreamEnvelopeCustom"];
         TypedEventStreamEnvelopeAgentCreated: {
             actor: string;
@@ -7900,6 +8596,26 @@ export interface components {
             type: "extmsg.bound";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
+        TypedEventStreamEnvelopeExtmsgDeliveryFailed: {
+            actor: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["ExtmsgDeliveryFailedPayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "extmsg.delivery_failed";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
         TypedEventStreamEnvelopeExtmsgGroupCreated: {
             actor: string;
             depends_on_step_ids?: string[];
@@ -8080,7 +8796,7 @@ export interface components {
             type: "gc.store.maintenance.failed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        TypedEventStreamEnvelopeKnown: components["schemas"]["TypedEventStreamEnvelopeAgentCreated"] | components["schemas"]["TypedEventStreamEnvelopeAgentDeleted"] | components["schemas"]["TypedEventStreamEnvelopeAgentResumed"] | components["schemas"]["TypedEventStreamEnvelopeAgentSuspended"] | components["schemas"]["TypedEventStreamEnvelopeAgentUpdated"] | components["schemas"]["TypedEventStreamEnvelopeBackendCredentialResolved"] | components["schemas"]["TypedEventStreamEnvelopeBeadClaimRejected"] | components["schemas"]["TypedEventStreamEnvelopeBeadClosed"] | components["schemas"]["TypedEventStreamEnvelopeBeadCreated"] | components["schemas"]["TypedEventStreamEnvelopeBeadDeadAssigneeReopened"] | components["schemas"]["TypedEventStreamEnvelopeBeadDeleted"] | components["schemas"]["TypedEventStreamEnvelopeBeadUpdated"] | components["schemas"]["TypedEventStreamEnvelopeBeadWorktreeReapSkipped"] | components["schemas"]["TypedEventStreamEnvelopeBeadWorktreeReaped"] | components["schemas"]["TypedEventStreamEnvelopeBeadsConditionalWritesDegraded"] | components["schemas"]["TypedEventStreamEnvelopeCityCreated"] | components["schemas"]["TypedEventStreamEnvelopeCityResumed"] | components["schemas"]["TypedEventStreamEnvelopeCitySuspended"] | components["schemas"]["TypedEventStreamEnvelopeCityUnregisterRequested"] | components["schemas"]["TypedEventStreamEnvelopeConfigRejected"] | components["schemas"]["TypedEventStreamEnvelopeConfigReloaded"] | components["schemas"]["TypedEventStreamEnvelopeControllerStarted"] | components["schemas"]["TypedEventStreamEnvelopeControllerStopped"] | components["schemas"]["TypedEventStreamEnvelopeConvoyClosed"] | components["schemas"]["TypedEventStreamEnvelopeConvoyCreated"] | components["schemas"]["TypedEventStreamEnvelopeEmergencyAcked"] | components["schemas"]["TypedEventStreamEnvelopeEmergencySignaled"] | components["schemas"]["TypedEventStreamEnvelopeEventsRotated"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepCompleted"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepDefined"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepStarted"] | components["schemas"]["TypedEventStreamEnvelopeExecutionWorkAssociated"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgAdapterAdded"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgAdapterRemoved"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgBound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgGroupCreated"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgInbound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgOutbound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgOutboundChannelMismatch"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgUnbound"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreDiskCritical"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreDiskWarn"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreMaintenanceDone"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreMaintenanceFailed"] | components["schemas"]["TypedEventStreamEnvelopeMailArchived"] | components["schemas"]["TypedEventStreamEnvelopeMailDeleted"] | components["schemas"]["TypedEventStreamEnvelopeMailMarkedRead"] | components["schemas"]["TypedEventStreamEnvelopeMailMarkedUnread"] | components["schemas"]["TypedEventStreamEnvelopeMailRead"] | components["schemas"]["TypedEventStreamEnvelopeMailReplied"] | components["schemas"]["TypedEventStreamEnvelopeMailSent"] | components["schemas"]["TypedEventStreamEnvelopeMoleculeResolved"] | components["schemas"]["TypedEventStreamEnvelopeOrderCompleted"] | components["schemas"]["TypedEventStreamEnvelopeOrderFailed"] | components["schemas"]["TypedEventStreamEnvelopeOrderFired"] | components["schemas"]["TypedEventStreamEnvelopePackAdded"] | components["schemas"]["TypedEventStreamEnvelopePackRemoved"] | components["schemas"]["TypedEventStreamEnvelopePackUpdated"] | components["schemas"]["TypedEventStreamEnvelopePatchDeleted"] | components["schemas"]["TypedEventStreamEnvelopePatchSet"] | components["schemas"]["TypedEventStreamEnvelopeProjectIdentityStamped"] | components["schemas"]["TypedEventStreamEnvelopeProviderCreated"] | components["schemas"]["TypedEventStreamEnvelopeProviderDeleted"] | components["schemas"]["TypedEventStreamEnvelopeProviderSwapped"] | components["schemas"]["TypedEventStreamEnvelopeProviderUpdated"] | components["schemas"]["TypedEventStreamEnvelopeRequestFailed"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityRegister"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityStart"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityStop"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityUnregister"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultRigCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionMessage"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionSubmit"] | components["schemas"]["TypedEventStreamEnvelopeRigCreated"] | components["schemas"]["TypedEventStreamEnvelopeRigDeleted"] | components["schemas"]["TypedEventStreamEnvelopeRigProvisionProgress"] | components["schemas"]["TypedEventStreamEnvelopeRigResumed"] | components["schemas"]["TypedEventStreamEnvelopeRigSuspended"] | components["schemas"]["TypedEventStreamEnvelopeRigUpdated"] | components["schemas"]["TypedEventStreamEnvelopeSessionArchived"] | components["schemas"]["TypedEventStreamEnvelopeSessionClosed"] | components["schemas"]["TypedEventStreamEnvelopeSessionColdStartTimeout"] | components["schemas"]["TypedEventStreamEnvelopeSessionCrashed"] | components["schemas"]["TypedEventStreamEnvelopeSessionCreated"] | components["schemas"]["TypedEventStreamEnvelopeSessionDrainAckedWithAssignedWork"] | components["schemas"]["TypedEventStreamEnvelopeSessionDraining"] | components["schemas"]["TypedEventStreamEnvelopeSessionIdleKilled"] | components["schemas"]["TypedEventStreamEnvelopeSessionInteractionOpened"] | components["schemas"]["TypedEventStreamEnvelopeSessionInteractionResolved"] | components["schemas"]["TypedEventStreamEnvelopeSessionMaxAgeKilled"] | components["schemas"]["TypedEventStreamEnvelopeSessionMessageDropped"] | components["schemas"]["TypedEventStreamEnvelopeSessionQuarantined"] | components["schemas"]["TypedEventStreamEnvelopeSessionResetStalled"] | components["schemas"]["TypedEventStreamEnvelopeSessionStalled"] | components["schemas"]["TypedEventStreamEnvelopeSessionStartFailed"] | components["schemas"]["TypedEventStreamEnvelopeSessionStartSlow"] | components["schemas"]["TypedEventStreamEnvelopeSessionStarting"] | components["schemas"]["TypedEventStreamEnvelopeSessionStopped"] | components["schemas"]["TypedEventStreamEnvelopeSessionStranded"] | components["schemas"]["TypedEventStreamEnvelopeSessionSuspended"] | components["schemas"]["TypedEventStreamEnvelopeSessionUndrained"] | components["schemas"]["TypedEventStreamEnvelopeSessionUnknownState"] | components["schemas"]["TypedEventStreamEnvelopeSessionUpdated"] | components["schemas"]["TypedEventStreamEnvelopeSessionWakeRequested"] | components["schemas"]["TypedEventStreamEnvelopeSessionWoke"] | components["schemas"]["TypedEventStreamEnvelopeSessionWorkQueryFailed"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingConverged"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingGenesis"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingUncheckable"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingUnconverged"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorFsPressureSkippedTick"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorRequest"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorShutdownRequested"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorStarted"] | components["schemas"]["TypedEventStreamEnvelopeWebhookReceived"] | components["schemas"]["TypedEventStreamEnvelopeWebhookRejected"] | components["schemas"]["TypedEventStreamEnvelopeWorkerOperation"];
+        TypedEventStreamEnvelopeKnown: components["schemas"]["TypedEventStreamEnvelopeAgentCreated"] | components["schemas"]["TypedEventStreamEnvelopeAgentDeleted"] | components["schemas"]["TypedEventStreamEnvelopeAgentResumed"] | components["schemas"]["TypedEventStreamEnvelopeAgentSuspended"] | components["schemas"]["TypedEventStreamEnvelopeAgentUpdated"] | components["schemas"]["TypedEventStreamEnvelopeBackendCredentialResolved"] | components["schemas"]["TypedEventStreamEnvelopeBeadClaimRejected"] | components["schemas"]["TypedEventStreamEnvelopeBeadClosed"] | components["schemas"]["TypedEventStreamEnvelopeBeadCreated"] | components["schemas"]["TypedEventStreamEnvelopeBeadDeadAssigneeReopened"] | components["schemas"]["TypedEventStreamEnvelopeBeadDeleted"] | components["schemas"]["TypedEventStreamEnvelopeBeadUpdated"] | components["schemas"]["TypedEventStreamEnvelopeBeadWorktreeReapSkipped"] | components["schemas"]["TypedEventStreamEnvelopeBeadWorktreeReaped"] | components["schemas"]["TypedEventStreamEnvelopeBeadsConditionalWritesDegraded"] | components["schemas"]["TypedEventStreamEnvelopeCityCreated"] | components["schemas"]["TypedEventStreamEnvelopeCityResumed"] | components["schemas"]["TypedEventStreamEnvelopeCitySuspended"] | components["schemas"]["TypedEventStreamEnvelopeCityUnregisterRequested"] | components["schemas"]["TypedEventStreamEnvelopeConfigRejected"] | components["schemas"]["TypedEventStreamEnvelopeConfigReloaded"] | components["schemas"]["TypedEventStreamEnvelopeControllerStarted"] | components["schemas"]["TypedEventStreamEnvelopeControllerStopped"] | components["schemas"]["TypedEventStreamEnvelopeConvoyClosed"] | components["schemas"]["TypedEventStreamEnvelopeConvoyCreated"] | components["schemas"]["TypedEventStreamEnvelopeEmergencyAcked"] | components["schemas"]["TypedEventStreamEnvelopeEmergencySignaled"] | components["schemas"]["TypedEventStreamEnvelopeEventsRotated"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepCompleted"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepDefined"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepStarted"] | components["schemas"]["TypedEventStreamEnvelopeExecutionWorkAssociated"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgAdapterAdded"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgAdapterRemoved"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgBound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgDeliveryFailed"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgGroupCreated"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgInbound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgOutbound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgOutboundChannelMismatch"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgUnbound"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreDiskCritical"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreDiskWarn"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreMaintenanceDone"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreMaintenanceFailed"] | components["schemas"]["TypedEventStreamEnvelopeMailArchived"] | components["schemas"]["TypedEventStreamEnvelopeMailDeleted"] | components["schemas"]["TypedEventStreamEnvelopeMailMarkedRead"] | components["schemas"]["TypedEventStreamEnvelopeMailMarkedUnread"] | components["schemas"]["TypedEventStreamEnvelopeMailRead"] | components["schemas"]["TypedEventStreamEnvelopeMailReplied"] | components["schemas"]["TypedEventStreamEnvelopeMailSent"] | components["schemas"]["TypedEventStreamEnvelopeMoleculeResolved"] | components["schemas"]["TypedEventStreamEnvelopeOrderCompleted"] | components["schemas"]["TypedEventStreamEnvelopeOrderFailed"] | components["schemas"]["TypedEventStreamEnvelopeOrderFired"] | components["schemas"]["TypedEventStreamEnvelopePackAdded"] | components["schemas"]["TypedEventStreamEnvelopePackRemoved"] | components["schemas"]["TypedEventStreamEnvelopePackUpdated"] | components["schemas"]["TypedEventStreamEnvelopePatchDeleted"] | components["schemas"]["TypedEventStreamEnvelopePatchSet"] | components["schemas"]["TypedEventStreamEnvelopeProjectIdentityStamped"] | components["schemas"]["TypedEventStreamEnvelopeProviderCreated"] | components["schemas"]["TypedEventStreamEnvelopeProviderDeleted"] | components["schemas"]["TypedEventStreamEnvelopeProviderSwapped"] | components["schemas"]["TypedEventStreamEnvelopeProviderUpdated"] | components["schemas"]["TypedEventStreamEnvelopeRequestFailed"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityRegister"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityStart"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityStop"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityUnregister"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultRigCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionMessage"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionSubmit"] | components["schemas"]["TypedEventStreamEnvelopeRigCreated"] | components["schemas"]["TypedEventStreamEnvelopeRigDeleted"] | components["schemas"]["TypedEventStreamEnvelopeRigProvisionProgress"] | components["schemas"]["TypedEventStreamEnvelopeRigResumed"] | components["schemas"]["TypedEventStreamEnvelopeRigSuspended"] | components["schemas"]["TypedEventStreamEnvelopeRigUpdated"] | components["schemas"]["TypedEventStreamEnvelopeSessionArchived"] | components["schemas"]["TypedEventStreamEnvelopeSessionClosed"] | components["schemas"]["TypedEventStreamEnvelopeSessionColdStartTimeout"] | components["schemas"]["TypedEventStreamEnvelopeSessionCrashed"] | components["schemas"]["TypedEventStreamEnvelopeSessionCreated"] | components["schemas"]["TypedEventStreamEnvelopeSessionDrainAckedWithAssignedWork"] | components["schemas"]["TypedEventStreamEnvelopeSessionDraining"] | components["schemas"]["TypedEventStreamEnvelopeSessionIdleKilled"] | components["schemas"]["TypedEventStreamEnvelopeSessionInteractionOpened"] | components["schemas"]["TypedEventStreamEnvelopeSessionInteractionResolved"] | components["schemas"]["TypedEventStreamEnvelopeSessionMaxAgeKilled"] | components["schemas"]["TypedEventStreamEnvelopeSessionMessageDropped"] | components["schemas"]["TypedEventStreamEnvelopeSessionQuarantined"] | components["schemas"]["TypedEventStreamEnvelopeSessionResetStalled"] | components["schemas"]["TypedEventStreamEnvelopeSessionStalled"] | components["schemas"]["TypedEventStreamEnvelopeSessionStartFailed"] | components["schemas"]["TypedEventStreamEnvelopeSessionStartSlow"] | components["schemas"]["TypedEventStreamEnvelopeSessionStarting"] | components["schemas"]["TypedEventStreamEnvelopeSessionStopped"] | components["schemas"]["TypedEventStreamEnvelopeSessionStranded"] | components["schemas"]["TypedEventStreamEnvelopeSessionSuspended"] | components["schemas"]["TypedEventStreamEnvelopeSessionUndrained"] | components["schemas"]["TypedEventStreamEnvelopeSessionUnknownState"] | components["schemas"]["TypedEventStreamEnvelopeSessionUpdated"] | components["schemas"]["TypedEventStreamEnvelopeSessionWakeRequested"] | components["schemas"]["TypedEventStreamEnvelopeSessionWoke"] | components["schemas"]["TypedEventStreamEnvelopeSessionWorkQueryFailed"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingConverged"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingGenesis"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingUncheckable"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingUnconverged"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorFsPressureSkippedTick"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorRequest"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorShutdownRequested"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorStarted"] | components["schemas"]["TypedEventStreamEnvelopeWebhookReceived"] | components["schemas"]["TypedEventStreamEnvelopeWebhookRejected"] | components["schemas"]["TypedEventStreamEnvelopeWorkerOperation"];
         TypedEventStreamEnvelopeMailArchived: {
             actor: string;
             depends_on_step_ids?: string[];
@@ -10370,6 +11086,28 @@ export interface components {
             type: "extmsg.bound";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
+        TypedTaggedEventStreamEnvelopeExtmsgDeliveryFailed: {
+            actor: string;
+            city: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["ExtmsgDeliveryFailedPayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            stream: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "extmsg.delivery_failed";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
         TypedTaggedEventStreamEnvelopeExtmsgGroupCreated: {
             actor: string;
             city: string;
@@ -10568,7 +11306,7 @@ export interface components {
             type: "gc.store.maintenance.failed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        TypedTaggedEventStreamEnvelopeKnown: components["schemas"]["TypedTaggedEventStreamEnvelopeAgentCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBackendCredentialResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadClaimRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadDeadAssigneeReopened"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadWorktreeReapSkipped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadWorktreeReaped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadsConditionalWritesDegraded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCitySuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityUnregisterRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConfigRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConfigReloaded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeControllerStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeControllerStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConvoyClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConvoyCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEmergencyAcked"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEmergencySignaled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEventsRotated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepCompleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepDefined"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionWorkAssociated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgAdapterAdded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgAdapterRemoved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgBound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgGroupCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgInbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgOutbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgOutboundChannelMismatch"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgUnbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreDiskCritical"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreDiskWarn"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreMaintenanceDone"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreMaintenanceFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailArchived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailMarkedRead"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailMarkedUnread"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailRead"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailReplied"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailSent"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMoleculeResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderCompleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderFired"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackAdded"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackRemoved"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopePatchDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopePatchSet"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProjectIdentityStamped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderSwapped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityRegister"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityStart"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityStop"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityUnregister"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultRigCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionMessage"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionSubmit"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigProvisionProgress"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionArchived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionColdStartTimeout"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionCrashed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionDrainAckedWithAssignedWork"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionDraining"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionIdleKilled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionInteractionOpened"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionInteractionResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionMaxAgeKilled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionMessageDropped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionQuarantined"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionResetStalled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStalled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStartFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStartSlow"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStarting"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStranded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUndrained"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUnknownState"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWakeRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWoke"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWorkQueryFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingConverged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingGenesis"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingUncheckable"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingUnconverged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorFsPressureSkippedTick"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorRequest"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorShutdownRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWebhookReceived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWebhookRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWorkerOperation"];
+        TypedTaggedEventStreamEnvelopeKnown: components["schemas"]["TypedTaggedEventStreamEnvelopeAgentCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBackendCredentialResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadClaimRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadDeadAssigneeReopened"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadWorktreeReapSkipped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadWorktreeReaped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadsConditionalWritesDegraded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCitySuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityUnregisterRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConfigRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConfigReloaded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeControllerStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeControllerStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConvoyClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConvoyCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEmergencyAcked"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEmergencySignaled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEventsRotated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepCompleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepDefined"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionWorkAssociated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgAdapterAdded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgAdapterRemoved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgBound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgDeliveryFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgGroupCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgInbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgOutbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgOutboundChannelMismatch"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgUnbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreDiskCritical"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreDiskWarn"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreMaintenanceDone"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreMaintenanceFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailArchived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailMarkedRead"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailMarkedUnread"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailRead"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailReplied"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailSent"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMoleculeResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderCompleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderFired"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackAdded"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackRemoved"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopePatchDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopePatchSet"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProjectIdentityStamped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderSwapped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityRegister"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityStart"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityStop"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityUnregister"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultRigCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionMessage"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionSubmit"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigProvisionProgress"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionArchived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionColdStartTimeout"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionCrashed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionDrainAckedWithAssignedWork"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionDraining"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionIdleKilled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionInteractionOpened"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionInteractionResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionMaxAgeKilled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionMessageDropped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionQuarantined"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionResetStalled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStalled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStartFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStartSlow"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStarting"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStranded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUndrained"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUnknownState"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWakeRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWoke"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWorkQueryFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingConverged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingGenesis"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingUncheckable"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingUnconverged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorFsPressureSkippedTick"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorRequest"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorShutdownRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWebhookReceived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWebhookRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWorkerOperation"];
         TypedTaggedEventStreamEnvelopeMailArchived: {
             actor: string;
             city: string;
@@ -12220,8 +12958,23 @@ export interface components {
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
         UnboundEventPayload: {
+            agent_name?: string;
+            /** @description The first hundred that have ended. */
+            bindings?: {
+                account_id?: string;
+                agent_name?: string;
+                /** Format: int64 */
+                binding_generation?: number;
+                conversation_id: string;
+                kind?: string;
+                parent_conversation_id?: string;
+                provider: string;
+                session_id: string;
+            }[];
             /** Format: int64 */
             count: number;
+            /** @description unbound, replaced, expired or session_closed. */
+            reason?: string;
             session_id: string;
         };
         UsageAgent: {
@@ -22446,6 +23199,2369 @@ export interface operations {
                 };
             };
             /** @description Service Unavailable: `service-unavailable` */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-extmsg-adapters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListBodyExtmsgAdapterInfo"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "register-extmsg-adapter": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+                /** @description Repeating the request with the same key and body gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "account_id": "default",
+                 *       "provider": "slack"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ExtMsgAdapterRegisterInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtMsgAdapterRegisterOutputBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict: `conflict-wrong-state`, `idempotency-in-flight` */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity: `idempotency-mismatch`, `validation-failed` */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "delete-v0-city-by-city-name-extmsg-adapters": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "account_id": "default",
+                 *       "provider": "slack"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ExtMsgAdapterUnregisterInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OKResponseBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation-failed` */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-extmsg-bind": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "agent_name": "mayor",
+                 *       "conversation": {
+                 *         "account_id": "default",
+                 *         "conversation_id": "C1",
+                 *         "kind": "room",
+                 *         "provider": "slack",
+                 *         "scope_id": "alpha"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ExtMsgBindInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionBindingRecord"];
+                };
+            };
+            /** @description Bad Request: `invalid-request` */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `session-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict: `conflict-wrong-state`, `session-conflict` */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-extmsg-bindings": {
+        parameters: {
+            query?: {
+                /** @description The id, name or alias of a session, or a configured name. */
+                session_id?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListBodySessionBindingRecord"];
+                };
+            };
+            /** @description Bad Request: `invalid-request`, `invalid-cursor` */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-extmsg-deliveries": {
+        parameters: {
+            query?: {
+                /** @description Only these states, by commas. */
+                status?: string[];
+                direction?: "inbound" | "peer" | "outbound";
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListBodyExtmsgDelivery"];
+                };
+            };
+            /** @description Bad Request: `invalid-cursor` */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-extmsg-delivery-by-id-retry": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtmsgDelivery"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict: `conflict-wrong-state` */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-extmsg-groups": {
+        parameters: {
+            query?: {
+                scope_id?: string;
+                provider?: string;
+                account_id?: string;
+                conversation_id?: string;
+                parent_conversation_id?: string;
+                kind?: string;
+            };
+            header?: never;
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationGroupRecord"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden: `forbidden` */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `extmsg-group-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "ensure-extmsg-group": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "default_handle": "ops",
+                 *       "root_conversation": {
+                 *         "account_id": "default",
+                 *         "conversation_id": "C1",
+                 *         "kind": "room",
+                 *         "provider": "slack",
+                 *         "scope_id": "alpha"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ExtMsgGroupEnsureInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationGroupRecord"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation-failed` */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-extmsg-inbound": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "message": {
+                 *         "actor": {
+                 *           "display_name": "Ann",
+                 *           "id": "U1",
+                 *           "is_bot": false
+                 *         },
+                 *         "conversation": {
+                 *           "account_id": "default",
+                 *           "conversation_id": "C1",
+                 *           "kind": "room",
+                 *           "provider": "slack",
+                 *           "scope_id": "alpha"
+                 *         },
+                 *         "provider_message_id": "m-1",
+                 *         "received_at": "2026-01-01T00:00:00Z",
+                 *         "text": "Hello"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ExtMsgInboundInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InboundResult"];
+                };
+            };
+            /** @description Bad Request: `invalid-request` */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation-failed` */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable: `service-unavailable` */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-extmsg-outbound": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "conversation": {
+                 *         "account_id": "default",
+                 *         "conversation_id": "C1",
+                 *         "kind": "room",
+                 *         "provider": "slack",
+                 *         "scope_id": "alpha"
+                 *       },
+                 *       "session_id": "s-0123456789ab",
+                 *       "text": "On it."
+                 *     }
+                 */
+                "application/json": components["schemas"]["ExtMsgOutboundInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutboundResult"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `session-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict: `conflict-wrong-state`, `session-conflict` */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation-failed`, `idempotency-mismatch` */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-extmsg-participants": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "group_id": "group-0123456789abcdef01234567",
+                 *       "handle": "ops",
+                 *       "session_id": "mayor"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ExtMsgParticipantUpsertInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationGroupParticipant"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `session-not-found`, `extmsg-group-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict: `session-conflict` */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation-failed` */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "delete-v0-city-by-city-name-extmsg-participants": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "group_id": "group-0123456789abcdef01234567",
+                 *       "handle": "ops"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ExtMsgParticipantRemoveInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OKResponseBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `extmsg-group-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation-failed` */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-extmsg-transcript": {
+        parameters: {
+            query?: {
+                scope_id?: string;
+                provider?: string;
+                account_id?: string;
+                conversation_id?: string;
+                parent_conversation_id?: string;
+                kind?: "dm" | "room" | "thread";
+                /** @description Only above it. */
+                after_sequence?: number;
+                /** @description Only below it. */
+                before_sequence?: number;
+                /** @description Only what this member has not read yet. */
+                session_id?: string;
+                /** @description 500 at the most. */
+                limit?: number;
+                /** @description asc unless said. */
+                order?: "asc" | "desc";
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListBodyConversationTranscriptRecord"];
+                };
+            };
+            /** @description Bad Request: `invalid-request`, `invalid-cursor` */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden: `forbidden` */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation-failed` */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-extmsg-transcript-ack": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "conversation": {
+                 *         "account_id": "default",
+                 *         "conversation_id": "C1",
+                 *         "kind": "room",
+                 *         "provider": "slack",
+                 *         "scope_id": "alpha"
+                 *       },
+                 *       "sequence": 1,
+                 *       "session_id": "mayor"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ExtMsgTranscriptAckInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OKResponseBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation-failed` */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-extmsg-unbind": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "conversation": {
+                 *         "account_id": "default",
+                 *         "conversation_id": "C1",
+                 *         "kind": "room",
+                 *         "provider": "slack",
+                 *         "scope_id": "alpha"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ExtMsgUnbindInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtMsgUnbindBody"];
+                };
+            };
+            /** @description Bad Request: `invalid-request` */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */

@@ -278,6 +278,162 @@ export interface EventStreams {
   sealed_seq: Generated<number>;
 }
 
+export interface ExtmsgAdapters {
+  account_id: string;
+  callback_url: string;
+  capabilities: Json | null;
+  failures: Generated<number>;
+  last_error: string | null;
+  last_ok_at: Timestamp | null;
+  last_seen_at: Generated<Timestamp>;
+  lease_s: number | null;
+  name: string;
+  pk: Generated<number>;
+  provider: string;
+  registered_at: Generated<Timestamp>;
+  secret_version: Generated<number>;
+  stream_id: number;
+  token_hash: Buffer;
+  used_keys: Generated<Json>;
+}
+
+export interface ExtmsgBindings {
+  agent_name: Generated<string>;
+  bound_at: Generated<Timestamp>;
+  conversation_pk: number;
+  ended_at: Timestamp | null;
+  expires_at: Timestamp | null;
+  generation: number;
+  id: string;
+  metadata: Generated<Json>;
+  pk: Generated<number>;
+  session_id: Generated<string>;
+  session_name: Generated<string>;
+  session_pk: number | null;
+  status: Generated<string>;
+  stream_id: number;
+}
+
+export interface ExtmsgContexts {
+  conversation_pk: number;
+  generation: number;
+  last_message_id: string;
+  last_published_at: Timestamp;
+  session_pk: number;
+}
+
+export interface ExtmsgConversations {
+  account_id: string;
+  conversation_id: string;
+  created_at: Generated<Timestamp>;
+  earliest: Generated<number>;
+  generation: Generated<number>;
+  head: Generated<number>;
+  key: Buffer;
+  kind: string;
+  parent_conversation_id: string;
+  pk: Generated<number>;
+  provider: string;
+  scope_id: string;
+  stream_id: number;
+}
+
+export interface ExtmsgDeliveries {
+  attachments: Generated<Json>;
+  attempts: Generated<number>;
+  body: string;
+  body_hash: Buffer | null;
+  conversation: Json | null;
+  conversation_pk: number;
+  created_at: Generated<Timestamp>;
+  deadline: Timestamp;
+  direction: string;
+  ended_at: Timestamp | null;
+  error: string | null;
+  error_code: string | null;
+  explicit_target: Generated<string>;
+  generation: number | null;
+  id: string;
+  idempotency_key: Generated<string>;
+  lease_until: Timestamp | null;
+  message_id: string | null;
+  not_before: Generated<Timestamp>;
+  pk: Generated<number>;
+  receipt: Json | null;
+  reply_to_message_id: Generated<string>;
+  root: number | null;
+  selector: Generated<string>;
+  sequence: number | null;
+  session_id: Generated<string>;
+  session_pk: number | null;
+  state: Generated<string>;
+  stream_id: number;
+  triggered: Generated<boolean>;
+  worker: string | null;
+}
+
+export interface ExtmsgEntries {
+  actor: Json;
+  attachments: Generated<Json>;
+  conversation_pk: number;
+  created_at: Generated<Timestamp>;
+  explicit_target: Generated<string>;
+  id: string;
+  kind: string;
+  once_key: Generated<string>;
+  provider_message_id: Generated<string>;
+  reply_to_message_id: Generated<string>;
+  route: Generated<Json>;
+  sequence: number;
+  source_session_id: Generated<string>;
+  text: string;
+}
+
+export interface ExtmsgGroups {
+  conversation_pk: number;
+  created_at: Generated<Timestamp>;
+  default_handle: Generated<string>;
+  fanout_enabled: boolean;
+  fanout_untargeted: boolean;
+  id: string;
+  last_addressed_handle: Generated<string>;
+  max_peer_deliveries: number;
+  max_peer_publishes: number;
+  metadata: Generated<Json>;
+  mode: string;
+  pk: Generated<number>;
+  stream_id: number;
+  updated_at: Generated<Timestamp>;
+}
+
+export interface ExtmsgMemberships {
+  closed_at: Timestamp | null;
+  conversation_pk: number;
+  joined_at: Generated<Timestamp>;
+  joined_sequence: number;
+  last_read_sequence: Generated<number>;
+  owners: string[];
+  pk: Generated<number>;
+  selector: string;
+  session_pk: number | null;
+  stream_id: number;
+}
+
+export interface ExtmsgParticipants {
+  agent_name: Generated<string>;
+  closed_at: Timestamp | null;
+  group_pk: number;
+  handle: string;
+  id: string;
+  metadata: Generated<Json>;
+  pk: Generated<number>;
+  public: Generated<boolean>;
+  session_id: Generated<string>;
+  session_name: Generated<string>;
+  session_pk: number | null;
+  stream_id: number;
+}
+
 export interface IdempotencyHolds {
   expires_at: Timestamp;
   key: string;
@@ -799,6 +955,15 @@ export interface DB {
   event_segments: EventSegments;
   event_streams: EventStreams;
   events: Events;
+  extmsg_adapters: ExtmsgAdapters;
+  extmsg_bindings: ExtmsgBindings;
+  extmsg_contexts: ExtmsgContexts;
+  extmsg_conversations: ExtmsgConversations;
+  extmsg_deliveries: ExtmsgDeliveries;
+  extmsg_entries: ExtmsgEntries;
+  extmsg_groups: ExtmsgGroups;
+  extmsg_memberships: ExtmsgMemberships;
+  extmsg_participants: ExtmsgParticipants;
   idempotency_holds: IdempotencyHolds;
   idempotency_keys: IdempotencyKeys;
   mail_settings: MailSettings;
