@@ -34,7 +34,9 @@ export interface CityConfig {
   readonly overlays?: readonly FileConfig[];
   /** SHA-256 of every file that packs and conventions contribute, by `Issue.file`: any change makes another result. */
   readonly contents: Readonly<Record<string, string>>;
-  /** `service`, `webhook`, `pricing`, `runtimes`, `global` and the subsystem tables, under their own names. */
+  /** By name, packs' before the city's. Absent in what was composed before there were any. */
+  readonly service?: readonly ServiceConfig[];
+  /** `webhook`, `pricing`, `runtimes`, `global` and the subsystem tables, under their own names. */
   readonly [table: string]: unknown;
 }
 
@@ -150,6 +152,25 @@ export interface FormulaConfig extends FileConfig {
 export interface OrderConfig extends FileConfig {
   /** As it is written. Absent in what was composed before orders were read. */
   readonly order?: Readonly<Record<string, unknown>>;
+}
+
+/** A service of the city, with its defaults. */
+export interface ServiceConfig {
+  readonly name: string;
+  readonly kind: 'workflow' | 'proxy_process';
+  readonly publish_mode: 'private' | 'direct';
+  /** Below `.gc/services/` of the city. */
+  readonly state_root: string;
+  readonly publication?: {
+    readonly visibility?: 'private' | 'public' | 'tenant';
+    readonly hostname?: string;
+    readonly allow_websockets?: boolean;
+  };
+  readonly workflow?: { readonly contract?: string };
+  readonly process?: { readonly command?: readonly string[]; readonly health_path?: string };
+  /** The pack that brings it, and the folder it lies in, as `Issue.file` names them. */
+  readonly pack?: string;
+  readonly source_dir?: string;
 }
 
 export interface FileConfig {

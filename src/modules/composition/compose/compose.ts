@@ -26,6 +26,7 @@ import { readRigFormulas } from './rig-formulas.js';
 import { bindRigs, followRigs, rigsOf } from './rigs.js';
 import { Run, TooMuch, type ComposeInput } from './run.js';
 import { checkSessions, Sessions } from './sessions.js';
+import { checkServices } from './services.js';
 import { checkWebhooks } from './webhooks.js';
 import { checkPrefixes, checkStart, workspaceOf } from './workspace.js';
 
@@ -137,6 +138,7 @@ async function composeFiles(run: Run, { city: documents, pack, schema, site }: C
   checkRigNames(run, city, rigs);
   checkStorage(run, city);
   checkScripts(run, city);
+  checkServices(run, city);
   const contents = contentsOf(run, [
     { tree: home.tree, digests: own.digests },
     ...graph.packs.map((each) => ({ tree: each.home.tree, digests: each.conventions.digests })),
