@@ -170,7 +170,7 @@ sleep 600
   it('leave nothing behind when their worker is killed: the next one ends what runs as a user that no session needs', async () => {
     const number = (user: number): string[] => [`--reuid=${user}`, '--clear-groups', 'env', '-i', 'sh', '-c', 'setsid sleep 86396 & wait'];
     const [mine] = running('sleep 86397');
-    const stray = spawn('setpriv', number(SESSIONS.first + 50), { stdio: 'ignore' });
+    const stray = spawn('setpriv', number(SESSIONS.first + 20), { stdio: 'ignore' });
     // Of nobody here: numbers of others are none of ours.
     const other = spawn('setpriv', number(SESSIONS.first - 1), { stdio: 'ignore' });
     try {

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StartError, type Sandbox } from '../runtime/port.js';
 import { copyTree, type CopyLimits } from './copied-tree.js';
 import { give, pass, regain } from './shared-folders.js';
-import type { Users } from './users.js';
+import type { LentFor, Users } from './users.js';
 
 const WAIT_MS = 30_000;
 const AGAIN_MS = 50;
@@ -27,8 +27,8 @@ export interface LentWork {
   readonly tree?: { readonly from: string; readonly limits: CopyLimits };
   /** A city's group that it is in. */
   readonly group?: number;
-  /** It is a command of a city. */
-  readonly isCommand?: boolean;
+  /** `host` unless given. */
+  readonly what?: LentFor;
 }
 
 /**
@@ -39,10 +39,10 @@ export interface LentWork {
  */
 export async function asLentUser<T>(
   users: Users,
-  { folders, below, files = [], tree, group, isCommand = false }: LentWork,
+  { folders, below, files = [], tree, group, what = 'host' }: LentWork,
   work: (sandbox: Sandbox, home: string) => Promise<T>,
 ): Promise<T> {
-  const { user, lock } = await lend(isCommand ? users.lentToCommands : users.lent);
+  const { user, lock } = await lend(users.lentTo(what));
   const home = await mkdtemp(path.join(await realpath(tmpdir()), 'svc-lent-'));
   try {
     // What a process left that was killed.

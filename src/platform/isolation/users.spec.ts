@@ -116,7 +116,7 @@ async function said(line: string, env: Record<string, string> = {}, id = PORT): 
 
   it('are found also while others of the host begin with the same user', async () => {
     const other = async (): Promise<void> => {
-      for (let n = 0; n < 3; n++) await users.end(users.lent[0]!);
+      for (let n = 0; n < 3; n++) await users.end(users.lentTo('host')[0]!);
     };
     for (let n = 0; n < 6; n++) await Promise.all([Users.tryOn({ limits: LIMITS, users: USER_NUMBERS }, 'host.toml'), other()]);
   });

@@ -23,11 +23,13 @@ const OURS = /^SVC_/;
 const NAME = /^[A-Za-z_]\w*$/;
 /**
  * The last numbers of sessions are for what is run outside of sessions, one user for each run at a time: git and probes, and, apart from
- * them because they may take long, commands of orders and checks.
+ * them because they may take long, commands of orders and checks, and services, which go on.
  */
-const LENT = 16;
-const COMMANDS = 32;
-const KEPT = LENT + COMMANDS;
+const LENT = { host: 16, commands: 32, services: 24 } as const;
+const KEPT = Object.values(LENT).reduce((sum, count) => sum + count, 0);
+
+/** What a user is lent for. */
+export type LentFor = keyof typeof LENT;
 
 /** What a session has for itself. */
 export interface Own {
@@ -69,7 +71,7 @@ export class Users {
     const users = new Users(Object.fromEntries(found) as Tools, limits, ranges, hostFile);
     // The last ones: a host may not have all numbers.
     const { cities } = ranges;
-    const [user, group] = [users.lent[0]!, cities.first + cities.count - 1];
+    const [user, group] = [users.lentTo('host')[0]!, cities.first + cities.count - 1];
     const asked = { command: '/bin/sh', args: ['-c', 'id -u && id -G'], cwd: '/', env: {} };
     const { command, args, env } = users.#wrapped(asked, { user, group });
     const options = { timeout: PROBE_MS, killSignal: 'SIGTERM', env, cwd: '/' } as const;
@@ -91,14 +93,10 @@ export class Users {
     return group >= this.ranges.cities.first && group < this.ranges.cities.first + this.ranges.cities.count;
   }
 
-  /** Users that belong to no session, for one run of git or a probe at a time. */
-  get lent(): readonly number[] {
-    return this.#last(0, LENT);
-  }
-
-  /** The same for commands of orders and checks. */
-  get lentToCommands(): readonly number[] {
-    return this.#last(LENT, COMMANDS);
+  /** Users that belong to no session, for one run at a time: `host` for git and probes. */
+  lentTo(what: LentFor): readonly number[] {
+    const before = { host: 0, commands: LENT.host, services: LENT.host + LENT.commands }[what];
+    return this.#last(before, LENT[what]);
   }
 
   #last(from: number, length: number): number[] {
