@@ -181,8 +181,8 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'A request without a key is refused where keys are asked for.',
     file: GATE,
-    find: "const needsKey = this.config.auth === 'keys' && guarded && !foreign;",
-    replace: "const needsKey = this.config.auth === 'keys' && guarded && noQuery === undefined && method === 'TRACE';",
+    find: 'const needsKey = keys && guarded && !foreign && !forwarded;',
+    replace: "const needsKey = keys && guarded && noQuery === undefined && method === 'TRACE';",
     test: FRONT_DOOR,
   },
   {

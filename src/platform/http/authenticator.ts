@@ -26,6 +26,9 @@ export abstract class SessionPolicy {
   abstract refusal(caller: Principal, operation: string, asked: Asked): Promise<string | undefined>;
 }
 
+/** How keys begin. */
+export const KEY_PREFIX = 'svc_';
+
 /** How tokens of sessions begin. */
 export const SESSION_TOKEN_PREFIX = 'svs_';
 

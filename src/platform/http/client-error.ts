@@ -6,7 +6,17 @@ import { PROBLEM_TYPE, problemBody, problemForStatus } from './problem.renderer.
 /** What the HTTP parser itself refuses: answered as a problem on the bare socket, which is then closed. */
 const STATUS: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
 
+/** Connections whose request may take as long to arrive as it does: somebody else looks after them. */
+const patient = new WeakSet<Socket>();
+
+/** What comes on this connection may take longer than requests do. Returns how to end that. */
+export function bePatient(socket: Socket): () => void {
+  patient.add(socket);
+  return () => patient.delete(socket);
+}
+
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && patient.has(socket)) return;
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy();
     return;

@@ -2,7 +2,14 @@ import type { FastifyReply, FastifyRequest, RouteOptions, onRequestHookHandler, 
 import { may, type Principal } from '../../contract/principal.js';
 import { problem, type ProblemError } from '../../contract/problems.js';
 import type { AppConfig } from '../config/config.js';
-import { ADAPTER_TOKEN_PREFIX, Authenticator, COMMAND_TOKEN_PREFIX, SESSION_TOKEN_PREFIX, SessionPolicy } from './authenticator.js';
+import {
+  ADAPTER_TOKEN_PREFIX,
+  Authenticator,
+  COMMAND_TOKEN_PREFIX,
+  KEY_PREFIX,
+  SESSION_TOKEN_PREFIX,
+  SessionPolicy,
+} from './authenticator.js';
 import { HostAllowList } from './host.js';
 import type { OperationSpec } from './operation.js';
 import { CORS_HEADERS, OriginPolicy } from './origins.js';
@@ -11,6 +18,7 @@ import { partyOf, RateLimits, StreamLimits } from './rate-limits.js';
 import type { RequestsInWork } from './requests-in-work.js';
 import { authority, isIdentified, pathOf, principalOf, REQUEST_ID_HEADER, requestId, setPrincipal } from './request.js';
 import { RouteTable } from './routes.js';
+import { wantsUpgrade } from './upgrades.js';
 
 /**
  * The front door, run before anything reads a body. One hook a route, closed over what is known about the route, so
@@ -73,37 +81,43 @@ export class Gate {
     const mutation = MUTATIONS.has(method);
     const guarded = operation !== undefined && operation.public !== true;
     const foreign = operation?.foreign === true;
-    const needsKey = this.config.auth === 'keys' && guarded && !foreign;
-    const knowsKeys = this.config.auth === 'keys' && (operation?.knowsKeys === true || foreign);
+    const forwarded = operation?.forwarded === true;
+    const keys = this.config.auth === 'keys';
+    const needsKey = keys && guarded && !foreign && !forwarded;
+    /** Those without a key share what one has, a city at a time. */
+    const strangers = foreign || (forwarded && keys);
+    const knowsKeys = keys && (operation?.knowsKeys === true || foreign);
     const noHead = method === 'HEAD' && operation?.stream !== undefined;
     if (!noHead) this.#routes.add(route);
     const after = (request: FastifyRequest, reply: FastifyReply): ProblemError | undefined => {
       if (guarded) {
-        const refused = this.#tooMany(request, reply, operation);
+        const refused = this.#tooMany(request, reply, operation, strangers);
         if (refused !== undefined) return refused;
       }
       if (noHead) return methodNotAllowed(['GET', 'OPTIONS']);
-      return (mutation ? this.#mutation(request, foreign) : undefined) ?? target(request.raw.url!, noQuery === true);
+      return (mutation && !forwarded ? this.#mutation(request, foreign) : undefined) ?? target(request.raw.url!, noQuery === true);
     };
     const enter = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
       const refused = after(request, reply);
       if (refused !== undefined) return this.renderer.send(refused, request, reply);
       if (!guarded) return done();
       const { cityName } = request.params as { cityName?: string };
-      this.inWork.enter(request, partyOf(callerOf(request, foreign), cityName), (why) =>
+      this.inWork.enter(request, partyOf(callerOf(request, strangers), cityName), (why) =>
         why === undefined ? done() : this.renderer.send(why, request, reply),
       );
     };
     return (request, reply, done) => {
-      const refused = this.#open(request, reply, mutation);
+      const changes = forwarded ? MUTATIONS.has(request.method) || wantsUpgrade(request) : mutation;
+      const refused = this.#open(request, reply, changes);
       if (refused !== undefined) return this.renderer.send(refused, request, reply);
       if (knowsKeys && bearer(request.raw.headers.authorization) !== undefined) {
         // Whoever has no good key is nobody in particular here, and so is everybody while the keys cannot be read.
         return this.#authenticate(request, operation, false, () => (foreign ? enter(request, reply, done) : done()));
       }
       // Whoever says to be a session, or a command, is taken for nothing else, also where nobody has to say who he is.
-      if (!needsKey && !(guarded && saysProgram(request))) return enter(request, reply, done);
-      this.#authenticate(request, operation, mutation, (why) =>
+      const says = guarded && (saysProgram(request) || (forwarded && keys && saysKey(request)));
+      if (!needsKey && !says) return enter(request, reply, done);
+      this.#authenticate(request, operation, mutation && !forwarded, (why) =>
         why === undefined ? enter(request, reply, done) : this.renderer.send(why, request, reply),
       );
     };
@@ -163,9 +177,9 @@ export class Gate {
   }
 
   /** Costs half a microsecond, and comes before anything that costs more. */
-  #tooMany(request: FastifyRequest, reply: FastifyReply, { foreign = false, stream }: OperationSpec): ProblemError | undefined {
+  #tooMany(request: FastifyRequest, reply: FastifyReply, { stream }: OperationSpec, strangers: boolean): ProblemError | undefined {
     const { cityName: city } = request.params as { cityName?: string };
-    if (foreign && !isIdentified(request)) return this.#foreignRates.admit({ ...SENDER, keyId: city?.slice(0, LONGEST_NAME) }, undefined);
+    if (strangers && !isIdentified(request)) return this.#foreignRates.admit({ ...SENDER, keyId: city?.slice(0, LONGEST_NAME) }, undefined);
     const caller = principalOf(request);
     const refused = this.#rates.admit(caller, city);
     if (refused !== undefined || stream === undefined || request.method === 'HEAD') return refused;
@@ -219,8 +233,8 @@ export class Gate {
 }
 
 /** Those without a key take turns with each other, a city at a time, and with nobody who has one. */
-function callerOf(request: FastifyRequest, foreign: boolean): Principal {
-  return foreign && !isIdentified(request) ? SENDER : principalOf(request);
+function callerOf(request: FastifyRequest, strangers: boolean): Principal {
+  return strangers && !isIdentified(request) ? SENDER : principalOf(request);
 }
 
 /** Why a key may not use an operation that changes something. Who manages keys is for their room to say. */
@@ -242,6 +256,11 @@ function saysProgram(request: FastifyRequest): boolean {
   return (
     token !== undefined && [SESSION_TOKEN_PREFIX, COMMAND_TOKEN_PREFIX, ADAPTER_TOKEN_PREFIX].some((prefix) => token.startsWith(prefix))
   );
+}
+
+/** Whether the caller shows what is a key of ours, good or not. */
+function saysKey(request: FastifyRequest): boolean {
+  return bearer(request.raw.headers.authorization)?.startsWith(KEY_PREFIX) === true;
 }
 
 function bearer(header: string | undefined): string | undefined {

@@ -11,6 +11,7 @@ import {
   type onSendHookHandler,
   type RouteOptions,
 } from 'fastify';
+import type { IncomingMessage } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 import { Auditor } from '../audit/auditor.js';
 import type { AppConfig } from '../config/config.js';
@@ -34,6 +35,7 @@ import { RequestsInWork } from './requests-in-work.js';
 import { Certificate, keepCertificate, SECURE } from './tls/certificate.js';
 import { Handshakes, HANDSHAKE_MS } from './tls/handshakes.js';
 import { readPair, type Pair } from './tls/pair.js';
+import { routeUpgrades } from './upgrades.js';
 import { ContractValidationPipe } from './validation.pipe.js';
 
 /**
@@ -45,6 +47,8 @@ export type RootModule = Type | DynamicModule;
 export interface HttpAppOptions {
   /** Adds routes outside the typed contract (the document, its pages), before Nest's. */
   readonly extend?: (app: NestFastifyApplication) => void;
+  /** Whether a request that asks for another protocol may get it. All others are answered as if they had not asked. */
+  readonly upgrades?: (request: IncomingMessage) => boolean;
 }
 
 const BODY_LIMIT = 1024 * 1024;
@@ -77,7 +81,15 @@ export async function createHttpApp(
   const access = new AccessLog(log, inWork);
   const auditing = new Auditing(config.auth === 'off');
   const pair = config.tls === undefined ? undefined : await readPair(config.tls);
-  const { instance, handshakes } = createInstance({ gate, inWork, renderer, access, auditing, pair });
+  const { instance, handshakes } = createInstance({
+    gate,
+    inWork,
+    renderer,
+    access,
+    auditing,
+    pair,
+    upgrades: options.upgrades ?? (() => false),
+  });
 
   const app = await NestFactory.create<NestFastifyApplication>(root, new HttpAdapter(instance), {
     logger,
@@ -116,6 +128,7 @@ interface Parts {
   readonly access: AccessLog;
   readonly auditing: Auditing;
   readonly pair: Pair | undefined;
+  readonly upgrades: (request: IncomingMessage) => boolean;
 }
 
 interface Instance {
@@ -124,8 +137,9 @@ interface Instance {
   readonly handshakes: Handshakes | undefined;
 }
 
-function createInstance({ gate, inWork, renderer, access, auditing, pair }: Parts): Instance {
+function createInstance({ gate, inWork, renderer, access, auditing, pair, upgrades }: Parts): Instance {
   const nextId = createRequestIds();
+  const parser = { ...PARSER, shouldUpgradeCallback: upgrades };
   const common = {
     genReqId: nextId,
     requestIdHeader: false,
@@ -144,10 +158,10 @@ function createInstance({ gate, inWork, renderer, access, auditing, pair }: Part
   } satisfies FastifyServerOptions;
   const instance =
     pair === undefined
-      ? fastify({ ...common, http: PARSER })
+      ? fastify({ ...common, http: parser })
       : (fastify({
           ...common,
-          https: { ...PARSER, ...SECURE, handshakeTimeout: HANDSHAKE_MS, cert: pair.cert, key: pair.key },
+          https: { ...parser, ...SECURE, handshakeTimeout: HANDSHAKE_MS, cert: pair.cert, key: pair.key },
         }) as unknown as FastifyInstance);
   const handshakes = pair === undefined ? undefined : new Handshakes(instance.server as unknown as TlsServer);
   instance.addHook('onRoute', (route) => {
@@ -158,7 +172,8 @@ function createInstance({ gate, inWork, renderer, access, auditing, pair }: Part
     }
     leaveWhenAnswered(route, inWork);
     const ended = access.forRoute(route);
-    if ((route.config as RouteConfiguration | undefined)?.operation?.stream !== undefined) {
+    const { stream, forwarded } = (route.config as RouteConfiguration | undefined)?.operation ?? {};
+    if (stream !== undefined || forwarded === true) {
       // A stream mostly ends because its client leaves; Fastify calls that no response.
       route.onRequest = [logWhenClosed(ended), ...[route.onRequest].flat()];
       return;
@@ -199,6 +214,7 @@ function createInstance({ gate, inWork, renderer, access, auditing, pair }: Part
     );
   instance.setErrorHandler((error, request, reply) => renderer.send(error, request, reply));
   instance.setNotFoundHandler((request, reply) => gate.unmatched(request, reply));
+  routeUpgrades(instance);
   // An expectation that we do not know is ignored, as RFC 9110 allows; Node's own answer would be a bare 417.
   instance.server.on('checkExpectation', (request, response) => instance.server.emit('request', request, response));
   return { instance, handshakes };

@@ -60,6 +60,11 @@ export interface OperationSpec {
    * has, a city at a time; whoever shows a good key all the same is known by it. The handler gets the body's bytes.
    */
   readonly foreign?: boolean;
+  /**
+   * Answered by a program of a city, which has rules of its own: who comes without a key is let in here as nobody in particular, and so is
+   * what changes something. Whoever shows a key of ours has to show a good one. The handler asks everything else.
+   */
+  readonly forwarded?: boolean;
   readonly tag?: string;
 }
 

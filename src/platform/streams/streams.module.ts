@@ -34,7 +34,7 @@ export class StreamsModule {
       module: StreamsModule,
       imports: [EventLogModule, ...imports],
       providers: [StreamLogRepository, StreamHub, EventStreams, HeadWaiter, KeyWatch, WaitingRequests],
-      exports: [StreamHub, EventStreams, HeadWaiter, WaitingRequests],
+      exports: [StreamHub, EventStreams, HeadWaiter, KeyWatch, WaitingRequests],
     };
   }
 }
