@@ -109,8 +109,8 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'Commands of a city have a user of their own, where users are the walls.',
     file: 'src/modules/launch/session-sandbox.ts',
-    find: 'if (users !== undefined) return this.#asLentUser(users, command, work);',
-    replace: 'if (users !== undefined) return work(undefined);',
+    find: 'if (users !== undefined) return this.#asLentUser(users, command, (sandbox) => work(sandbox, sockets));',
+    replace: 'if (users !== undefined) return work(undefined, sockets);',
     test: 'test/e2e/isolation-users.e2e-spec.ts',
     name: 'run commands of orders',
   },

@@ -3,9 +3,10 @@ import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/config.js';
-import { endLeftovers } from '../../platform/runtime/ending.js';
+import { endFound, endLeftovers } from '../../platform/runtime/ending.js';
 import { StartError, UnconfirmedDead } from '../../platform/runtime/port.js';
-import { spawnAgent, type SpawnSpec } from '../../platform/runtime/spawn.js';
+import { findProcesses } from '../../platform/runtime/process-table.js';
+import { spawnAgent, type AgentProcess, type SpawnSpec } from '../../platform/runtime/spawn.js';
 import { Tail } from '../../platform/runtime/tail.js';
 import { sleep } from '../../platform/time/clock.js';
 import { masked } from '../composition/mask.js';
@@ -17,11 +18,26 @@ import { environmentOf } from './environment.js';
 import type { Template } from './launch.js';
 import { LaunchRepository } from './launch.repository.js';
 import { locateNamed } from './named-file.js';
+import { makeStateRoot } from './service-place.js';
 import { SessionSandboxes, type CommandPlace } from './session-sandbox.js';
 import { makeRuntimeDirectory, workDirectory, type Places } from './work-dir.js';
 
 /** What a city's files have run that is no session's. */
-export type CityCommand = (Line | Script) & About;
+export type CityCommand = (Line | Script) & About & { readonly timeoutMs: number };
+
+/** What goes on until somebody ends it, and is called from outside. */
+export interface CityService extends Omit<About, 'rig'> {
+  readonly argv: readonly string[];
+  /** Where it is started, as `Issue.file` names folders; the city without one. */
+  readonly folder: string | undefined;
+  /** Where it keeps its state, from the city. */
+  readonly stateRoot: string;
+  /** A folder of this host that is empty: the socket in it is the service's, and how it learns of that. */
+  readonly sockets: string;
+}
+
+/** What a service calls its socket. */
+export const SOCKET = 'service.sock';
 
 /** A line of shell. */
 interface Line {
@@ -47,7 +63,6 @@ interface About {
   readonly env: Readonly<Record<string, string>>;
   /** What the service says, over everything else. */
   readonly said: Readonly<Record<string, string>>;
-  readonly timeoutMs: number;
 }
 
 export interface CommandEnd {
@@ -101,6 +116,45 @@ export class CityCommands {
     return end!;
   }
 
+  /**
+   * Starts a service, whose output comes by `stdout` alone, and ends it with all that is left of it once `work` is done.
+   *
+   * @throws StartError, UnconfirmedDead, what `work` throws
+   */
+  async hold<T>(service: CityService, work: (process: AgentProcess) => Promise<T>): Promise<T> {
+    const { city, id, argv } = service;
+    const deployment = await this.deployment.id();
+    // Whatever a worker of this host has left of it that was killed: nobody else has it.
+    const marks = { deployment, city: city.name, session: '' };
+    await endFound(async () => (await findProcesses(marks)).filter(({ generation }) => generation?.startsWith(`${id}.`)), ENDING);
+    const planned = await this.#surroundings({ ...service, rig: '' }, '');
+    const { directories, places } = planned.place;
+    const stateRoot = await makeStateRoot(directories, service.stateRoot);
+    const folder = service.folder === undefined ? directories.city : await locateNamed(service.folder, places);
+    if (folder === undefined) throw new StartError('not_found', `there is no folder ${service.folder}`);
+    const place = { ...planned.place, service: { stateRoot, sockets: service.sockets } };
+    return this.sandboxes.aroundCommand(place, async (sandbox, sockets) => {
+      const env = {
+        ...planned.env,
+        PACK_DIR: folder,
+        SVC_SERVICE_STATE_ROOT: stateRoot,
+        SVC_SERVICE_SECRETS_DIR: path.join(stateRoot, 'secrets'),
+        SVC_SERVICE_RUN_ROOT: path.join(stateRoot, 'run'),
+        SVC_SERVICE_SOCKET: path.posix.join(sockets, SOCKET),
+      };
+      // One pipe for both outputs keeps their order.
+      const args = ['-c', 'exec "$@" 2>&1', 'sh', ...argv];
+      const process = await spawnAgent({ command: '/bin/sh', args, cwd: folder, env, sandbox }, { limits: ENDING });
+      process.stdin.end();
+      try {
+        return await work(process);
+      } finally {
+        await process.end();
+        await Promise.race([process.closed, sleep(LAST_WORDS_MS)]);
+      }
+    });
+  }
+
   /** What a worker of this host has left that was killed while it carried the same thing out. @throws UnconfirmedDead */
   async #endEarlier({ city, id, attempt }: CityCommand): Promise<void> {
     if (attempt === 1) return;
@@ -136,8 +190,18 @@ export class CityCommands {
 
   /** @throws StartError */
   async #plan(command: CityCommand): Promise<{ spec: SpawnSpec; place: CommandPlace }> {
-    const { city, rig, owner, id, attempt, env: own, said } = command;
     const file = 'script' in command ? command.script : command.file;
+    const { env, place } = await this.#surroundings(command, file);
+    const { places, directories } = place;
+    const begun = 'script' in command ? await scriptLine(command.script, places) : await fromItsFolder(command.line, file, places);
+    return { spec: { command: '/bin/sh', args: ['-c', begun], cwd: directories.workDir, env }, place };
+  }
+
+  /** @throws StartError */
+  async #surroundings(
+    { city, rig, owner, id, attempt, env: own, said }: About,
+    file: string,
+  ): Promise<{ env: SpawnSpec['env']; place: CommandPlace }> {
     const [current, cityPath, deployment] = await Promise.all([
       this.config.known(city),
       this.repository.cityPath(city.streamId),
@@ -176,9 +240,7 @@ export class CityCommands {
     };
     const env = environmentOf(config, template, this.host.environment(), identity, this.host.commandsDirectory);
     const key = createHash('sha256').update(owner).digest('hex').slice(0, 16);
-    const place = { owner: key, streamId: city.streamId, template, config, places, directories, runtimeDir };
-    const begun = 'script' in command ? await scriptLine(command.script, places) : await fromItsFolder(command.line, file, places);
-    return { spec: { command: '/bin/sh', args: ['-c', begun], cwd: directories.workDir, env }, place };
+    return { env, place: { owner: key, streamId: city.streamId, template, config, places, directories, runtimeDir } };
   }
 }
 

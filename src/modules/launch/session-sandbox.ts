@@ -18,8 +18,9 @@ import type { Template } from './launch.js';
 import { LaunchRepository } from './launch.repository.js';
 import { packDirectories } from './named-file.js';
 import { networkOf } from './network.js';
+import { SERVICES, type ServicePlace } from './service-place.js';
 import { COMMANDS, SESSIONS, SessionFolders } from './session-folders.js';
-import { openTrees } from './session-trees.js';
+import { openService, openTrees } from './session-trees.js';
 import { WORKTREES, type Directories, type Places } from './work-dir.js';
 
 /** Who somebody is to git: commits of an agent without it fail. */
@@ -35,7 +36,12 @@ export interface CommandPlace {
   readonly places: Places;
   readonly directories: Directories;
   readonly runtimeDir: string;
+  /** What it has beside, where it goes on and is called from outside. */
+  readonly service?: ServicePlace;
 }
+
+/** Where a service sees its folder for sockets: paths of sockets are short. */
+const SOCKETS = '/run/svc-service';
 
 interface Session {
   readonly id: string;
@@ -85,7 +91,8 @@ export class SessionSandboxes {
    *
    * @throws StartError unsupported when something has to isolate and cannot; what `work` throws
    */
-  async aroundCommand<T>(command: CommandPlace, work: (sandbox: Sandbox | undefined) => Promise<T>): Promise<T> {
+  async aroundCommand<T>(command: CommandPlace, work: (sandbox: Sandbox | undefined, sockets: string) => Promise<T>): Promise<T> {
+    const { sockets = '' } = command.service ?? {};
     const { kind, why, users } = await this.isolation.found();
     const rules = networkOf(command.config, command.template);
     if (kind !== 'bubblewrap' && rules !== undefined)
@@ -93,23 +100,25 @@ export class SessionSandboxes {
         'unsupported',
         `network is restricted for this command, and ${kind === 'users' ? 'users are the walls here' : `nothing isolates here: ${why ?? 'SVC_RUNNER_ISOLATION=none'}`}`,
       );
-    if (kind === 'none') return work(undefined);
+    if (kind === 'none') return work(undefined, sockets);
     checkPlace(command.directories);
-    if (users !== undefined) return this.#asLentUser(users, command, work);
+    if (users !== undefined) return this.#asLentUser(users, command, (sandbox) => work(sandbox, sockets));
     const own = await this.#folders(command.directories.city, path.join(COMMANDS, command.owner));
     const id = `${COMMANDS}/${command.owner}`;
-    return work(await this.#inside(command, own, rules && (await this.#wayOut({ id, places: command.places }, rules))));
+    return work(await this.#inside(command, own, rules && (await this.#wayOut({ id, places: command.places }, rules))), SOCKETS);
   }
 
   async #asLentUser<T>(users: Users, command: CommandPlace, work: (sandbox: Sandbox | undefined) => Promise<T>): Promise<T> {
-    const { streamId, config, places, directories, runtimeDir } = command;
+    const { streamId, config, places, directories, runtimeDir, service } = command;
+    const what = service === undefined ? 'commands' : 'services';
     const { group } = await this.#identity(users, streamId, 0);
     const packs = await packDirectories(Object.keys(config.contents), places);
     await this.isolation.closeCities();
     const citiesRoot = await realpath(this.app.citiesRoot);
     // What it makes in the city belongs to the group, as what sessions make does.
-    await openTrees(users, { user: users.lentToCommands[0]!, group }, { citiesRoot, directories, runtimeDir, packs });
-    return this.isolation.lent({ folders: [], group, isCommand: true }, work);
+    await openTrees(users, { user: users.lentTo(what)[0]!, group }, { citiesRoot, directories, runtimeDir, packs });
+    if (service !== undefined) await openService(users, group, directories.city, service);
+    return this.isolation.lent({ folders: [], group, what }, work);
   }
 
   /** @throws StartError not_found for a city that is not registered any more */
@@ -126,6 +135,7 @@ export class SessionSandboxes {
       { at: '/tmp', mode: 'write', from: path.join(own, 'tmp') },
       ...(await this.#ofHost(session)),
       ...(await this.#ofCity(session)),
+      ...ofService(session.service),
     ];
     return this.isolation.sandbox(mounts, wayOut);
   }
@@ -206,6 +216,7 @@ export class SessionSandboxes {
       // What we know of files that we have laid into directories: whoever could change it could have them overwritten.
       { at: inside('.gc/runtime/overlays'), mode: 'hidden' },
       { at: inside(SESSIONS), mode: 'hidden' },
+      ...(await existing(inside(SERVICES), 'hidden')),
     ];
   }
 
@@ -227,6 +238,14 @@ export class SessionSandboxes {
     await Promise.all(['home', 'tmp'].map((each) => mkdir(path.join(own, each), { recursive: true, mode: 0o700 })));
     return own;
   }
+}
+
+function ofService(service: ServicePlace | undefined): Mount[] {
+  if (service === undefined) return [];
+  return [
+    { at: service.stateRoot, mode: 'write' },
+    { at: SOCKETS, mode: 'write', from: service.sockets },
+  ];
 }
 
 /** @throws StartError unsupported where no session works */

@@ -4,6 +4,7 @@ import { covers } from '../../platform/isolation/mounts.js';
 import type { Identity } from '../../platform/isolation/reach.js';
 import { give, pass, share, type Share } from '../../platform/isolation/shared-folders.js';
 import type { Users } from '../../platform/isolation/users.js';
+import type { ServicePlace } from './service-place.js';
 import { WORKTREES, type Directories } from './work-dir.js';
 
 /** Folders that belong to the group of their city: what is made in them does as well. */
@@ -49,6 +50,16 @@ export async function openTrees(users: Users, { user, group }: Identity, trees: 
   for (const at of packs) if (covers(citiesRoot, at)) await share(at, { folders: 0o755, files: 0o755, isAgents });
   for (const at of [city, ...(rigRoot === undefined ? [] : [rigRoot]), ...packs])
     for (const between of onTheWay(citiesRoot, at)) if (!covers(city, between)) await pass(between);
+}
+
+/** Lets whoever runs a service write what it keeps, in the group of its city, and make sockets where this process finds them. */
+export async function openService(users: Users, group: number, city: string, service: ServicePlace): Promise<void> {
+  const own = process.getuid!();
+  const isAgents = (id: number): boolean => users.isSession(id);
+  for (let at = path.dirname(service.stateRoot); at !== path.join(city, '.gc') && covers(city, at); at = path.dirname(at))
+    await give(at, own, group, READ);
+  await share(service.stateRoot, { group, isAgents, folders: WRITE, files: 0o770 });
+  await give(service.sockets, own, group, 0o770);
 }
 
 /** Folders between two of which one lies below the other. */

@@ -103,7 +103,7 @@ async function existing(at: string, what: string): Promise<string> {
 }
 
 /** Makes a directory inside one of `within`. Links are followed before anything is made, and looked at again afterwards. */
-async function makeInside(wanted: string, within: readonly string[]): Promise<string> {
+export async function makeInside(wanted: string, within: readonly string[]): Promise<string> {
   const inside = (at: string): boolean => within.some((root) => at === root || isBelow(root, at));
   if (wanted.includes('\0')) throw new StartError('unsupported', 'the working directory has characters that no path can have');
   try {

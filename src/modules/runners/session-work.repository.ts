@@ -156,7 +156,10 @@ export class SessionWorkRepository {
       where f.state <> 'done' and f.worker is not null
       union all
       select e.name || '//check-' || c.stream_id || '-' || c.pk || '.' || c.attempts from run_checks c join event_streams e on e.id = c.stream_id
-      where c.worker is not null`.execute(db);
+      where c.worker is not null
+      union all
+      select e.name || '//service-' || v.pk || '.' || v.attempts from services v join event_streams e on e.id = v.stream_id
+      where v.worker is not null`.execute(db);
     return new Set(rows.map(({ key }) => key));
   }
 }
