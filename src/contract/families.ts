@@ -22,6 +22,7 @@ export const FAMILIES: Readonly<Record<string, string>> = {
   runners: 'The processes that run agents, and what they carry.',
   runs: 'Formulas that are being carried out: how far they are, what they consist of, and their end.',
   schemas: 'JSON schemas for those who read without this document.',
+  services: 'Programs that a city serves beside the contract: how they are, restarted, and what they write.',
   sessions: 'Conversations with agents: started, spoken to, followed, answered, ended.',
   sling: 'Work given to an agent in one step.',
   system: 'Whether the service is well, and what version it is.',

@@ -52,6 +52,7 @@ export const PROBLEMS = {
   scope_not_found: kind('not_found', 'scope-not-found', 404, 'Scope Not Found'),
   extmsg_group_not_found: kind('not_found', 'extmsg-group-not-found', 404, 'Conversation Group Not Found'),
   delivery_not_found: kind('not_found', 'not-found', 404, 'Delivery Not Found'),
+  service_not_found: kind('not_found', 'service-not-found', 404, 'Service Not Found'),
   session_not_found: kind('not_found', 'session-not-found', 404, 'Session Not Found'),
   message_not_found: kind('not_found', 'message-not-found', 404, 'Queued Message Not Found'),
   method_not_allowed: kind('method_not_allowed', 'method-not-allowed', 405, 'Method Not Allowed'),

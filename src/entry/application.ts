@@ -7,8 +7,8 @@ import { Readiness } from '../platform/health/readiness.js';
 import { createHttpApp } from '../platform/http/http-app.js';
 import { AppLogger, createLogger } from '../platform/logging/logger.js';
 import { serveDocs } from '../platform/openapi/docs.js';
-import { serveServices } from '../modules/cities/service-proxy.js';
 import { receiveWebhooks } from '../modules/orders/webhooks/receive.js';
+import { isForService, serveServices } from '../modules/services/proxy/serve.js';
 import { RootModule } from './root.module.js';
 
 /** One running process's worth of the product; a test runs several in one Node process. */
@@ -48,7 +48,7 @@ export async function startApplication(config: AppConfig, options: ApplicationOp
     config.role === 'worker'
       ? // A worker answers probes only, and those need no key.
         await createHttpApp(root, config.with({ auth: 'off' }), logger)
-      : await createHttpApp(root, config, logger, { extend: serveOthers });
+      : await createHttpApp(root, config, logger, { extend: serveOthers, upgrades: isForService });
   const lifecycle = app.get(Lifecycle);
   app.get(Readiness).register('lifecycle', () => (lifecycle.stopping ? 'the process is stopping' : undefined));
   try {

@@ -18,6 +18,7 @@ import { FormulasModule } from './formulas/formulas.module.js';
 import { InteractionsModule } from './interactions/interactions.module.js';
 import { KeysModule } from './keys/keys.module.js';
 import { MessagesModule } from './messages/messages.module.js';
+import { ServicesModule } from './services/services.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { MaintenanceModule } from './maintenance/maintenance.module.js';
@@ -62,6 +63,7 @@ import { UsageModule } from './usage/usage.module.js';
     FormulasModule,
     RunsModule,
     OrdersModule,
+    ServicesModule,
     TranscriptsModule,
     MessagesModule,
     ExtmsgModule,

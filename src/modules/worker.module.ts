@@ -10,6 +10,7 @@ import { WaitsWorkerModule } from './waits/waits.worker.module.js';
 import { MailWorkerModule } from './mail/mail.worker.module.js';
 import { InteractionsCoreModule } from './interactions/interactions-core.module.js';
 import { MessagesWorkerModule } from './messages/messages.worker.module.js';
+import { ServicesWorkerModule } from './services/services.worker.module.js';
 import { SessionsWorkerModule } from './sessions/sessions.worker.module.js';
 import { OrdersWorkerModule } from './orders/orders.worker.module.js';
 import { MaintenanceWorkerModule } from './maintenance/maintenance.worker.module.js';
@@ -39,6 +40,7 @@ import { SystemModule } from './system/system.module.js';
     PoolsWorkerModule,
     OrdersWorkerModule,
     MaintenanceWorkerModule,
+    ServicesWorkerModule,
     MessagesWorkerModule,
     ExtmsgWorkerModule,
     SessionsWorkerModule,
