@@ -32,6 +32,7 @@ import { addServe } from './serve.command.js';
 import { addRunner } from './sessions/runner.command.js';
 import { addSession } from './sessions/session.command.js';
 import { addUsage } from './sessions/usage.command.js';
+import { addService } from './services/service.command.js';
 import { addSling } from './sling/sling.command.js';
 import { plain } from './table.js';
 import { addWait } from './waits/wait.command.js';
@@ -77,6 +78,7 @@ export function buildProgram(io: Io): Command {
   addRun(program, io);
   addOrder(program, io);
   addExtmsg(program, io);
+  addService(program, io);
   addUsage(program, io);
   addMaintenance(program, io);
   addRunner(program, io);

@@ -1,0 +1,56 @@
+import type { Command } from 'commander';
+import { ask, openStream, type Schemas } from '../api.js';
+import { cityCommand, cityContextOf, withExamples } from '../command.js';
+import { nameOf } from '../edits.js';
+import { InterruptedError } from '../errors.js';
+import { followFrames, type OpenStream } from '../follow.js';
+import { harmless } from '../harmless.js';
+import { hinted } from '../identity.js';
+import type { Io } from '../io.js';
+import { jsonOf } from '../sessions/frames.js';
+import { defined, numberOf } from '../values.js';
+
+interface Flags {
+  readonly follow?: boolean;
+  readonly tail: string;
+  readonly json?: boolean;
+}
+
+type Line = Schemas['ServiceLogLine'];
+
+/** What a service has written, and goes on to write. */
+export function addLogs(service: Command, io: Io): void {
+  const logs = cityCommand(service, 'logs', 'show what a service has written')
+    .argument('<name>', 'the service')
+    .option('-f, --follow', 'go on with what it writes, until Ctrl-C')
+    .option('--tail <n>', 'the last n lines', '100')
+    .option('--json', 'print one JSON line for each');
+  withExamples(logs, 'svc service logs board', 'svc service logs board --follow');
+  logs.action(async (name: string, _options, action: Command) => {
+    const { api, city, flags } = await cityContextOf<Flags>(action, io);
+    const path = { cityName: city, name: nameOf('a service', name) };
+    const query = { tail: numberOf('--tail', flags.tail) };
+    const shown = (line: Line): string => (flags.json === true ? `${JSON.stringify(line)}\n` : `${harmless(line.text)}\n`);
+    const absent = hinted(404, 'see `svc service list`');
+    if (flags.follow !== true) {
+      const { data } = await ask(api, (signal) =>
+        api.http.GET('/v0/city/{cityName}/service/{name}/logs', { params: { path, query }, signal }),
+      ).catch(absent);
+      const lines = data.items ?? [];
+      if (lines.length === 0 && flags.json !== true) io.err(`${name} has written nothing yet\n`);
+      return io.out(lines.map(shown).join(''));
+    }
+    const { signal } = io;
+    const open = (lastEventId: string | undefined): ReturnType<OpenStream> => {
+      const header = defined({ 'Last-Event-ID': lastEventId });
+      const rest = { headers: { Accept: 'text/event-stream' }, parseAs: 'stream' as const, signal };
+      return openStream(api, signal, () =>
+        api.http.GET('/v0/city/{cityName}/service/{name}/logs/stream', { params: { path, query, header }, ...rest }),
+      ).catch(absent);
+    };
+    for await (const { event, data, id } of followFrames(open, { signal })) {
+      if (event === 'line') await io.out(shown(jsonOf(data, event, id) as Line));
+    }
+    throw new InterruptedError();
+  });
+}

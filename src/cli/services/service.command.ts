@@ -1,0 +1,117 @@
+import type { Command } from 'commander';
+import { ask, MUTATION, type Schemas } from '../api.js';
+import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
+import { nameOf } from '../edits.js';
+import { CliError } from '../errors.js';
+import { hinted } from '../identity.js';
+import type { Io } from '../io.js';
+import { facts, table } from '../table.js';
+import { addLogs } from './logs.command.js';
+
+type Service = Schemas['Status'];
+
+interface Flags {
+  readonly json?: boolean;
+  readonly wait?: boolean;
+}
+
+const JSON_LINE = ['--json', 'print the answer as one JSON line'] as const;
+/** Between two looks at a service that is waited for, in milliseconds, and how long that is done. */
+const LOOK_MS = 300;
+const WAIT_MS = 120_000;
+
+/** What to do where a service is not there. */
+export const ofService = hinted(404, 'see `svc service list`');
+
+export function addService(program: Command, io: Io): void {
+  const service = program.command('service').description('programs that a city serves beside the contract');
+
+  const list = cityCommand(service, 'list', 'list services, by name, and how each is').option('--json', 'print one JSON line for each');
+  withExamples(list, 'svc service list');
+  list.action(async (_options, action: Command) => {
+    const { api, city, flags } = await cityContextOf<Flags>(action, io);
+    const params = { path: { cityName: city } };
+    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/services', { params, signal }));
+    const items = data.items ?? [];
+    if (flags.json === true) {
+      for (const item of items) await printJson(io, item);
+      return;
+    }
+    if (items.length === 0) return io.err('no services; write one as [[service]] in city.toml\n');
+    const rows = items.map((one) => [one.service_name, one.kind ?? '', one.local_state, one.publication_state, one.mount_path, why(one)]);
+    return io.out(table(['NAME', 'KIND', 'STATE', 'PUBLISHED', 'PATH', 'REASON'], rows, io.width));
+  });
+
+  const show = cityCommand(service, 'show', 'show a service, and how it is')
+    .argument('<name>', 'the service')
+    .option(...JSON_LINE);
+  withExamples(show, 'svc service show board');
+  show.action(async (name: string, _options, action: Command) => {
+    const { api, city, flags } = await cityContextOf<Flags>(action, io);
+    const params = { path: { cityName: city, name: nameOf('a service', name) } };
+    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/service/{name}', { params, signal })).catch(ofService);
+    return flags.json === true ? printJson(io, data) : io.out(details(data, api.url));
+  });
+
+  const restart = cityCommand(service, 'restart', 'begin the process of a service anew')
+    .argument('<name>', 'the service')
+    .option('--wait', 'wait until it is ready, and exit 1 when it fails')
+    .option(...JSON_LINE);
+  withExamples(restart, 'svc service restart board --wait');
+  restart.action(async (name: string, _options, action: Command) => {
+    const { api, city, flags } = await cityContextOf<Flags>(action, io);
+    const path = { cityName: city, name: nameOf('a service', name) };
+    const { data } = await ask(api, (signal) =>
+      api.http.POST('/v0/city/{cityName}/service/{name}/restart', { params: { path, header: MUTATION }, signal }),
+    ).catch(ofService);
+    if (flags.wait !== true) return flags.json === true ? printJson(io, data) : io.out(`${name} is restarted\n`);
+    for (const until = Date.now() + WAIT_MS; Date.now() < until; await new Promise((resolve) => setTimeout(resolve, LOOK_MS))) {
+      const found = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/service/{name}', { params: { path }, signal }));
+      const { state } = found.data;
+      if (state === 'ready') return flags.json === true ? printJson(io, found.data) : io.out(`${name} is ready\n`);
+      if (state === 'degraded' || state === 'stopped') throw new CliError(`${name} is ${found.data.local_state}: ${why(found.data)}`);
+    }
+    throw new CliError(`${name} is not ready after ${WAIT_MS / 1_000} s`);
+  });
+
+  addLogs(service, io);
+
+  const open = cityCommand(service, 'open', 'print the address of a service, for a browser or another program').argument(
+    '<name>',
+    'the service',
+  );
+  withExamples(open, 'curl "$(svc service open board)/healthz"');
+  open.action(async (name: string, _options, action: Command) => {
+    const { api, city } = await cityContextOf<Flags>(action, io);
+    const params = { path: { cityName: city, name: nameOf('a service', name) } };
+    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/service/{name}', { params, signal })).catch(ofService);
+    if (data.state !== 'ready') io.err(`${name} is ${data.local_state}${why(data) === '' ? '' : `: ${why(data)}`}\n`);
+    await io.out(`${addressOf(data, api.url)}\n`);
+  });
+}
+
+const why = ({ reason, detail }: Service): string => [reason, detail].filter((part) => part !== undefined).join(': ');
+
+/** Under the address that this client has for the supervisor. */
+const addressOf = ({ mount_path }: Service, base: string): string => `${base.replace(/\/+$/, '')}${mount_path}`;
+
+function details(one: Service, base: string): string {
+  return facts([
+    ['name', one.service_name],
+    ['kind', one.kind],
+    ['contract', one.workflow_contract],
+    ['state', one.local_state],
+    ['reason', one.reason],
+    ['detail', one.detail],
+    ['retried', one.retry_at],
+    ['processes', one.attempts],
+    ['address', addressOf(one, base)],
+    ['published', one.publication_state],
+    ['url', one.url],
+    ['mode', one.publish_mode],
+    ['visibility', one.visibility],
+    ['websockets', one.allow_websockets],
+    ['keeps', one.state_root],
+    ['changed', one.updated_at],
+  ]);
+}
