@@ -239,6 +239,7 @@ describe('the service', () => {
       'stream-supervisor-events heartbeat',
       'stream-audit audit',
       'stream-audit heartbeat',
+      'stream-service-logs heartbeat',
       ...['activity', 'heartbeat', 'message', 'structured', 'turn'].map((event) => `stream-session ${event}`),
       ...AGENT_STREAMS.flatMap((id) => [`${id} heartbeat`, `${id} turn`]),
     ];
@@ -271,7 +272,7 @@ describe('the service', () => {
 
   /** What sessions and agents say: a frame of each kind that comes without anything happening. */
   async function followEverything(examples: WorkExamples): Promise<void> {
-    const paths = contract().operations.filter(({ id }) => id === 'stream-session' || AGENT_STREAMS.includes(id));
+    const paths = contract().operations.filter(({ id }) => ['stream-session', 'stream-service-logs', ...AGENT_STREAMS].includes(id));
     const targets = paths.flatMap(({ id, path }) => {
       const target = workPath(path, 'alpha', examples);
       return id === 'stream-session' ? ['conversation', 'raw', 'structured'].map((format) => `${target}?format=${format}`) : [target];

@@ -13,6 +13,7 @@ import { PLATFORM } from './platform.js';
 import { DRAIN_GUARDS } from './drains.js';
 import { RUN_CONTROL } from './run-control.js';
 import { RUN_GUARDS } from './runs.js';
+import { SERVICES } from './services.js';
 import { SESSIONS } from './sessions.js';
 import { THREADS } from './threads.js';
 import { TLS } from './tls.js';
@@ -30,6 +31,7 @@ export const GUARDS: readonly Guard[] = [
   ...ORDERS,
   ...MAINTENANCE,
   ...EXTMSG,
+  ...SERVICES,
   ...DIRECTORIES,
   ...HTTP,
   ...ISOLATION,

@@ -3,12 +3,14 @@ import { dirname, join } from 'node:path';
 import { FORMULA } from './config-examples-formulas.js';
 import { ORDER } from './config-examples-orders.js';
 import { PATCHES } from './config-examples-patches.js';
+import { SERVICE } from './service-examples.js';
 import type { Api } from './http.js';
 import { MAINTENANCE } from './maintenance-examples.js';
+import { eventually } from './sse.js';
 
 const RIG = 'yard';
 const FILES: Readonly<Record<string, string>> = {
-  'city.toml': `\n[[rigs]]\nname = "${RIG}"\n${PATCHES}${MAINTENANCE}`,
+  'city.toml': `\n[[rigs]]\nname = "${RIG}"\n${PATCHES}${MAINTENANCE}${SERVICE}`,
   'formulas/greet.toml': FORMULA,
   'orders/tidy.toml': ORDER,
   'pack.toml': `\n[[agent]]\nname = "hand"\ndir = "${RIG}"\nprompt_template = "agents/mayor/prompt.template.md"\n`,
@@ -22,6 +24,7 @@ export async function makeAgents(client: Api, city: string, citiesRoot: string):
   }
   const reply = await client.post(`/v0/city/${city}/config/reload`);
   if (reply.status !== 200) throw new Error(`reload: ${reply.status} ${reply.text}`);
+  await eventually(async () => (await client.get(`/v0/city/${city}/services`)).body.total === 1);
 }
 
 /** A path of the family with its parameters filled; others stay as they are. */

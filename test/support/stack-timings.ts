@@ -2,6 +2,8 @@ import { MaintenanceTimings } from '../../src/modules/maintenance/maintenance-ti
 import { PoolPass } from '../../src/modules/pools/pool-pass.service.js';
 import { AgentRuntimes } from '../../src/modules/runners/ports.js';
 import { RunnerTimings } from '../../src/modules/runners/runner-timings.js';
+import { Forwarding, type ForwardLimits } from '../../src/modules/services/proxy/forwarding.js';
+import { ServiceTimings } from '../../src/modules/services/service-timings.js';
 import { AcpRuntime } from '../../src/platform/runtime/acp/acp-runtime.js';
 import type { Stack } from './app.js';
 
@@ -26,4 +28,15 @@ export function keepCycles(stack: Stack): void {
 export function endSoon(stack: Stack): void {
   const runtime = new AcpRuntime({ limits: { inputMs: 200, termMs: 200 } }, { acceptedMs: 100, cancelMs: 200 });
   for (const app of workers(stack)) app.get(AgentRuntimes, { strict: false }).of = () => runtime;
+}
+
+/** A machine that has other things to do loses no lease, and finds nothing ill. */
+const PATIENT = { leaseMs: 120_000, holdMs: 100_000, readyMs: 120_000, healthMs: 60_000, healthTimeoutMs: 60_000 };
+
+/** Services are followed, taken over and looked after within moments; given limits, what they may take, too. */
+export function serveSoon(stack: Stack, timings: Partial<ServiceTimings> = {}, limits: Partial<ForwardLimits> = {}): void {
+  const soon = { syncMs: 50, pollMs: 50, lookMs: 20, backoffMs: 20, maxBackoffMs: 100, drainMs: 100, ...PATIENT, ...timings };
+  for (const app of workers(stack)) Object.assign(app.get(ServiceTimings, { strict: false }), soon);
+  for (const { app, config } of stack.apps)
+    if (config.role !== 'worker') Object.assign(app.get(Forwarding, { strict: false }).limits, limits);
 }

@@ -8,6 +8,7 @@ import { RIG_BODIES, rigPath, useRigs } from './config-examples-rigs.js';
 import { adminAt } from './database.js';
 import type { Api } from './http.js';
 import { restMaintenance, useMaintenance } from './maintenance-examples.js';
+import { servicePath, useServices } from './service-examples.js';
 import { makeSessions, SESSION_BODIES, sessionPath, useSessions, type SessionExamples } from './session-examples.js';
 
 /** One of everything that paths of the families of work and of sessions name. */
@@ -62,7 +63,7 @@ export function workPath(path: string, city: string, examples: WorkExamples, met
     { bead: examples.bead, molecule: examples.run, convoy: examples.convoy, mail: examples.message, wait: examples.wait }[kind ?? ''] ??
     '0123456789ab';
   const filled = orderPath(
-    formulaPath(configPath(patchPath(rigPath(agentPath(sessionPath(extmsgPath(path, examples, method), examples))))), city, method),
+    formulaPath(configPath(patchPath(rigPath(agentPath(sessionPath(servicePath(extmsgPath(path, examples, method)), examples))))), city, method),
     city,
   )
     .replace('{cityName}', city)
@@ -164,6 +165,7 @@ export async function workEverything(client: Api, city: string): Promise<string[
   await usePatches(ask);
   await useFormulas(ask, city);
   await useOrders(ask);
+  await useServices(ask);
   await useAgents(ask);
   await useRigs(ask);
   await useMaintenance(ask);
