@@ -58,7 +58,8 @@ beforeAll(async () => {
   await city.until('board');
 });
 afterAll(async () => {
-  for (const { child } of hosts) child.kill('SIGKILL');
+  // What is killed would leave its service behind.
+  for (const { child } of hosts) child.kill('SIGTERM');
   await Promise.all(hosts.map(({ exited }) => exited));
   await ledger?.stream.close();
   await stack?.stop();
