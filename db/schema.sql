@@ -991,6 +991,53 @@ CREATE UNIQUE INDEX runs_live_key ON public.runs USING btree (stream_id, source_
 CREATE TRIGGER runs_counted AFTER INSERT OR DELETE ON runs FOR EACH ROW EXECUTE FUNCTION count_run();
 CREATE TRIGGER runs_recounted AFTER UPDATE ON runs FOR EACH ROW WHEN (old.status IS DISTINCT FROM new.status) EXECUTE FUNCTION count_run();
 
+create table service_cities (
+  stream_id integer not null,
+  revision bigint default 0 not null,
+  running boolean default false not null,
+  constraint service_cities_pkey PRIMARY KEY (stream_id),
+  constraint service_cities_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
+) with (fillfactor=50);
+
+create table service_lines (
+  service_pk bigint not null,
+  seq bigint not null,
+  at timestamp with time zone not null,
+  attempt integer not null,
+  text text not null,
+  constraint service_lines_pkey PRIMARY KEY (service_pk, seq),
+  constraint service_lines_service_pk_fkey FOREIGN KEY (service_pk) REFERENCES services(pk) ON DELETE CASCADE
+);
+
+create table services (
+  pk bigint generated always as identity not null,
+  stream_id integer not null,
+  name text collate "C" not null,
+  definition jsonb not null,
+  present boolean default true not null,
+  wanted boolean not null,
+  generation integer default 1 not null,
+  state text not null,
+  local_state text not null,
+  reason text,
+  detail text,
+  updated_at timestamp with time zone not null,
+  worker text,
+  lease_until timestamp with time zone,
+  attempts integer default 0 not null,
+  failures integer default 0 not null,
+  retry_at timestamp with time zone,
+  address text,
+  instance text,
+  log_head bigint default 0 not null,
+  constraint services_pkey PRIMARY KEY (pk),
+  constraint services_name_key UNIQUE (stream_id, name),
+  constraint services_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint services_instance_check CHECK ((address IS NULL) = (instance IS NULL)),
+  constraint services_state_check CHECK (state = ANY (ARRAY['starting'::text, 'ready'::text, 'degraded'::text, 'stopping'::text, 'stopped'::text]))
+) with (fillfactor=70);
+CREATE INDEX services_owner_idx ON public.services USING btree (lease_until) WHERE (wanted OR (worker IS NOT NULL));
+
 create table session_commands (
   pk bigint generated always as identity not null,
   session_pk bigint not null,

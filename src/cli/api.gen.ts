@@ -2572,6 +2572,103 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/city/{cityName}/service/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a service */
+        get: operations["get-v0-city-by-city-name-service-by-name"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/service/{name}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what a service has written
+         * @description The newest lines of what its processes have written, both outputs, without what looks like a secret. The last 2,000 are kept.
+         */
+        get: operations["get-v0-city-by-city-name-service-by-name-logs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/service/{name}/logs/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow what a service writes
+         * @description Begins with the newest lines, or after `Last-Event-ID`, and goes on live, also when another host has the service. Ids are positions at any replica.
+         */
+        get: operations["stream-service-logs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/service/{name}/restart": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin the process of a service anew
+         * @description From this answer on nobody reaches the old process; connections that are open have a second to end. `service.state_changed` tells when the new one is ready. What failed before does not count any more. A service of kind `workflow` has no process.
+         */
+        post: operations["post-v0-city-by-city-name-service-by-name-restart"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/services": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List services
+         * @description By name: what the files of the city say of each, and how it is. `service.state_changed` tells of every change.
+         */
+        get: operations["get-v0-city-by-city-name-services"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/city/{cityName}/session/{id}": {
         parameters: {
             query?: never;
@@ -4552,7 +4649,7 @@ export interface components {
             subject?: string;
             type: string;
         };
-        EventPayload: components["schemas"]["AgentConfigPayload"] | components["schemas"]["AgentSwitchPayload"] | components["schemas"]["BackendCredentialResolvedPayload"] | components["schemas"]["BeadClaimRejectedPayload"] | components["schemas"]["BeadEventPayload"] | components["schemas"]["BeadDeadAssigneeReopenedPayload"] | components["schemas"]["BeadWorktreeReapSkippedPayload"] | components["schemas"]["BeadWorktreeReapedPayload"] | components["schemas"]["ConditionalWritesDegradedPayload"] | components["schemas"]["CityLifecyclePayload"] | components["schemas"]["NoPayload"] | components["schemas"]["ConfigRejectedPayload"] | components["schemas"]["ConfigReloadedPayload"] | components["schemas"]["ConvoyClosedPayload"] | components["schemas"]["Record"] | components["schemas"]["RotatedPayload"] | components["schemas"]["AdapterEventPayload"] | components["schemas"]["BoundEventPayload"] | components["schemas"]["ExtmsgDeliveryFailedPayload"] | components["schemas"]["GroupCreatedEventPayload"] | components["schemas"]["InboundEventPayload"] | components["schemas"]["OutboundEventPayload"] | components["schemas"]["OutboundChannelMismatchPayload"] | components["schemas"]["UnboundEventPayload"] | components["schemas"]["StoreDiskCriticalPayload"] | components["schemas"]["StoreDiskWarnPayload"] | components["schemas"]["StoreMaintenanceDonePayload"] | components["schemas"]["StoreMaintenanceFailedPayload"] | components["schemas"]["MailEventPayload"] | components["schemas"]["MoleculeResolvedPayload"] | components["schemas"]["PackConfigPayload"] | components["schemas"]["PatchConfigPayload"] | components["schemas"]["ProjectIdentityStampedPayload"] | components["schemas"]["ProviderConfigPayload"] | components["schemas"]["RequestFailedPayload"] | components["schemas"]["CityCreateSucceededPayload"] | components["schemas"]["CityRegisterSucceededPayload"] | components["schemas"]["CityStartSucceededPayload"] | components["schemas"]["CityStopSucceededPayload"] | components["schemas"]["CityUnregisterSucceededPayload"] | components["schemas"]["RigCreateSucceededPayload"] | components["schemas"]["SessionCreateSucceededPayload"] | components["schemas"]["SessionMessageSucceededPayload"] | components["schemas"]["SessionSubmitSucceededPayload"] | components["schemas"]["RigConfigPayload"] | components["schemas"]["RigProvisionProgressPayload"] | components["schemas"]["RigSwitchPayload"] | components["schemas"]["SessionTransitionPayload"] | components["schemas"]["SessionLifecyclePayload"] | components["schemas"]["SessionDrainAckedWithAssignedWorkPayload"] | components["schemas"]["SessionInteractionPayload"] | components["schemas"]["SessionMessagePayload"] | components["schemas"]["SessionResetStalledPayload"] | components["schemas"]["SessionStartFailedPayload"] | components["schemas"]["SessionStartSlowPayload"] | components["schemas"]["SessionStrandedPayload"] | components["schemas"]["SessionUnknownStatePayload"] | components["schemas"]["StorageBindingOutcomePayload"] | components["schemas"]["SupervisorFSPressureSkippedTickPayload"] | components["schemas"]["SupervisorRequestPayload"] | components["schemas"]["SupervisorShutdownPayload"] | components["schemas"]["SupervisorStartedPayload"] | components["schemas"]["WebhookReceivedPayload"] | components["schemas"]["WebhookRejectedPayload"] | components["schemas"]["WorkerOperationEventPayload"] | components["schemas"]["CustomEventPayload"];
+        EventPayload: components["schemas"]["AgentConfigPayload"] | components["schemas"]["AgentSwitchPayload"] | components["schemas"]["BackendCredentialResolvedPayload"] | components["schemas"]["BeadClaimRejectedPayload"] | components["schemas"]["BeadEventPayload"] | components["schemas"]["BeadDeadAssigneeReopenedPayload"] | components["schemas"]["BeadWorktreeReapSkippedPayload"] | components["schemas"]["BeadWorktreeReapedPayload"] | components["schemas"]["ConditionalWritesDegradedPayload"] | components["schemas"]["CityLifecyclePayload"] | components["schemas"]["NoPayload"] | components["schemas"]["ConfigRejectedPayload"] | components["schemas"]["ConfigReloadedPayload"] | components["schemas"]["ConvoyClosedPayload"] | components["schemas"]["Record"] | components["schemas"]["RotatedPayload"] | components["schemas"]["AdapterEventPayload"] | components["schemas"]["BoundEventPayload"] | components["schemas"]["ExtmsgDeliveryFailedPayload"] | components["schemas"]["GroupCreatedEventPayload"] | components["schemas"]["InboundEventPayload"] | components["schemas"]["OutboundEventPayload"] | components["schemas"]["OutboundChannelMismatchPayload"] | components["schemas"]["UnboundEventPayload"] | components["schemas"]["StoreDiskCriticalPayload"] | components["schemas"]["StoreDiskWarnPayload"] | components["schemas"]["StoreMaintenanceDonePayload"] | components["schemas"]["StoreMaintenanceFailedPayload"] | components["schemas"]["MailEventPayload"] | components["schemas"]["MoleculeResolvedPayload"] | components["schemas"]["PackConfigPayload"] | components["schemas"]["PatchConfigPayload"] | components["schemas"]["ProjectIdentityStampedPayload"] | components["schemas"]["ProviderConfigPayload"] | components["schemas"]["RequestFailedPayload"] | components["schemas"]["CityCreateSucceededPayload"] | components["schemas"]["CityRegisterSucceededPayload"] | components["schemas"]["CityStartSucceededPayload"] | components["schemas"]["CityStopSucceededPayload"] | components["schemas"]["CityUnregisterSucceededPayload"] | components["schemas"]["RigCreateSucceededPayload"] | components["schemas"]["SessionCreateSucceededPayload"] | components["schemas"]["SessionMessageSucceededPayload"] | components["schemas"]["SessionSubmitSucceededPayload"] | components["schemas"]["RigConfigPayload"] | components["schemas"]["RigProvisionProgressPayload"] | components["schemas"]["RigSwitchPayload"] | components["schemas"]["ServiceStatePayload"] | components["schemas"]["SessionTransitionPayload"] | components["schemas"]["SessionLifecyclePayload"] | components["schemas"]["SessionDrainAckedWithAssignedWorkPayload"] | components["schemas"]["SessionInteractionPayload"] | components["schemas"]["SessionMessagePayload"] | components["schemas"]["SessionResetStalledPayload"] | components["schemas"]["SessionStartFailedPayload"] | components["schemas"]["SessionStartSlowPayload"] | components["schemas"]["SessionStrandedPayload"] | components["schemas"]["SessionUnknownStatePayload"] | components["schemas"]["StorageBindingOutcomePayload"] | components["schemas"]["SupervisorFSPressureSkippedTickPayload"] | components["schemas"]["SupervisorRequestPayload"] | components["schemas"]["SupervisorShutdownPayload"] | components["schemas"]["SupervisorStartedPayload"] | components["schemas"]["WebhookReceivedPayload"] | components["schemas"]["WebhookRejectedPayload"] | components["schemas"]["WorkerOperationEventPayload"] | components["schemas"]["CustomEventPayload"];
         EventRotateAnchor: {
             /** Format: int64 */
             seq: number;
@@ -5242,6 +5339,14 @@ export interface components {
         };
         ListBodySessionResponse: {
             items: components["schemas"]["SessionResponse"][] | null;
+            next_cursor?: string;
+            partial?: boolean;
+            partial_errors?: string[] | null;
+            /** Format: int64 */
+            total: number;
+        };
+        ListBodyStatus: {
+            items: components["schemas"]["Status"][] | null;
             next_cursor?: string;
             partial?: boolean;
             partial_errors?: string[] | null;
@@ -6267,6 +6372,47 @@ export interface components {
         };
         ScopeGroup: {
             [key: string]: unknown;
+        };
+        ServiceLogBody: {
+            /**
+             * Format: int64
+             * @description As the parameter: what comes before these lines.
+             */
+            before?: number;
+            /**
+             * Format: int64
+             * @description The number of the newest line: `Last-Event-ID` of the stream that goes on from here.
+             */
+            head: number;
+            items: components["schemas"]["ServiceLogLine"][] | null;
+        };
+        ServiceLogLine: {
+            /** Format: date-time */
+            at: string;
+            /**
+             * Format: int64
+             * @description Which of its processes has written it.
+             */
+            attempt: number;
+            /**
+             * Format: int64
+             * @description Its number: lines of a service are counted without a gap.
+             */
+            seq: number;
+            text: string;
+        };
+        ServiceRestartOutputBody: {
+            action: string;
+            service: string;
+            status: string;
+        };
+        ServiceStatePayload: {
+            detail?: string;
+            local_state: string;
+            reason?: string;
+            service: string;
+            /** @enum {string} */
+            state: "starting" | "ready" | "degraded" | "stopping" | "stopped";
         };
         SessionActivityEvent: {
             activity: string;
@@ -7574,6 +7720,43 @@ export interface components {
             warnings: string[];
             workflow_id?: string;
         };
+        Status: {
+            allow_websockets?: boolean;
+            /**
+             * Format: int64
+             * @description How many processes it has had.
+             */
+            attempts?: number;
+            /** @description The same in words, such as the status that its process ended with. */
+            detail?: string;
+            hostname?: string;
+            /** @description `workflow`: built in, chosen by its contract. `proxy_process`: a process of its own. */
+            kind?: string;
+            /** @description As `state`; `config_error` and `close_error` are `degraded` there. */
+            local_state: string;
+            /** @description The path below which it is reached. */
+            mount_path: string;
+            publication_state: string;
+            /** @description `direct`: anybody reaches it. `private`: whoever reaches the city. */
+            publish_mode: string;
+            /** @description Why it is not ready, or not published, as one word. */
+            reason?: string;
+            /**
+             * Format: date-time
+             * @description When its process is begun anew.
+             */
+            retry_at?: string;
+            service_name: string;
+            /** @enum {string} */
+            state?: "starting" | "ready" | "degraded" | "stopping" | "stopped";
+            /** @description Where it keeps its state, from the directory of the city. */
+            state_root: string;
+            /** Format: date-time */
+            updated_at: string;
+            url?: string;
+            visibility?: string;
+            workflow_contract?: string;
+        };
         StatusAgentCounts: {
             /** Format: int64 */
             quarantined: number;
@@ -8796,7 +8979,7 @@ export interface components {
             type: "gc.store.maintenance.failed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        TypedEventStreamEnvelopeKnown: components["schemas"]["TypedEventStreamEnvelopeAgentCreated"] | components["schemas"]["TypedEventStreamEnvelopeAgentDeleted"] | components["schemas"]["TypedEventStreamEnvelopeAgentResumed"] | components["schemas"]["TypedEventStreamEnvelopeAgentSuspended"] | components["schemas"]["TypedEventStreamEnvelopeAgentUpdated"] | components["schemas"]["TypedEventStreamEnvelopeBackendCredentialResolved"] | components["schemas"]["TypedEventStreamEnvelopeBeadClaimRejected"] | components["schemas"]["TypedEventStreamEnvelopeBeadClosed"] | components["schemas"]["TypedEventStreamEnvelopeBeadCreated"] | components["schemas"]["TypedEventStreamEnvelopeBeadDeadAssigneeReopened"] | components["schemas"]["TypedEventStreamEnvelopeBeadDeleted"] | components["schemas"]["TypedEventStreamEnvelopeBeadUpdated"] | components["schemas"]["TypedEventStreamEnvelopeBeadWorktreeReapSkipped"] | components["schemas"]["TypedEventStreamEnvelopeBeadWorktreeReaped"] | components["schemas"]["TypedEventStreamEnvelopeBeadsConditionalWritesDegraded"] | components["schemas"]["TypedEventStreamEnvelopeCityCreated"] | components["schemas"]["TypedEventStreamEnvelopeCityResumed"] | components["schemas"]["TypedEventStreamEnvelopeCitySuspended"] | components["schemas"]["TypedEventStreamEnvelopeCityUnregisterRequested"] | components["schemas"]["TypedEventStreamEnvelopeConfigRejected"] | components["schemas"]["TypedEventStreamEnvelopeConfigReloaded"] | components["schemas"]["TypedEventStreamEnvelopeControllerStarted"] | components["schemas"]["TypedEventStreamEnvelopeControllerStopped"] | components["schemas"]["TypedEventStreamEnvelopeConvoyClosed"] | components["schemas"]["TypedEventStreamEnvelopeConvoyCreated"] | components["schemas"]["TypedEventStreamEnvelopeEmergencyAcked"] | components["schemas"]["TypedEventStreamEnvelopeEmergencySignaled"] | components["schemas"]["TypedEventStreamEnvelopeEventsRotated"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepCompleted"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepDefined"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepStarted"] | components["schemas"]["TypedEventStreamEnvelopeExecutionWorkAssociated"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgAdapterAdded"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgAdapterRemoved"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgBound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgDeliveryFailed"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgGroupCreated"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgInbound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgOutbound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgOutboundChannelMismatch"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgUnbound"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreDiskCritical"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreDiskWarn"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreMaintenanceDone"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreMaintenanceFailed"] | components["schemas"]["TypedEventStreamEnvelopeMailArchived"] | components["schemas"]["TypedEventStreamEnvelopeMailDeleted"] | components["schemas"]["TypedEventStreamEnvelopeMailMarkedRead"] | components["schemas"]["TypedEventStreamEnvelopeMailMarkedUnread"] | components["schemas"]["TypedEventStreamEnvelopeMailRead"] | components["schemas"]["TypedEventStreamEnvelopeMailReplied"] | components["schemas"]["TypedEventStreamEnvelopeMailSent"] | components["schemas"]["TypedEventStreamEnvelopeMoleculeResolved"] | components["schemas"]["TypedEventStreamEnvelopeOrderCompleted"] | components["schemas"]["TypedEventStreamEnvelopeOrderFailed"] | components["schemas"]["TypedEventStreamEnvelopeOrderFired"] | components["schemas"]["TypedEventStreamEnvelopePackAdded"] | components["schemas"]["TypedEventStreamEnvelopePackRemoved"] | components["schemas"]["TypedEventStreamEnvelopePackUpdated"] | components["schemas"]["TypedEventStreamEnvelopePatchDeleted"] | components["schemas"]["TypedEventStreamEnvelopePatchSet"] | components["schemas"]["TypedEventStreamEnvelopeProjectIdentityStamped"] | components["schemas"]["TypedEventStreamEnvelopeProviderCreated"] | components["schemas"]["TypedEventStreamEnvelopeProviderDeleted"] | components["schemas"]["TypedEventStreamEnvelopeProviderSwapped"] | components["schemas"]["TypedEventStreamEnvelopeProviderUpdated"] | components["schemas"]["TypedEventStreamEnvelopeRequestFailed"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityRegister"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityStart"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityStop"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityUnregister"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultRigCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionMessage"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionSubmit"] | components["schemas"]["TypedEventStreamEnvelopeRigCreated"] | components["schemas"]["TypedEventStreamEnvelopeRigDeleted"] | components["schemas"]["TypedEventStreamEnvelopeRigProvisionProgress"] | components["schemas"]["TypedEventStreamEnvelopeRigResumed"] | components["schemas"]["TypedEventStreamEnvelopeRigSuspended"] | components["schemas"]["TypedEventStreamEnvelopeRigUpdated"] | components["schemas"]["TypedEventStreamEnvelopeSessionArchived"] | components["schemas"]["TypedEventStreamEnvelopeSessionClosed"] | components["schemas"]["TypedEventStreamEnvelopeSessionColdStartTimeout"] | components["schemas"]["TypedEventStreamEnvelopeSessionCrashed"] | components["schemas"]["TypedEventStreamEnvelopeSessionCreated"] | components["schemas"]["TypedEventStreamEnvelopeSessionDrainAckedWithAssignedWork"] | components["schemas"]["TypedEventStreamEnvelopeSessionDraining"] | components["schemas"]["TypedEventStreamEnvelopeSessionIdleKilled"] | components["schemas"]["TypedEventStreamEnvelopeSessionInteractionOpened"] | components["schemas"]["TypedEventStreamEnvelopeSessionInteractionResolved"] | components["schemas"]["TypedEventStreamEnvelopeSessionMaxAgeKilled"] | components["schemas"]["TypedEventStreamEnvelopeSessionMessageDropped"] | components["schemas"]["TypedEventStreamEnvelopeSessionQuarantined"] | components["schemas"]["TypedEventStreamEnvelopeSessionResetStalled"] | components["schemas"]["TypedEventStreamEnvelopeSessionStalled"] | components["schemas"]["TypedEventStreamEnvelopeSessionStartFailed"] | components["schemas"]["TypedEventStreamEnvelopeSessionStartSlow"] | components["schemas"]["TypedEventStreamEnvelopeSessionStarting"] | components["schemas"]["TypedEventStreamEnvelopeSessionStopped"] | components["schemas"]["TypedEventStreamEnvelopeSessionStranded"] | components["schemas"]["TypedEventStreamEnvelopeSessionSuspended"] | components["schemas"]["TypedEventStreamEnvelopeSessionUndrained"] | components["schemas"]["TypedEventStreamEnvelopeSessionUnknownState"] | components["schemas"]["TypedEventStreamEnvelopeSessionUpdated"] | components["schemas"]["TypedEventStreamEnvelopeSessionWakeRequested"] | components["schemas"]["TypedEventStreamEnvelopeSessionWoke"] | components["schemas"]["TypedEventStreamEnvelopeSessionWorkQueryFailed"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingConverged"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingGenesis"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingUncheckable"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingUnconverged"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorFsPressureSkippedTick"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorRequest"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorShutdownRequested"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorStarted"] | components["schemas"]["TypedEventStreamEnvelopeWebhookReceived"] | components["schemas"]["TypedEventStreamEnvelopeWebhookRejected"] | components["schemas"]["TypedEventStreamEnvelopeWorkerOperation"];
+        TypedEventStreamEnvelopeKnown: components["schemas"]["TypedEventStreamEnvelopeAgentCreated"] | components["schemas"]["TypedEventStreamEnvelopeAgentDeleted"] | components["schemas"]["TypedEventStreamEnvelopeAgentResumed"] | components["schemas"]["TypedEventStreamEnvelopeAgentSuspended"] | components["schemas"]["TypedEventStreamEnvelopeAgentUpdated"] | components["schemas"]["TypedEventStreamEnvelopeBackendCredentialResolved"] | components["schemas"]["TypedEventStreamEnvelopeBeadClaimRejected"] | components["schemas"]["TypedEventStreamEnvelopeBeadClosed"] | components["schemas"]["TypedEventStreamEnvelopeBeadCreated"] | components["schemas"]["TypedEventStreamEnvelopeBeadDeadAssigneeReopened"] | components["schemas"]["TypedEventStreamEnvelopeBeadDeleted"] | components["schemas"]["TypedEventStreamEnvelopeBeadUpdated"] | components["schemas"]["TypedEventStreamEnvelopeBeadWorktreeReapSkipped"] | components["schemas"]["TypedEventStreamEnvelopeBeadWorktreeReaped"] | components["schemas"]["TypedEventStreamEnvelopeBeadsConditionalWritesDegraded"] | components["schemas"]["TypedEventStreamEnvelopeCityCreated"] | components["schemas"]["TypedEventStreamEnvelopeCityResumed"] | components["schemas"]["TypedEventStreamEnvelopeCitySuspended"] | components["schemas"]["TypedEventStreamEnvelopeCityUnregisterRequested"] | components["schemas"]["TypedEventStreamEnvelopeConfigRejected"] | components["schemas"]["TypedEventStreamEnvelopeConfigReloaded"] | components["schemas"]["TypedEventStreamEnvelopeControllerStarted"] | components["schemas"]["TypedEventStreamEnvelopeControllerStopped"] | components["schemas"]["TypedEventStreamEnvelopeConvoyClosed"] | components["schemas"]["TypedEventStreamEnvelopeConvoyCreated"] | components["schemas"]["TypedEventStreamEnvelopeEmergencyAcked"] | components["schemas"]["TypedEventStreamEnvelopeEmergencySignaled"] | components["schemas"]["TypedEventStreamEnvelopeEventsRotated"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepCompleted"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepDefined"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepStarted"] | components["schemas"]["TypedEventStreamEnvelopeExecutionWorkAssociated"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgAdapterAdded"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgAdapterRemoved"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgBound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgDeliveryFailed"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgGroupCreated"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgInbound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgOutbound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgOutboundChannelMismatch"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgUnbound"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreDiskCritical"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreDiskWarn"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreMaintenanceDone"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreMaintenanceFailed"] | components["schemas"]["TypedEventStreamEnvelopeMailArchived"] | components["schemas"]["TypedEventStreamEnvelopeMailDeleted"] | components["schemas"]["TypedEventStreamEnvelopeMailMarkedRead"] | components["schemas"]["TypedEventStreamEnvelopeMailMarkedUnread"] | components["schemas"]["TypedEventStreamEnvelopeMailRead"] | components["schemas"]["TypedEventStreamEnvelopeMailReplied"] | components["schemas"]["TypedEventStreamEnvelopeMailSent"] | components["schemas"]["TypedEventStreamEnvelopeMoleculeResolved"] | components["schemas"]["TypedEventStreamEnvelopeOrderCompleted"] | components["schemas"]["TypedEventStreamEnvelopeOrderFailed"] | components["schemas"]["TypedEventStreamEnvelopeOrderFired"] | components["schemas"]["TypedEventStreamEnvelopePackAdded"] | components["schemas"]["TypedEventStreamEnvelopePackRemoved"] | components["schemas"]["TypedEventStreamEnvelopePackUpdated"] | components["schemas"]["TypedEventStreamEnvelopePatchDeleted"] | components["schemas"]["TypedEventStreamEnvelopePatchSet"] | components["schemas"]["TypedEventStreamEnvelopeProjectIdentityStamped"] | components["schemas"]["TypedEventStreamEnvelopeProviderCreated"] | components["schemas"]["TypedEventStreamEnvelopeProviderDeleted"] | components["schemas"]["TypedEventStreamEnvelopeProviderSwapped"] | components["schemas"]["TypedEventStreamEnvelopeProviderUpdated"] | components["schemas"]["TypedEventStreamEnvelopeRequestFailed"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityRegister"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityStart"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityStop"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityUnregister"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultRigCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionMessage"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionSubmit"] | components["schemas"]["TypedEventStreamEnvelopeRigCreated"] | components["schemas"]["TypedEventStreamEnvelopeRigDeleted"] | components["schemas"]["TypedEventStreamEnvelopeRigProvisionProgress"] | components["schemas"]["TypedEventStreamEnvelopeRigResumed"] | components["schemas"]["TypedEventStreamEnvelopeRigSuspended"] | components["schemas"]["TypedEventStreamEnvelopeRigUpdated"] | components["schemas"]["TypedEventStreamEnvelopeServiceStateChanged"] | components["schemas"]["TypedEventStreamEnvelopeSessionArchived"] | components["schemas"]["TypedEventStreamEnvelopeSessionClosed"] | components["schemas"]["TypedEventStreamEnvelopeSessionColdStartTimeout"] | components["schemas"]["TypedEventStreamEnvelopeSessionCrashed"] | components["schemas"]["TypedEventStreamEnvelopeSessionCreated"] | components["schemas"]["TypedEventStreamEnvelopeSessionDrainAckedWithAssignedWork"] | components["schemas"]["TypedEventStreamEnvelopeSessionDraining"] | components["schemas"]["TypedEventStreamEnvelopeSessionIdleKilled"] | components["schemas"]["TypedEventStreamEnvelopeSessionInteractionOpened"] | components["schemas"]["TypedEventStreamEnvelopeSessionInteractionResolved"] | components["schemas"]["TypedEventStreamEnvelopeSessionMaxAgeKilled"] | components["schemas"]["TypedEventStreamEnvelopeSessionMessageDropped"] | components["schemas"]["TypedEventStreamEnvelopeSessionQuarantined"] | components["schemas"]["TypedEventStreamEnvelopeSessionResetStalled"] | components["schemas"]["TypedEventStreamEnvelopeSessionStalled"] | components["schemas"]["TypedEventStreamEnvelopeSessionStartFailed"] | components["schemas"]["TypedEventStreamEnvelopeSessionStartSlow"] | components["schemas"]["TypedEventStreamEnvelopeSessionStarting"] | components["schemas"]["TypedEventStreamEnvelopeSessionStopped"] | components["schemas"]["TypedEventStreamEnvelopeSessionStranded"] | components["schemas"]["TypedEventStreamEnvelopeSessionSuspended"] | components["schemas"]["TypedEventStreamEnvelopeSessionUndrained"] | components["schemas"]["TypedEventStreamEnvelopeSessionUnknownState"] | components["schemas"]["TypedEventStreamEnvelopeSessionUpdated"] | components["schemas"]["TypedEventStreamEnvelopeSessionWakeRequested"] | components["schemas"]["TypedEventStreamEnvelopeSessionWoke"] | components["schemas"]["TypedEventStreamEnvelopeSessionWorkQueryFailed"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingConverged"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingGenesis"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingUncheckable"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingUnconverged"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorFsPressureSkippedTick"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorRequest"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorShutdownRequested"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorStarted"] | components["schemas"]["TypedEventStreamEnvelopeWebhookReceived"] | components["schemas"]["TypedEventStreamEnvelopeWebhookRejected"] | components["schemas"]["TypedEventStreamEnvelopeWorkerOperation"];
         TypedEventStreamEnvelopeMailArchived: {
             actor: string;
             depends_on_step_ids?: string[];
@@ -9535,6 +9718,26 @@ export interface components {
              * @enum {string}
              */
             type: "rig.updated";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        TypedEventStreamEnvelopeServiceStateChanged: {
+            actor: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["ServiceStatePayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "service.state_changed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
         TypedEventStreamEnvelopeSessionArchived: {
@@ -11306,7 +11509,7 @@ export interface components {
             type: "gc.store.maintenance.failed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        TypedTaggedEventStreamEnvelopeKnown: components["schemas"]["TypedTaggedEventStreamEnvelopeAgentCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBackendCredentialResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadClaimRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadDeadAssigneeReopened"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadWorktreeReapSkipped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadWorktreeReaped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadsConditionalWritesDegraded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCitySuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityUnregisterRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConfigRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConfigReloaded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeControllerStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeControllerStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConvoyClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConvoyCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEmergencyAcked"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEmergencySignaled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEventsRotated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepCompleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepDefined"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionWorkAssociated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgAdapterAdded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgAdapterRemoved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgBound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgDeliveryFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgGroupCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgInbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgOutbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgOutboundChannelMismatch"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgUnbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreDiskCritical"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreDiskWarn"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreMaintenanceDone"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreMaintenanceFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailArchived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailMarkedRead"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailMarkedUnread"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailRead"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailReplied"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailSent"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMoleculeResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderCompleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderFired"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackAdded"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackRemoved"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopePatchDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopePatchSet"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProjectIdentityStamped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderSwapped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityRegister"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityStart"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityStop"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityUnregister"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultRigCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionMessage"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionSubmit"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigProvisionProgress"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionArchived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionColdStartTimeout"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionCrashed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionDrainAckedWithAssignedWork"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionDraining"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionIdleKilled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionInteractionOpened"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionInteractionResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionMaxAgeKilled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionMessageDropped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionQuarantined"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionResetStalled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStalled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStartFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStartSlow"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStarting"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStranded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUndrained"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUnknownState"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWakeRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWoke"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWorkQueryFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingConverged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingGenesis"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingUncheckable"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingUnconverged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorFsPressureSkippedTick"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorRequest"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorShutdownRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWebhookReceived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWebhookRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWorkerOperation"];
+        TypedTaggedEventStreamEnvelopeKnown: components["schemas"]["TypedTaggedEventStreamEnvelopeAgentCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBackendCredentialResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadClaimRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadDeadAssigneeReopened"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadWorktreeReapSkipped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadWorktreeReaped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadsConditionalWritesDegraded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCitySuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityUnregisterRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConfigRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConfigReloaded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeControllerStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeControllerStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConvoyClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConvoyCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEmergencyAcked"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEmergencySignaled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEventsRotated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepCompleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepDefined"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionWorkAssociated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgAdapterAdded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgAdapterRemoved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgBound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgDeliveryFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgGroupCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgInbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgOutbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgOutboundChannelMismatch"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgUnbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreDiskCritical"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreDiskWarn"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreMaintenanceDone"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreMaintenanceFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailArchived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailMarkedRead"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailMarkedUnread"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailRead"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailReplied"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailSent"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMoleculeResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderCompleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderFired"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackAdded"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackRemoved"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopePatchDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopePatchSet"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProjectIdentityStamped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderSwapped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityRegister"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityStart"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityStop"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityUnregister"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultRigCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionMessage"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionSubmit"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigProvisionProgress"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeServiceStateChanged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionArchived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionColdStartTimeout"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionCrashed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionDrainAckedWithAssignedWork"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionDraining"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionIdleKilled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionInteractionOpened"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionInteractionResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionMaxAgeKilled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionMessageDropped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionQuarantined"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionResetStalled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStalled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStartFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStartSlow"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStarting"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStranded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUndrained"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUnknownState"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWakeRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWoke"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWorkQueryFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingConverged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingGenesis"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingUncheckable"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingUnconverged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorFsPressureSkippedTick"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorRequest"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorShutdownRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWebhookReceived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWebhookRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWorkerOperation"];
         TypedTaggedEventStreamEnvelopeMailArchived: {
             actor: string;
             city: string;
@@ -12119,6 +12322,28 @@ export interface components {
              * @enum {string}
              */
             type: "rig.updated";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        TypedTaggedEventStreamEnvelopeServiceStateChanged: {
+            actor: string;
+            city: string;
+            depends_on_step_ids?: string[];
+            message?: string;
+            payload: components["schemas"]["ServiceStatePayload"];
+            run_id?: string;
+            /** Format: int64 */
+            seq: number;
+            session_id?: string;
+            step_id?: string;
+            stream: string;
+            subject?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "service.state_changed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
         TypedTaggedEventStreamEnvelopeSessionArchived: {
@@ -36500,6 +36725,607 @@ export interface operations {
                 };
             };
             /** @description Not Found: `city-not-found`, `run-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-service-by-name": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Status"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `service-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-service-by-name-logs": {
+        parameters: {
+            query?: {
+                /** @description How many lines, the newest. */
+                tail?: number;
+                /** @description Only lines before this number. */
+                before?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceLogBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `service-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "stream-service-logs": {
+        parameters: {
+            query?: {
+                /** @description How many lines it begins with, where no `Last-Event-ID` says it. */
+                tail?: number;
+            };
+            header?: {
+                /** @description The id of the last frame received; wins over the position in the query. */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                name: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": ({
+                        data: components["schemas"]["HeartbeatEvent"];
+                        /** @constant */
+                        event: "heartbeat";
+                        id?: number;
+                        retry?: number;
+                    } | {
+                        data: components["schemas"]["ServiceLogLine"];
+                        /** @constant */
+                        event: "line";
+                        id?: number;
+                        retry?: number;
+                    })[];
+                };
+            };
+            /** @description Bad Request: `invalid-cursor` */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `service-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable: `service-unavailable` */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-service-by-name-restart": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                name: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceRestartOutputBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `service-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-v0-city-by-city-name-services": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListBodyStatus"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found` */
             404: {
                 headers: {
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];

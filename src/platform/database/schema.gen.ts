@@ -728,6 +728,43 @@ export interface RunUnits {
   stream_id: number;
 }
 
+export interface ServiceCities {
+  revision: Generated<number>;
+  running: Generated<boolean>;
+  stream_id: number;
+}
+
+export interface ServiceLines {
+  at: Timestamp;
+  attempt: number;
+  seq: number;
+  service_pk: number;
+  text: string;
+}
+
+export interface Services {
+  address: string | null;
+  attempts: Generated<number>;
+  definition: Json;
+  detail: string | null;
+  failures: Generated<number>;
+  generation: Generated<number>;
+  instance: string | null;
+  lease_until: Timestamp | null;
+  local_state: string;
+  log_head: Generated<number>;
+  name: string;
+  pk: Generated<number>;
+  present: Generated<boolean>;
+  reason: string | null;
+  retry_at: Timestamp | null;
+  state: string;
+  stream_id: number;
+  updated_at: Timestamp;
+  wanted: boolean;
+  worker: string | null;
+}
+
 export interface SessionCommands {
   body: Generated<Json>;
   created_at: Generated<Timestamp>;
@@ -985,6 +1022,9 @@ export interface DB {
   run_units: RunUnits;
   runners: Runners;
   runs: Runs;
+  service_cities: ServiceCities;
+  service_lines: ServiceLines;
+  services: Services;
   session_commands: SessionCommands;
   session_entries: SessionEntries;
   session_interactions: SessionInteractions;
