@@ -63,7 +63,11 @@ export function workPath(path: string, city: string, examples: WorkExamples, met
     { bead: examples.bead, molecule: examples.run, convoy: examples.convoy, mail: examples.message, wait: examples.wait }[kind ?? ''] ??
     '0123456789ab';
   const filled = orderPath(
-    formulaPath(configPath(patchPath(rigPath(agentPath(sessionPath(servicePath(extmsgPath(path, examples, method)), examples))))), city, method),
+    formulaPath(
+      configPath(patchPath(rigPath(agentPath(sessionPath(servicePath(extmsgPath(path, examples, method)), examples))))),
+      city,
+      method,
+    ),
     city,
   )
     .replace('{cityName}', city)

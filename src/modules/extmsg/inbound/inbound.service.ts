@@ -190,7 +190,7 @@ export class InboundService {
     const { binding: pk, group, session = '', agent = '' } = entry.route;
     const binding = pk === undefined ? undefined : await this.bindings.byPk(tx, pk);
     return {
-      Message: message,
+      Message: inUtc(message),
       Binding: binding === undefined ? null : toBinding(binding),
       GroupRoute: group === undefined ? null : { Match: group.match, TargetSessionID: session, UpdateCursor: group.update },
       TranscriptEntry: toEntry(entry, at),
@@ -217,8 +217,14 @@ export class InboundService {
   }
 }
 
+/** As all times in answers are. */
+const inUtc = (message: ExternalInboundMessage): ExternalInboundMessage => ({
+  ...message,
+  received_at: new Date(message.received_at).toISOString(),
+});
+
 function unrouted(message: ExternalInboundMessage, decision: Decision | undefined): InboundResult {
   const route: GroupRouteDecision | null =
     decision === undefined ? null : { Match: decision.match, TargetSessionID: '', UpdateCursor: false };
-  return { Message: message, Binding: null, GroupRoute: route, TranscriptEntry: null, TargetSessionID: '', TargetAgentName: '' };
+  return { Message: inUtc(message), Binding: null, GroupRoute: route, TranscriptEntry: null, TargetSessionID: '', TargetAgentName: '' };
 }
