@@ -106,6 +106,7 @@ describe('the README', () => {
   it('says why where a block cannot be run here', () => {
     expect(blocks.flatMap(({ notRun }) => notRun ?? [])).toEqual([
       'it tells what is wrong on another machine',
+      'a service is there a moment after the reload',
       'it builds an image and starts containers; `npm run test:cluster` does so',
       'it has the keys of the block above',
       'the certificate is yours',

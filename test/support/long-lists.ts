@@ -147,6 +147,8 @@ export const OTHERS: Readonly<Record<string, string>> = {
   'get-v0-city-by-city-name-extmsg-adapters': 'a thousand rows at the most, of an address and short words',
   'get-v0-city-by-city-name-extmsg-bindings': 'made in this process, and ends by bytes',
   'get-v0-city-by-city-name-extmsg-groups': 'of one group, with a hundred participants at the most',
+  'get-v0-city-by-city-name-services': 'of what one configuration holds, in short words',
+  'get-v0-city-by-city-name-service-by-name-logs': 'a thousand lines of 4 KiB at the most',
   'get-v0-city-by-city-name-formulas': 'page.spec.ts',
   'get-v0-city-by-city-name-patches-agents': 'page.spec.ts',
   'get-v0-city-by-city-name-patches-providers': 'page.spec.ts',
