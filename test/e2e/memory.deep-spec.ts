@@ -37,7 +37,7 @@ beforeAll(async () => {
     for (const statement of rows) await adminAt(stack.databaseUrl, statement, [stream]);
     lists.push(`${path.startsWith('/') ? path : `/v0/city/${city}/${path}`}${path.includes('?') ? '&' : '?'}limit=1000`);
     if (path === 'events') streams.push(`/v0/city/${city}/events/stream?after_seq=0`);
-    if (path.includes('transcript')) streams.push(`/v0/city/${city}/session/s-1/stream?format=structured`);
+    if (path.startsWith('session/s-1/transcript')) streams.push(`/v0/city/${city}/session/s-1/stream?format=structured`);
   }
   const env = { SVC_ROLE: 'api', SVC_DATABASE_URL: stack.databaseUrl, SVC_DATA_DIR: stack.config.dataDir, SVC_RUNNER_ISOLATION: 'none' };
   // As it is installed: from its sources it would hold those as well.

@@ -6,6 +6,10 @@ import { PROBLEM_TYPE, problemBody, problemForStatus } from './problem.renderer.
 /** What the HTTP parser itself refuses: answered as a problem on the bare socket, which is then closed. */
 const STATUS: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
 
+/** How long a client that was refused may go on sending. */
+const LEAVE_MS = 2_000;
+const leaving = new WeakSet<Socket>();
+
 /** Connections whose request may take as long to arrive as it does: somebody else looks after them. */
 const patient = new WeakSet<Socket>();
 
@@ -17,7 +21,13 @@ export function bePatient(socket: Socket): () => void {
 
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && patient.has(socket)) return;
-  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+  if (error.code === 'ECONNRESET' || socket.destroyed) {
+    socket.destroy();
+    return;
+  }
+  // The parser says it again of each piece that a refused client still sends: closed at once, its answer could be lost on the way.
+  if (socket.writableEnded) return leaveSoon(socket);
+  if (!socket.writable) {
     socket.destroy();
     return;
   }
@@ -28,6 +38,14 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket, 
     return;
   }
   refuseOnSocket(problemForStatus(STATUS[error.code ?? ''] ?? 400), socket, requestId);
+}
+
+/** What still comes is thrown away, for a moment. */
+function leaveSoon(socket: Socket): void {
+  if (leaving.has(socket)) return;
+  leaving.add(socket);
+  const limit = setTimeout(() => socket.destroy(), LEAVE_MS);
+  socket.once('close', () => clearTimeout(limit));
 }
 
 /** A refusal on a socket that no response stands before; the last thing that is said on it. */
