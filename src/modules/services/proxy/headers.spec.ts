@@ -27,6 +27,7 @@ describe('headers on their way to a service', () => {
     ['Bearer svc_0123456789ab_secret', false],
     ['bearer  svs_1_secret', false],
     ['Bearer svo_f1_secret', false],
+    ['Bearer sva_1_secret', false],
     ['Bearer x, Bearer svc_0123456789ab_secret', false],
     ['Bearer of-its-own', true],
     ['Basic eDp5', true],

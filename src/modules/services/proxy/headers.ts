@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { ADAPTER_TOKEN_PREFIX, COMMAND_TOKEN_PREFIX, KEY_PREFIX, SESSION_TOKEN_PREFIX } from '../../../platform/http/authenticator.js';
 
 /** Meant for the next hop only. */
 const HOP = new Set([
@@ -19,8 +20,11 @@ const FRAMING = new Set(['transfer-encoding', 'content-length']);
 /** Who sends a request, and how: what the client says of it is not true, and nobody here says it again. */
 const FORWARDED = /^(forwarded|x-forwarded-.*|x-real-ip)$/;
 const OURS = /^x-svc-/;
-/** Keys, and tokens of sessions and commands. */
-const CREDENTIAL = /(?:^|[^\w-])sv[cso]_/i;
+/** Keys, and tokens of sessions, commands and adapters. */
+const CREDENTIAL = new RegExp(
+  `(?:^|[^\\w-])(?:${[KEY_PREFIX, SESSION_TOKEN_PREFIX, COMMAND_TOKEN_PREFIX, ADAPTER_TOKEN_PREFIX].join('|')})`,
+  'i',
+);
 
 /** The headers of a request as a service gets them: without those of the way here, and without credentials of ours. */
 export function forService(headers: IncomingHttpHeaders, requestId: string): IncomingHttpHeaders {
