@@ -10,7 +10,6 @@ import { StreamHub } from '../../src/platform/streams/hub.js';
 import { HintListener, ListenUrl } from '../../src/platform/streams/listener.js';
 import { Notifier } from '../../src/platform/streams/notifier.js';
 import { StreamLogRepository } from '../../src/platform/streams/stream-log.repository.js';
-import { WaitingRequests } from '../../src/platform/turns/waiting-requests.js';
 import { EmitRepository } from '../../src/modules/events/emit.repository.js';
 import { EmitCommitter } from '../../src/modules/events/emit-committer.js';
 import { driveScript } from '../lib/driver.js';
@@ -77,7 +76,6 @@ async function read(url: string, cities: readonly string[], arrived: Map<string,
     logger,
     lifecycle,
     metrics,
-    new WaitingRequests(),
   );
   hub.onModuleInit();
   await hub.refresh();

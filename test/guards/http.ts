@@ -71,7 +71,7 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'A city shows what waits at the front door.',
     file: 'src/platform/http/http-app.ts',
-    find: '  bound<WaitingRequests>(app, WaitingRequests)?.use(inWork);\n',
+    find: '  bound<WaitingRequests>(app, WaitingRequests)?.use((city) => inWork.ofCity(city));\n',
     replace: '',
     test: 'test/e2e/fair-requests.e2e-spec.ts',
   },

@@ -237,14 +237,6 @@ export const PLATFORM: readonly Guard[] = [
     test: 'src/platform/operations/lease.spec.ts',
   },
   {
-    guard: 'What many readers of one city are sent gives way to requests.',
-    file: 'src/platform/streams/channel.ts',
-    find: 'this.busy() ?',
-    replace: 'this.#ended ?',
-    test: 'src/platform/streams/channel-subscribers.spec.ts',
-    name: 'later when requests are in work',
-  },
-  {
     guard: 'Nobody who is behind gets a heartbeat: its position would skip what is missing.',
     file: 'src/platform/streams/channel.ts',
     find: 'if (this.#isCurrent(s)) s.write((bookmark',

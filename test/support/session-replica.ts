@@ -31,7 +31,6 @@ import { Notifier } from '../../src/platform/streams/notifier.js';
 import { NO_ENDS } from './transcripts.js';
 import { Signals } from '../../src/platform/streams/signals.js';
 import { StreamLogRepository } from '../../src/platform/streams/stream-log.repository.js';
-import { WaitingRequests } from '../../src/platform/turns/waiting-requests.js';
 
 class Keys extends KeyValidity {
   readonly revoked = new Set<string>();
@@ -66,16 +65,7 @@ export class SessionReplica {
     this.signals = new Signals(moved, listener, this.lifecycle);
     this.signals.onModuleInit();
     this.log = new TranscriptLogService(new TranscriptLogRepository(this.pool), this.signals, NO_ENDS);
-    const events = new StreamHub(
-      config,
-      new StreamLogRepository(this.db, this.pool),
-      moved,
-      listener,
-      logger,
-      this.lifecycle,
-      metrics,
-      new WaitingRequests(),
-    );
+    const events = new StreamHub(config, new StreamLogRepository(this.db, this.pool), moved, listener, logger, this.lifecycle, metrics);
     const streams = new EventStreams(events, config, this.failpoints, new KeyWatch(this.keys, this.signals, this.lifecycle));
     const reads = new LiveReads(this.db);
     this.hub = new SessionHub(config, reads, this.signals, listener, logger, this.lifecycle, metrics);

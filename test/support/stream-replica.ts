@@ -18,7 +18,6 @@ import { HintListener, ListenUrl } from '../../src/platform/streams/listener.js'
 import { Notifier } from '../../src/platform/streams/notifier.js';
 import type { Signals } from '../../src/platform/streams/signals.js';
 import { StreamLogRepository } from '../../src/platform/streams/stream-log.repository.js';
-import { WaitingRequests } from '../../src/platform/turns/waiting-requests.js';
 
 class AnyKey extends KeyValidity {
   stillValid(): Promise<boolean> {
@@ -59,7 +58,6 @@ export class StreamReplica {
       logger,
       this.lifecycle,
       metrics,
-      new WaitingRequests(),
     );
   }
 

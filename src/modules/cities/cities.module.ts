@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { EventLogModule } from '../../platform/event-log/event-log.module.js';
 import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.js';
 import { OperationsModule } from '../../platform/operations/operations.module.js';
+import { WaitingRequests } from '../../platform/turns/waiting-requests.js';
 import { DirectoriesModule } from '../directories/directories.module.js';
 import { ProvidersModule } from '../providers/providers.module.js';
 import { RunnerListModule } from '../runner-list/runner-list.module.js';
@@ -30,6 +31,7 @@ import { ReservationsRepository } from './reservations.repository.js';
     CityLifecycleService,
     CityRegistrationService,
     ReservationsRepository,
+    WaitingRequests,
   ],
   exports: [CitiesService],
 })

@@ -102,7 +102,7 @@ export async function createHttpApp(
   renderer.use(bound<readonly ErrorMapper[]>(app, ERROR_MAPPERS) ?? []);
   const metrics = bound<Metrics>(app, Metrics);
   if (metrics !== undefined) for (const part of [access, inWork]) part.use(metrics);
-  bound<WaitingRequests>(app, WaitingRequests)?.use(inWork);
+  bound<WaitingRequests>(app, WaitingRequests)?.use((city) => inWork.ofCity(city));
   const auditor = bound<Auditor>(app, Auditor);
   if (auditor !== undefined) auditing.use(auditor);
   const authenticator = bound<Authenticator>(app, Authenticator);

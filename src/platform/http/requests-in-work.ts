@@ -5,7 +5,7 @@ import type { RequestLimits } from '../config/config.js';
 import type { Metrics } from '../health/metrics.js';
 import { hasBody, headBytes, isRead } from './arriving.js';
 import { Turns, type Party, type TurnLimits } from '../turns/turns.js';
-import type { CityRequests, FrontDoor } from '../turns/waiting-requests.js';
+import type { CityRequests } from '../turns/waiting-requests.js';
 import { workFor, Working, type Place } from '../turns/working.js';
 
 /** How long a request waits in line, and how many bytes those of one owner may be. */
@@ -67,7 +67,7 @@ class Visit implements Place {
  * of it is there, and gives it back when its answer is made: a client that sends or reads slowly holds none, and neither does one
  * that has left without an answer, once what was done for it is done.
  */
-export class RequestsInWork implements FrontDoor {
+export class RequestsInWork {
   readonly #turns: Turns;
   readonly #lines = new Map<string, Line>();
   readonly #visits = new WeakMap<FastifyRequest, Visit>();
@@ -166,10 +166,6 @@ export class RequestsInWork implements FrontDoor {
   /** Requests that an owner has in work and in line. */
   wanted(party: Party): number {
     return this.#turns.heldBy(party) + (this.#lines.get(party.owner)?.requests ?? 0);
-  }
-
-  get working(): number {
-    return this.#turns.taken;
   }
 
   /** What a city's keys, and others for it, have in work and in line here. */

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { eventually } from '../../../test/support/sse.js';
 import { Metrics } from '../health/metrics.js';
 import { Channel } from './channel.js';
 import { MAX_PENDING_BYTES, STALL_LIMIT_MS, Subscriber } from './subscriber.js';
@@ -10,15 +9,10 @@ import { MAX_PENDING_BYTES, STALL_LIMIT_MS, Subscriber } from './subscriber.js';
 class Line extends Writable {
   readonly sent: string[] = [];
   bytesWritten = 0;
-  #work: () => void = () => undefined;
   constructor(private readonly reads: boolean) {
     super({ highWaterMark: 4 * MAX_PENDING_BYTES, decodeStrings: true });
   }
-  costs(work: () => void): void {
-    this.#work = work;
-  }
   override write(chunk: never): boolean {
-    this.#work();
     this.bytesWritten += Buffer.byteLength(chunk);
     this.sent.push(String(chunk));
     return super.write(chunk);
@@ -31,13 +25,11 @@ class Line extends Writable {
 }
 
 const HEARTBEAT_MS = 15_000;
-/** Long beside the 10 ms in which frames are joined. */
-const WRITE_MS = 40;
 
-function joined({ reads = true, frames = 4_096, busy = false } = {}) {
+function joined({ reads = true, frames = 4_096 } = {}) {
   const replay = (): Promise<undefined> => new Promise(() => undefined);
   const source = { replay, currentId: () => 'the newest' };
-  const channel = new Channel(source, new Metrics().counter({ name: 'sent', help: 'sent' }), { frames, bytes: 1 << 30 }, () => busy);
+  const channel = new Channel(source, new Metrics().counter({ name: 'sent', help: 'sent' }), { frames, bytes: 1 << 30 });
   const line = new Line(reads);
   const subscriber = new Subscriber(line as unknown as Socket, HEARTBEAT_MS, (one) => channel.remove(one));
   subscriber.next = channel.end;
@@ -50,23 +42,6 @@ function joined({ reads = true, frames = 4_096, busy = false } = {}) {
 const swept = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
 
 describe('a subscriber of a channel', () => {
-  it.each([
-    ['soon', false],
-    ['later when requests are in work, by what the last write of all took', true],
-  ])('gets what comes while it is written to %s', async (_, busy) => {
-    const { line, publish } = joined({ busy });
-    line.costs(() => {
-      const until = performance.now() + WRITE_MS;
-      while (performance.now() < until);
-    });
-    publish(1);
-    publish(2);
-    // Timers that are due together run in the order in which they are.
-    await new Promise((resolve) => setTimeout(resolve, 2 * WRITE_MS));
-    expect(line.sent.join('').includes('frame 2')).toBe(!busy);
-    await eventually(() => line.sent.join('').includes('frame 2'));
-  });
-
   it('gets a heartbeat when it has everything, and none while it lacks something', () => {
     const { channel, line, subscriber } = joined();
     const beat = (): number => {

@@ -33,16 +33,14 @@ const SLACK = 1.25;
 /** A sweep lets requests through this often. They wait for a slice or two, so it is about what a request costs. */
 const SLICE_MS = 1;
 const JOIN_MS = 10;
-/** Beside requests in work, sweeps of a channel take one part in four of the processor: many writes of one city to many readers. */
-const GIVES_WAY = 3;
 const CHUNK_BYTES = 128 * 1024;
 const RETRY_REPLAY_MS = 250;
 const REPLAY_LIMIT_MS = 10_000;
 
 /**
  * Subscribers with equal rights and filters, and a ring of the frames they get. A frame is written at once
- * when the channel is quiet; while more keeps coming, 10 ms of frames share one write, or more when requests are in work.
- * Sweeps over the subscribers are cut into slices of 1 ms so that the API of the process stays fast.
+ * when the channel is quiet; while more keeps coming, 10 ms of frames share one write. Sweeps over the
+ * subscribers are cut into slices of 1 ms so that the API of the process stays fast.
  */
 export class Channel {
   readonly #subscribers = new Set<Subscriber>();
@@ -50,8 +48,6 @@ export class Channel {
   #base = 0;
   #bytes = 0;
   #flushAt = 0;
-  /** Milliseconds that the last sweep worked. */
-  #took = 0;
   #timer: NodeJS.Timeout | undefined;
   #sweeping = false;
   #ended = false;
@@ -61,8 +57,6 @@ export class Channel {
     private readonly source: ChannelSource,
     private readonly sent: Counter,
     private readonly limit = LOG_RING,
-    /** Whether requests are in work beside it. */
-    private readonly busy: () => boolean = () => false,
   ) {}
 
   get size(): number {
@@ -141,8 +135,7 @@ export class Channel {
 
   #schedule(): void {
     if (this.#sweeping || this.#timer !== undefined) return;
-    const pause = this.busy() ? Math.max(JOIN_MS, this.#took * GIVES_WAY) : JOIN_MS;
-    const wait = this.#flushAt + pause - performance.now();
+    const wait = this.#flushAt + JOIN_MS - performance.now();
     if (wait <= 0) void this.#sweep();
     else this.#timer = setTimeout(() => void this.#sweep(), wait);
   }
@@ -153,7 +146,6 @@ export class Channel {
     const cache = new Map<number, Buffer | undefined>();
     let cachedEnd = -1;
     let started = performance.now();
-    let took = 0;
     const target = this.end;
     let count = 0;
     for (const s of this.#subscribers) {
@@ -165,13 +157,11 @@ export class Channel {
         this.#writeLive(s, cache);
       }
       if (++count % 16 === 0 && performance.now() - started > SLICE_MS) {
-        took += performance.now() - started;
         await new Promise((resolve) => setImmediate(resolve));
         started = performance.now();
       }
     }
     this.#flushAt = performance.now();
-    this.#took = took + this.#flushAt - started;
     this.#sweeping = false;
     if (this.end > target) this.#schedule();
     else if (this.#ended) this.#finish();

@@ -7,7 +7,6 @@ import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
 import { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
-import { WaitingRequests } from '../turns/waiting-requests.js';
 import { workFor } from '../turns/working.js';
 import { Channel, LOG_RING } from './channel.js';
 import { Checkpoints } from './checkpoints.js';
@@ -79,7 +78,6 @@ export class StreamHub implements Feed, OnModuleInit {
     this.#stop.signal,
   );
   private readonly sent;
-  readonly #busy = (): boolean => this.requests.anyInWork;
 
   constructor(
     private readonly config: AppConfig,
@@ -89,7 +87,6 @@ export class StreamHub implements Feed, OnModuleInit {
     private readonly log: AppLogger,
     private readonly lifecycle: Lifecycle,
     metrics: Metrics,
-    private readonly requests: WaitingRequests,
   ) {
     this.checkpoints = new Checkpoints(repository, log, () => new Map([...this.streams.values()].map((s) => [s.id, s.position])));
     this.sent = metrics.counter({ name: 'svc_stream_frames_sent_total', help: 'Data frames handed to stream sockets' });
@@ -178,7 +175,7 @@ export class StreamHub implements Feed, OnModuleInit {
     if (group === undefined) {
       if (!this.#hot(stream)) this.#begin(stream, stream.head);
       const source = new CitySource(stream, types, this.repository, this.#pages);
-      group = { source, channel: new Channel(source, this.sent, this.#ring, this.#busy), types, idleSince: undefined };
+      group = { source, channel: new Channel(source, this.sent, this.#ring), types, idleSince: undefined };
       stream.groups.set(key, group);
     }
     group.idleSince = undefined;
@@ -194,7 +191,7 @@ export class StreamHub implements Feed, OnModuleInit {
       const visible = (city: string): boolean => allowed === undefined || allowed.has(city);
       const inFeed = (stream: string): boolean => stream === SUPERVISOR_STREAM || visible(stream);
       const source = new SupervisorSource(this, visible, inFeed, types, this.repository, this.checkpoints);
-      group = { source, channel: new Channel(source, this.sent, this.#ring, this.#busy), idleSince: undefined };
+      group = { source, channel: new Channel(source, this.sent, this.#ring), idleSince: undefined };
       source.channel = group.channel;
       this.#groups.set(key, group);
     }

@@ -8,7 +8,6 @@ import { Signals } from './signals.js';
 import { HintListener, ListenUrl } from './listener.js';
 import { Notifier } from './notifier.js';
 import { StreamLogRepository } from './stream-log.repository.js';
-import { WaitingRequests } from '../turns/waiting-requests.js';
 
 /** What every process has: it tells the others what it changed, and hears what they changed. */
 @Module({})
@@ -33,8 +32,8 @@ export class StreamsModule {
     return {
       module: StreamsModule,
       imports: [EventLogModule, ...imports],
-      providers: [StreamLogRepository, StreamHub, EventStreams, HeadWaiter, KeyWatch, WaitingRequests],
-      exports: [StreamHub, EventStreams, HeadWaiter, KeyWatch, WaitingRequests],
+      providers: [StreamLogRepository, StreamHub, EventStreams, HeadWaiter, KeyWatch],
+      exports: [StreamHub, EventStreams, HeadWaiter, KeyWatch],
     };
   }
 }

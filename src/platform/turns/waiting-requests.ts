@@ -9,27 +9,16 @@ export interface CityRequests {
   readonly beside: number;
 }
 
-/** Where requests have their turns. */
-export interface FrontDoor {
-  /** Requests of all cities that are worked on now. */
-  readonly working: number;
-  ofCity(city: string): CityRequests;
-}
-
 /** Tells what waits at the front door of this process; where there is none, nothing does. */
 @Injectable()
 export class WaitingRequests {
-  #door: FrontDoor | undefined;
+  #of: ((city: string) => CityRequests) | undefined;
 
-  use(door: FrontDoor): void {
-    this.#door = door;
-  }
-
-  get anyInWork(): boolean {
-    return (this.#door?.working ?? 0) > 0;
+  use(of: (city: string) => CityRequests): void {
+    this.#of = of;
   }
 
   of(city: string): CityRequests {
-    return this.#door?.ofCity(city) ?? { waiting: 0, working: 0, alone: 0, beside: 0 };
+    return this.#of?.(city) ?? { waiting: 0, working: 0, alone: 0, beside: 0 };
   }
 }
