@@ -10,10 +10,35 @@ const TRANSACTIONS = 'src/platform/database/transactions.db-spec.ts';
 const CURSORS = 'src/platform/streams/cursor.spec.ts';
 const OUTGOING = 'src/platform/outgoing/outgoing-guard.spec.ts';
 const GIT = 'src/platform/git/git.spec.ts';
+const UNREAD = 'src/platform/http/unread-answers.spec.ts';
 const PROCESSES = 'src/platform/runtime/processes.spec.ts';
 
 /** The log, operations, keys, streams, calls out and processes. */
 export const PLATFORM: readonly Guard[] = [
+  {
+    guard: 'Who leaves too much unread gets no further answers.',
+    file: 'src/platform/http/gate.ts',
+    find: 'if (unread !== undefined) return this.renderer.send(unread, request, reply);',
+    replace: '',
+    test: UNREAD,
+    name: 'answers a city with 429',
+  },
+  {
+    guard: 'Who reads nothing of a long answer loses its connection.',
+    file: 'src/platform/http/unread-answers.ts',
+    find: 'raw.setTimeout(this.limits.slowMs, cut);',
+    replace: '',
+    test: UNREAD,
+    name: 'reads nothing for too long',
+  },
+  {
+    guard: 'A slow client is cut only where it is in the way.',
+    file: 'src/platform/http/unread-answers.ts',
+    find: '&& (isFull || answer.owner === owner)) answer.cut()',
+    replace: ') answer.cut()',
+    test: UNREAD,
+    name: 'in the way of others',
+  },
   {
     guard: 'A page has as many bytes as it may have, whatever its limit.',
     file: 'src/platform/database/page-bytes.ts',

@@ -18,6 +18,7 @@ import { partyOf, RateLimits, StreamLimits } from './rate-limits.js';
 import type { RequestsInWork } from './requests-in-work.js';
 import { authority, isIdentified, pathOf, principalOf, REQUEST_ID_HEADER, requestId, setPrincipal } from './request.js';
 import { RouteTable } from './routes.js';
+import type { UnreadAnswers } from './unread-answers.js';
 import { wantsUpgrade } from './upgrades.js';
 
 /**
@@ -55,6 +56,7 @@ export class Gate {
     private readonly config: AppConfig,
     private readonly renderer: ProblemRenderer,
     private readonly inWork: RequestsInWork,
+    private readonly unread: UnreadAnswers,
   ) {
     this.#hosts = new HostAllowList(config.allowedHosts);
     this.#origins = new OriginPolicy(config.allowedOrigins);
@@ -102,9 +104,10 @@ export class Gate {
       if (refused !== undefined) return this.renderer.send(refused, request, reply);
       if (!guarded) return done();
       const { cityName } = request.params as { cityName?: string };
-      this.inWork.enter(request, partyOf(callerOf(request, strangers), cityName), (why) =>
-        why === undefined ? done() : this.renderer.send(why, request, reply),
-      );
+      const party = partyOf(callerOf(request, strangers), cityName);
+      const unread = this.unread.refusal(party);
+      if (unread !== undefined) return this.renderer.send(unread, request, reply);
+      this.inWork.enter(request, party, (why) => (why === undefined ? done() : this.renderer.send(why, request, reply)));
     };
     return (request, reply, done) => {
       const changes = forwarded ? MUTATIONS.has(request.method) || wantsUpgrade(request) : mutation;

@@ -35,6 +35,7 @@ import { RequestsInWork } from './requests-in-work.js';
 import { Certificate, keepCertificate, SECURE } from './tls/certificate.js';
 import { Handshakes, HANDSHAKE_MS } from './tls/handshakes.js';
 import { readPair, type Pair } from './tls/pair.js';
+import { UnreadAnswers } from './unread-answers.js';
 import { routeUpgrades } from './upgrades.js';
 import { ContractValidationPipe } from './validation.pipe.js';
 
@@ -77,13 +78,15 @@ export async function createHttpApp(
   const log = logger.child('http');
   const renderer = new ProblemRenderer(log);
   const inWork = new RequestsInWork(config.requestLimits);
-  const gate = new Gate(config, renderer, inWork);
+  const unread = new UnreadAnswers();
+  const gate = new Gate(config, renderer, inWork, unread);
   const access = new AccessLog(log, inWork);
   const auditing = new Auditing(config.auth === 'off');
   const pair = config.tls === undefined ? undefined : await readPair(config.tls);
   const { instance, handshakes } = createInstance({
     gate,
     inWork,
+    unread,
     renderer,
     access,
     auditing,
@@ -101,7 +104,7 @@ export async function createHttpApp(
   app.useGlobalFilters(new ProblemFilter(renderer));
   renderer.use(bound<readonly ErrorMapper[]>(app, ERROR_MAPPERS) ?? []);
   const metrics = bound<Metrics>(app, Metrics);
-  if (metrics !== undefined) for (const part of [access, inWork]) part.use(metrics);
+  if (metrics !== undefined) for (const part of [access, inWork, unread]) part.use(metrics);
   bound<WaitingRequests>(app, WaitingRequests)?.use((city) => inWork.ofCity(city));
   const auditor = bound<Auditor>(app, Auditor);
   if (auditor !== undefined) auditing.use(auditor);
@@ -124,6 +127,7 @@ export async function createHttpApp(
 interface Parts {
   readonly gate: Gate;
   readonly inWork: RequestsInWork;
+  readonly unread: UnreadAnswers;
   readonly renderer: ProblemRenderer;
   readonly access: AccessLog;
   readonly auditing: Auditing;
@@ -137,7 +141,7 @@ interface Instance {
   readonly handshakes: Handshakes | undefined;
 }
 
-function createInstance({ gate, inWork, renderer, access, auditing, pair, upgrades }: Parts): Instance {
+function createInstance({ gate, inWork, unread, renderer, access, auditing, pair, upgrades }: Parts): Instance {
   const nextId = createRequestIds();
   const parser = { ...PARSER, shouldUpgradeCallback: upgrades };
   const common = {
@@ -171,6 +175,7 @@ function createInstance({ gate, inWork, renderer, access, auditing, pair, upgrad
       audit(route, auditing);
     }
     leaveWhenAnswered(route, inWork);
+    countUnread(route, inWork, unread);
     const ended = access.forRoute(route);
     const { stream, forwarded } = (route.config as RouteConfiguration | undefined)?.operation ?? {};
     if (stream !== undefined || forwarded === true) {
@@ -229,6 +234,15 @@ function leaveWhenAnswered(route: RouteOptions, inWork: RequestsInWork): void {
     done(null, payload);
   };
   route.onSend = [leave, ...[route.onSend ?? []].flat()];
+}
+
+/** What an answer has become by the time it goes out. */
+function countUnread(route: RouteOptions, inWork: RequestsInWork, unread: UnreadAnswers): void {
+  const count: onSendHookHandler = (request, reply, payload, done) => {
+    unread.sending(reply, payload, inWork.partyOf(request));
+    done(null, payload);
+  };
+  route.onSend = [...[route.onSend ?? []].flat(), count];
 }
 
 /** Last before the handler, and last before the answer. */

@@ -119,6 +119,11 @@ export class RequestsInWork {
     return this.#visits.get(request)?.working.waitedMs ?? 0;
   }
 
+  /** Who a request is of; nobody in particular before it was let in. */
+  partyOf(request: FastifyRequest): Party | undefined {
+    return this.#visits.get(request)?.party;
+  }
+
   /** Lets a request in whose caller is known: at once when its body is still to come, otherwise when it has a place. */
   enter(request: FastifyRequest, party: Party, next: Next): void {
     const visit = new Visit(party, isRead(request), this);

@@ -30,6 +30,9 @@ const ThingQuery = z.strictObject({
   text: queryText(),
 });
 
+/** Characters of the large answer, about. */
+export const LARGE = 20 << 20;
+
 /** Requests that wait until a test lets them go, oldest first. */
 class Held {
   #waiting: { readonly name: string; readonly go: () => void }[] = [];
@@ -103,6 +106,13 @@ class ThingsController {
   @Get('v0/text')
   text(): unknown {
     return new JsonText('{"made":"elsewhere"}');
+  }
+
+  /** More than a kernel takes for a client that does not read. */
+  @Operation({ id: 'get-large', summary: 'Large' })
+  @Get('v0/city/:cityName/large')
+  large(@Param('cityName', { schema: z.string() }) city: string): unknown {
+    return new JsonText(JSON.stringify(city.repeat(LARGE / city.length)));
   }
 
   @Operation({ id: 'stream', summary: 'Stream', stream: [{ event: 'event', data: z.unknown() }] })
