@@ -73,7 +73,7 @@ describe('answers that are not read', () => {
     const [stuck, leaves] = [ask('anybody'), ask('b')];
     await once(leaves, 'readable');
     leaves.destroy();
-    await eventually(() => unread.cut === 1);
+    await eventually(() => unread.cut === 1, 10_000);
     stuck.resume();
     await once(stuck, 'close');
     expect(stuck.bytesRead).toBeLessThan(LARGE);
@@ -101,7 +101,7 @@ describe('the front door', () => {
       const asked = (key: string): Promise<Response> => fetch(`${door.url}/v0/things/1`, { headers: { Authorization: `Bearer ${key}` } });
       for (let n = 0; n < 2; n++) asks(door.port, '/v0/city/one/large', 'Authorization: Bearer svc_one\r\n');
       let refused!: Response;
-      await eventually(async () => (refused = await asked('svc_one')).status === 429);
+      await eventually(async () => (refused = await asked('svc_one')).status === 429, 10_000);
       expect(refused.headers.get('retry-after')).toBe('1');
       expect(await refused.json()).toMatchObject({ code: 'rate-limited', detail: expect.stringContaining('wait to be read') });
       expect((await asked('svc_two')).status).toBe(200);
