@@ -4,7 +4,6 @@ import { SuspensionModule } from '../launch/suspension.module.js';
 import { MemberSender } from './deliveries/member-sender.js';
 import { ExtmsgCoreModule } from './extmsg-core.module.js';
 import { Callback } from './outbound/callback.js';
-import { PublicationEnds } from './outbound/publication-ends.js';
 import { Publisher } from './outbound/publisher.js';
 import { ExtmsgRetention } from './repair/retention.js';
 import { RetentionRepository } from './repair/retention.repository.js';
@@ -16,7 +15,6 @@ import { RetentionRepository } from './repair/retention.repository.js';
     Callback,
     ExtmsgRetention,
     MemberSender,
-    PublicationEnds,
     Publisher,
     RetentionRepository,
     { provide: LeaseTimings, useValue: new LeaseTimings() },

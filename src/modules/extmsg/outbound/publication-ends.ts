@@ -2,18 +2,24 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { ExtmsgOutbound } from '../../../contract/events/extmsg.events.js';
 import type { Tx } from '../../../platform/database/transactions.js';
+import { EventLog } from '../../../platform/event-log/event-log.js';
 import { event, type NewEvent } from '../../../platform/event-log/event.js';
+import { Signals } from '../../../platform/streams/signals.js';
 import { newId } from '../../../platform/time/clock.js';
+import { AdaptersRepository, type AdapterRow } from '../adapters/adapters.repository.js';
 import { factsOf, type ConversationRow } from '../conversations/conversation.js';
+import { deliveryFailed } from '../deliveries/delivery-failed.js';
 import { TellingService } from '../deliveries/telling.service.js';
+import { ExtmsgTimings } from '../extmsg-timings.js';
 import { GroupsRepository, type ParticipantRow } from '../groups/groups.repository.js';
 import { USUAL_FANOUT } from '../groups/groups.schemas.js';
 import { MembershipsRepository } from '../groups/memberships.repository.js';
+import { EXTMSG_TOPIC, publicationTopic } from '../topics.js';
 import { onceKeyOf, TranscriptRepository, type EntryRow } from '../transcript/transcript.repository.js';
 import { PublicationsRepository, type PublicationRow } from './publications.repository.js';
-import type { Outcome } from './receipt.js';
+import { isRetried, type Outcome } from './receipt.js';
 
-/** What follows from a publication that has arrived, in the transaction that says so: its entry, its event, and who is told of it. */
+/** What follows from a try, in the transaction that says so. For what has arrived: its entry, its event, and who is told of it. */
 @Injectable()
 export class PublicationEnds {
   constructor(
@@ -22,16 +28,36 @@ export class PublicationEnds {
     private readonly groups: GroupsRepository,
     private readonly memberships: MembershipsRepository,
     private readonly telling: TellingService,
+    private readonly adapters: AdaptersRepository,
+    private readonly eventLog: EventLog,
+    private readonly signals: Signals,
+    private readonly timings: ExtmsgTimings,
   ) {}
 
+  /** What one try has come to, by whoever has the publication, under the lock of the conversation. It comes last in its transaction. */
+  async record(tx: Tx, at: ConversationRow, row: PublicationRow, adapter: AdapterRow | undefined, outcome: Outcome): Promise<void> {
+    if (adapter !== undefined) await this.adapters.called(tx, adapter.pk, outcome.delivered ? undefined : outcome.error);
+    const stream = await this.#stream(tx, row.stream_id);
+    this.signals.mark(tx, publicationTopic(row.pk));
+    this.signals.mark(tx, EXTMSG_TOPIC);
+    if (outcome.delivered) return void (await this.eventLog.append(tx, await this.#delivered(tx, stream, at, row, outcome)));
+    const { kind, error = kind, retryAfterMs } = outcome;
+    const receipt = { messageId: '', kind, error, retryAfterMs, metadata: outcome.metadata };
+    const pause = Math.max(this.timings.pauseAfter(row.attempts), retryAfterMs);
+    const most = this.timings.attempts;
+    if (isRetried(outcome) && row.attempts < most && !row.overdue) return this.repository.later(tx, row.pk, pause, receipt);
+    await this.repository.end(tx, row.pk, 'failed', receipt);
+    await this.eventLog.append(tx, [deliveryFailed(stream, 'extmsg', row, kind === '' ? 'not_delivered' : kind, error)]);
+  }
+
   /** The name of a city's event stream. */
-  async stream(tx: Tx, streamId: number): Promise<string> {
+  async #stream(tx: Tx, streamId: number): Promise<string> {
     const { rows } = await sql<{ name: string }>`select name from event_streams where id = ${streamId}`.execute(tx);
     return rows[0]!.name;
   }
 
-  /** Under the lock of the conversation. Answers what is to be told last. */
-  async delivered(tx: Tx, stream: string, at: ConversationRow, row: PublicationRow, outcome: Outcome): Promise<NewEvent[]> {
+  /** Answers what is to be told last. */
+  async #delivered(tx: Tx, stream: string, at: ConversationRow, row: PublicationRow, outcome: Outcome): Promise<NewEvent[]> {
     const { messageId, metadata, conversation } = outcome;
     const entry = await this.#entry(tx, row, messageId);
     const receipt = { messageId, kind: '', retryAfterMs: 0, metadata, ...(conversation === undefined ? {} : { conversation }) };

@@ -1,7 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
-import { Transactions, type Tx } from '../../../platform/database/transactions.js';
-import { EventLog } from '../../../platform/event-log/event-log.js';
+import { Transactions } from '../../../platform/database/transactions.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
@@ -10,13 +9,11 @@ import { LeasedWork, LeaseTimings, type Held } from '../../launch/leased-work.js
 import { credentialsOf } from '../adapters/adapter-token.js';
 import { AdaptersRepository, type AdapterRow } from '../adapters/adapters.repository.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
-import { deliveryFailed } from '../deliveries/delivery-failed.js';
-import { ExtmsgTimings } from '../extmsg-timings.js';
-import { EXTMSG_TOPIC, publicationTopic } from '../topics.js';
+import { EXTMSG_TOPIC } from '../topics.js';
 import { Callback } from './callback.js';
 import { PublicationEnds } from './publication-ends.js';
 import { PublicationsRepository, type PublicationRow } from './publications.repository.js';
-import { failed, isRetried, outcomeOf, type Outcome } from './receipt.js';
+import { failed, outcomeOf, type Outcome } from './receipt.js';
 
 /**
  * Publishes what sessions say: the oldest of each conversation, under a lease, to the adapter of its account. Whoever has the conversation
@@ -29,13 +26,11 @@ export class Publisher implements OnApplicationBootstrap {
   constructor(
     private readonly config: AppConfig,
     private readonly transactions: Transactions,
-    private readonly eventLog: EventLog,
     private readonly repository: PublicationsRepository,
     private readonly conversations: ConversationsRepository,
     private readonly adapters: AdaptersRepository,
     private readonly callback: Callback,
     private readonly ends: PublicationEnds,
-    private readonly timings: ExtmsgTimings,
     private readonly leases: LeaseTimings,
     private readonly signals: Signals,
     private readonly lifecycle: Lifecycle,
@@ -107,23 +102,7 @@ export class Publisher implements OnApplicationBootstrap {
   async #close(row: PublicationRow, adapter: AdapterRow | undefined, outcome: Outcome): Promise<void> {
     await this.transactions.run(async (tx) => {
       const at = (await this.conversations.lockPk(tx, row.conversation_pk))!;
-      if (!(await this.repository.held(tx, row.pk, this.worker))) return;
-      if (adapter !== undefined) await this.adapters.called(tx, adapter.pk, outcome.delivered ? undefined : outcome.error);
-      const stream = await this.ends.stream(tx, row.stream_id);
-      this.signals.mark(tx, publicationTopic(row.pk));
-      this.signals.mark(tx, EXTMSG_TOPIC);
-      if (outcome.delivered) return this.eventLog.append(tx, await this.ends.delivered(tx, stream, at, row, outcome));
-      await this.#failed(tx, stream, row, outcome);
+      if (await this.repository.held(tx, row.pk, this.worker)) await this.ends.record(tx, at, row, adapter, outcome);
     });
-  }
-
-  async #failed(tx: Tx, stream: string, row: PublicationRow, outcome: Outcome): Promise<void> {
-    const { kind, error = kind, retryAfterMs } = outcome;
-    const receipt = { messageId: '', kind, error, retryAfterMs, metadata: outcome.metadata };
-    const pause = Math.max(this.timings.pauseAfter(row.attempts), retryAfterMs);
-    if (isRetried(outcome) && row.attempts < this.timings.attempts && !row.overdue)
-      return this.repository.later(tx, row.pk, pause, receipt);
-    await this.repository.end(tx, row.pk, 'failed', receipt);
-    await this.eventLog.append(tx, [deliveryFailed(stream, 'extmsg', row, kind === '' ? 'not_delivered' : kind, error)]);
   }
 }
