@@ -347,9 +347,11 @@ create table extmsg_adapters (
   failures integer default 0 not null,
   last_error text,
   last_ok_at timestamp with time zone,
+  transport text default 'callback'::text not null,
   constraint extmsg_adapters_pkey PRIMARY KEY (pk),
   constraint extmsg_adapters_account_key UNIQUE (stream_id, provider, account_id),
-  constraint extmsg_adapters_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
+  constraint extmsg_adapters_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint extmsg_adapters_transport_check CHECK (transport = ANY (ARRAY['callback'::text, 'stream'::text]))
 );
 
 create table extmsg_bindings (
@@ -381,6 +383,16 @@ CREATE INDEX extmsg_bindings_ended_idx ON public.extmsg_bindings USING btree (en
 CREATE INDEX extmsg_bindings_expiry_idx ON public.extmsg_bindings USING btree (expires_at) WHERE ((status = 'active'::text) AND (expires_at IS NOT NULL));
 CREATE INDEX extmsg_bindings_session_idx ON public.extmsg_bindings USING btree (stream_id, session_pk) WHERE (status = 'active'::text);
 
+create table extmsg_connections (
+  id text collate "C" not null,
+  adapter_pk bigint not null,
+  opened_at timestamp with time zone default clock_timestamp() not null,
+  lease_until timestamp with time zone not null,
+  constraint extmsg_connections_pkey PRIMARY KEY (id),
+  constraint extmsg_connections_adapter_pk_fkey FOREIGN KEY (adapter_pk) REFERENCES extmsg_adapters(pk) ON DELETE CASCADE
+) with (fillfactor=50);
+CREATE INDEX extmsg_connections_adapter_idx ON public.extmsg_connections USING btree (adapter_pk);
+
 create table extmsg_contexts (
   conversation_pk bigint not null,
   session_pk bigint not null,
@@ -410,6 +422,7 @@ create table extmsg_conversations (
   constraint extmsg_conversations_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
   constraint extmsg_conversations_kind_check CHECK (kind = ANY (ARRAY['dm'::text, 'room'::text, 'thread'::text]))
 );
+CREATE INDEX extmsg_conversations_account_idx ON public.extmsg_conversations USING btree (stream_id, provider, account_id);
 
 create table extmsg_deliveries (
   pk bigint generated always as identity not null,
@@ -443,6 +456,7 @@ create table extmsg_deliveries (
   worker text collate "C",
   lease_until timestamp with time zone,
   receipt jsonb,
+  claim text collate "C",
   constraint extmsg_deliveries_pkey PRIMARY KEY (pk),
   constraint extmsg_deliveries_id_key UNIQUE (id),
   constraint extmsg_deliveries_conversation_pk_fkey FOREIGN KEY (conversation_pk) REFERENCES extmsg_conversations(pk) ON DELETE CASCADE,
@@ -461,6 +475,7 @@ CREATE INDEX extmsg_deliveries_message_idx ON public.extmsg_deliveries USING btr
 CREATE UNIQUE INDEX extmsg_deliveries_once_key ON public.extmsg_deliveries USING btree (conversation_pk, idempotency_key) WHERE ((direction = 'outbound'::text) AND (idempotency_key <> ''::text));
 CREATE INDEX extmsg_deliveries_root_idx ON public.extmsg_deliveries USING btree (conversation_pk, root) WHERE (root IS NOT NULL);
 CREATE UNIQUE INDEX extmsg_deliveries_told_key ON public.extmsg_deliveries USING btree (conversation_pk, sequence, session_pk) WHERE ((direction <> 'outbound'::text) AND (session_pk IS NOT NULL));
+CREATE INDEX extmsg_deliveries_worker_idx ON public.extmsg_deliveries USING btree (worker) WHERE ((state = 'pending'::text) AND (worker IS NOT NULL));
 
 create table extmsg_entries (
   conversation_pk bigint not null,

@@ -1138,7 +1138,7 @@ export interface paths {
         put?: never;
         /**
          * Register an adapter
-         * @description The first answer has a `token`, with which the adapter calls for its own account only, and a `secret`: calls to `callback_url` carry `X-SVC-Timestamp` and `X-SVC-Signature`, `sha256=` and the HMAC-SHA-256 of the timestamp, a point and the body. The address has to be public, or allowed by the operator (`SVC_ALLOWED_TARGETS`); redirects are not followed. Registering again changes it, and says that it is there.
+         * @description The first answer has a `token`, with which the adapter calls for its own account only, and a `secret`: calls to `callback_url` carry `X-SVC-Timestamp` and `X-SVC-Signature`, `sha256=` and the HMAC-SHA-256 of the timestamp, a point and the body. The address has to be public, or allowed by the operator (`SVC_ALLOWED_TARGETS`); redirects are not followed. One without an address connects with `transport: stream`. Registering again changes it, and says that it is there.
          */
         post: operations["register-extmsg-adapter"];
         /**
@@ -1302,6 +1302,46 @@ export interface paths {
         post: operations["post-v0-city-by-city-name-extmsg-participants"];
         /** Take a handle back */
         delete: operations["delete-v0-city-by-city-name-extmsg-participants"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/extmsg/publication/{id}/ack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say what has become of a publication
+         * @description At any replica, also when the stream has ended. The first answer under a claim counts, the same again changes nothing; 409 says that the claim has ended and somebody else may have it.
+         */
+        post: operations["post-v0-city-by-city-name-extmsg-publication-by-id-ack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/city/{cityName}/extmsg/publications/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Take what sessions publish, as a client of an adapter without an address
+         * @description For an adapter that is registered with `transport: stream`; its token says whose it is. A publication is one client’s until `claim_until`: of several streams one gets it, and what is not acknowledged until then is offered again. It stays until it is acknowledged, for a day at the most and 20 offers. Of each conversation the next comes once the one before is acknowledged. With the last id as `Last-Event-ID` any replica goes on, and sends again what the client has not acknowledged. 32 publications and 1 MiB are in flight at the most, and an adapter has 8 streams.
+         */
+        get: operations["stream-extmsg-publications"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -4702,6 +4742,11 @@ export interface components {
             provider: string;
             /** @description Make a new token and a new secret; the old ones are good no more. */
             rotate_secret?: boolean;
+            /**
+             * @description How it takes what sessions publish: at `callback_url`, or from `…/extmsg/publications/stream`, without an address of its own.
+             * @enum {string}
+             */
+            transport?: "callback" | "stream";
         };
         ExtMsgAdapterRegisterOutputBody: {
             account_id: string;
@@ -4826,16 +4871,23 @@ export interface components {
             callback_url?: string;
             capabilities?: components["schemas"]["AdapterCapabilities"];
             /**
-             * @description failing: its last calls failed. stale: its lease has run out. no_callback: it takes nothing.
+             * Format: int64
+             * @description Streams that are open for it, at any replica.
+             */
+            connections?: number;
+            /**
+             * @description failing: its last calls failed, or were not acknowledged. stale: its lease has run out. no_callback: it takes nothing. disconnected: no stream is open for it; what is published waits for a day.
              * @enum {string}
              */
-            health?: "ok" | "failing" | "stale" | "no_callback";
+            health?: "ok" | "failing" | "stale" | "no_callback" | "disconnected";
             last_error?: string;
             last_seen_at?: string;
             lease_until?: string;
             name: string;
             provider: string;
             registered_at?: string;
+            /** @enum {string} */
+            transport?: "callback" | "stream";
         };
         ExtmsgDelivery: {
             /** Format: int64 */
@@ -4881,6 +4933,51 @@ export interface components {
             provider: string;
             /** @description Who should have been told, or who has published. */
             session: string;
+        };
+        ExtmsgPublication: {
+            attachments?: components["schemas"]["ExternalAttachment"][];
+            /**
+             * Format: int64
+             * @description From 1; from 2 on it may have been published, under the same `idempotency_key`.
+             */
+            attempt: number;
+            /** @description It is this client’s to publish; the acknowledgement shows it. */
+            claim: string;
+            /** @description What is not acknowledged until then is offered again, also to another connection. */
+            claim_until: string;
+            conversation: components["schemas"]["ConversationRef"];
+            /** @description Also that of the delivery. */
+            id: string;
+            /** @description The same with each attempt. */
+            idempotency_key: string;
+            metadata: {
+                [key: string]: string;
+            };
+            reply_to_message_id?: string;
+            session_id: string;
+            text: string;
+        };
+        ExtmsgPublicationAckInputBody: {
+            claim: string;
+            /** @description Where it was published, if not where it was meant to be. */
+            conversation?: components["schemas"]["ConversationRef"];
+            delivered: boolean;
+            error?: string;
+            /**
+             * @description Why it was not published. After transient and rate_limited it is offered again, later.
+             * @enum {string}
+             */
+            failure_kind?: "transient" | "rate_limited" | "auth" | "not_found" | "permanent" | "unsupported";
+            /** @description The provider's, of what was published. */
+            message_id?: string;
+            metadata?: {
+                [key: string]: string;
+            };
+            /**
+             * Format: int64
+             * @description Nanoseconds.
+             */
+            retry_after?: number;
         };
         FanoutPolicy: {
             /** @description Also of what names nobody in `explicit_target`. */
@@ -25333,6 +25430,322 @@ export interface operations {
                 };
             };
             /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "post-v0-city-by-city-name-extmsg-publication-by-id-ack": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+            };
+            path: {
+                id: string;
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "claim": "claim-0123456789abcdef01234567",
+                 *       "delivered": true,
+                 *       "message_id": "m-1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ExtmsgPublicationAckInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtmsgDelivery"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found`, `not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict: `conflict-wrong-state` */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation-failed` */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated. */
+                    "Retry-After"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "stream-extmsg-publications": {
+        parameters: {
+            query?: {
+                /** @description Whose publications. A token of an adapter says that itself. */
+                provider?: string;
+                account_id?: string;
+                /** @description The id of the last frame: what was sent before it and is not acknowledged is sent again. */
+                after_cursor?: string;
+            };
+            header: {
+                /**
+                 * @description Any value; shows that the call is not a forged form.
+                 * @example docs
+                 */
+                "X-SVC-Request": string;
+                /** @description The id of the last frame received; wins over the position in the query. */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": ({
+                        data: components["schemas"]["HeartbeatEvent"];
+                        /** @constant */
+                        event: "heartbeat";
+                        id?: string;
+                        retry?: number;
+                    } | {
+                        data: components["schemas"]["ExtmsgPublication"];
+                        /** @constant */
+                        event: "publication";
+                        id?: string;
+                        retry?: number;
+                    })[];
+                };
+            };
+            /** @description Bad Request: `invalid-cursor` */
+            400: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found: `city-not-found` */
+            404: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict: `conflict-wrong-state` */
+            409: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description URI Too Long */
+            414: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity: `validation-failed` */
+            422: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable: `service-unavailable` */
             503: {
                 headers: {
                     /** @description Seconds after which the request may be repeated. */

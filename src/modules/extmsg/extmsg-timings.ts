@@ -12,6 +12,14 @@ export class ExtmsgTimings {
   readonly pauseMs: number = 1_000;
   readonly longestMs: number = 60_000;
   readonly pollMs: number = 1_000;
+  /** How long a publication waits for a client that connects. */
+  readonly streamLifeMs: number = 24 * 3_600_000;
+  /** How long a client has a publication to itself before it is offered again, and how often it is. */
+  readonly claimMs: number = 30_000;
+  readonly offers: number = 20;
+  /** How long a connection counts without a renewal by its replica, and how often it is renewed. */
+  readonly connectionMs: number = 15_000;
+  readonly renewMs: number = 2_000;
 
   constructor(overrides: Partial<ExtmsgTimings> = {}) {
     Object.assign(this, overrides);

@@ -4,6 +4,13 @@ import { AdaptersController } from './adapters/adapters.controller.js';
 import { AdaptersService } from './adapters/adapters.service.js';
 import { CallbackAddress } from './adapters/callback-address.js';
 import { BindingsController } from './bindings/bindings.controller.js';
+import { AcksService } from './connected/acks.service.js';
+import { ConnectedController } from './connected/connected.controller.js';
+import { ConnectionHub } from './connected/connection-hub.js';
+import { ConnectionsRepository } from './connected/connections.repository.js';
+import { ConnectionsService } from './connected/connections.service.js';
+import { OffersRepository } from './connected/offers.repository.js';
+import { Offers } from './connected/offers.service.js';
 import { DeliveriesController } from './deliveries/deliveries.controller.js';
 import { DeliveriesService } from './deliveries/deliveries.service.js';
 import { ExtmsgCoreModule } from './extmsg-core.module.js';
@@ -17,12 +24,13 @@ import { PublicationWatch } from './outbound/publication-watch.js';
 import { ExtmsgTranscriptController } from './transcript/transcript.controller.js';
 import { TranscriptService } from './transcript/transcript.service.js';
 
-/** External messaging over HTTP. */
+/** External messaging over HTTP. Needs the streams room beside it in the root. */
 @Module({
   imports: [CitiesModule, ExtmsgCoreModule],
   controllers: [
     AdaptersController,
     BindingsController,
+    ConnectedController,
     DeliveriesController,
     ExtmsgTranscriptController,
     GroupsController,
@@ -30,11 +38,17 @@ import { TranscriptService } from './transcript/transcript.service.js';
     OutboundController,
   ],
   providers: [
+    AcksService,
     AdaptersService,
     CallbackAddress,
+    ConnectionHub,
+    ConnectionsRepository,
+    ConnectionsService,
     DeliveriesService,
     GroupsService,
     InboundService,
+    Offers,
+    OffersRepository,
     OutboundService,
     PublicationWatch,
     TranscriptService,

@@ -161,6 +161,8 @@ export const ADAPTERS_MAY: ReadonlySet<string> = new Set([
   `get-${extmsg}-adapters`,
   'register-extmsg-adapter',
   `delete-${extmsg}-adapters`,
+  'stream-extmsg-publications',
+  `post-${extmsg}-publication-by-id-ack`,
 ]);
 
 function memberOf(body: unknown, member: string): unknown {

@@ -294,6 +294,7 @@ export interface ExtmsgAdapters {
   secret_version: Generated<number>;
   stream_id: number;
   token_hash: Buffer;
+  transport: Generated<string>;
   used_keys: Generated<Json>;
 }
 
@@ -312,6 +313,13 @@ export interface ExtmsgBindings {
   session_pk: number | null;
   status: Generated<string>;
   stream_id: number;
+}
+
+export interface ExtmsgConnections {
+  adapter_pk: number;
+  id: string;
+  lease_until: Timestamp;
+  opened_at: Generated<Timestamp>;
 }
 
 export interface ExtmsgContexts {
@@ -343,6 +351,7 @@ export interface ExtmsgDeliveries {
   attempts: Generated<number>;
   body: string;
   body_hash: Buffer | null;
+  claim: string | null;
   conversation: Json | null;
   conversation_pk: number;
   created_at: Generated<Timestamp>;
@@ -994,6 +1003,7 @@ export interface DB {
   events: Events;
   extmsg_adapters: ExtmsgAdapters;
   extmsg_bindings: ExtmsgBindings;
+  extmsg_connections: ExtmsgConnections;
   extmsg_contexts: ExtmsgContexts;
   extmsg_conversations: ExtmsgConversations;
   extmsg_deliveries: ExtmsgDeliveries;

@@ -63,6 +63,7 @@ export const FAILPOINTS = [
   'order.begun',
   'order.before_end',
   'extmsg.published',
+  'extmsg.offered',
   'runner.after_claim',
   'runner.before_spawn',
   'runner.after_ready',

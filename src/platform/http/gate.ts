@@ -80,7 +80,7 @@ export class Gate {
   forRoute(route: RouteOptions): onRequestHookHandler {
     const method = [route.method].flat()[0]!.toUpperCase();
     const { operation, noQuery } = (route.config ?? {}) as RouteConfiguration;
-    const mutation = MUTATIONS.has(method);
+    const mutation = MUTATIONS.has(method) || (operation?.claims === true && method === 'GET');
     const guarded = operation !== undefined && operation.public !== true;
     const foreign = operation?.foreign === true;
     const forwarded = operation?.forwarded === true;

@@ -18,7 +18,7 @@ export function Operation(spec: OperationSpec): MethodDecorator {
   return (target, key, descriptor) => {
     const method = Reflect.getMetadata(METHOD_METADATA, descriptor.value as object) as RequestMethod | undefined;
     if (method === undefined) throw new Error(`@Operation of ${spec.id} must stand above the decorator of its route`);
-    if (MUTATIONS.has(method) && spec.public !== true && spec.needs === undefined)
+    if ((MUTATIONS.has(method) || spec.claims === true) && spec.public !== true && spec.needs === undefined)
       throw new Error(`${spec.id} does not say what a key needs for it`);
     const parameters = routeParameters(target.constructor, key);
     const readsQuery = parameters.some((p) => p.kind === RouteParamtypes.QUERY || p.kind === RouteParamtypes.REQUEST);

@@ -105,7 +105,7 @@ function queryParameters({ parameters }: DocumentedRoute): MethodDecorator[] {
 
 function headerParameters(spec: OperationSpec, { mutation, parameters }: DocumentedRoute): MethodDecorator[] {
   const found: MethodDecorator[] = [];
-  if (mutation) {
+  if (mutation || spec.claims === true) {
     const description = 'Any value; shows that the call is not a forged form.';
     // The example is what Swagger UI fills in, so that trying an operation out needs no thought.
     found.push(
@@ -142,6 +142,7 @@ function responses(spec: OperationSpec, { mutation, parameters }: DocumentedRout
   // Written out by the builder, each would be a copy; the document puts the one component in its place.
   if (spec.public !== true) for (const status of [401, TOO_MANY, 503]) refusals.add(status);
   if (mutation) for (const status of [403, 413, 415]) refusals.add(status);
+  if (spec.claims === true) refusals.add(403);
   if (parameters.some((p) => p.factory === IF_MATCH_FACTORY)) refusals.add(412);
   const unchanged = parameters.some((p) => p.factory === IF_NONE_MATCH_FACTORY) ? [notModified()] : [];
   const others = (spec.also ?? []).flatMap(({ status, headers = [] }) => success({ ...spec, status, headers }));

@@ -49,6 +49,8 @@ export interface OperationSpec {
   readonly headers?: readonly ResponseHeader[];
   /** What a key must be allowed for it; a read needs nothing but a key. `administer`: every right, in every city. */
   readonly needs?: Right | 'administer';
+  /** A read that takes what it gives away from others: the front door asks of it what it asks of a change. */
+  readonly claims?: boolean;
   /** Members of the body by which it says what is run: with one of them, the key needs `commands` too. */
   readonly commands?: readonly string[];
   /** No key needed, also with `SVC_AUTH=keys`. */

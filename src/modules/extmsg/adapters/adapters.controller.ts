@@ -50,7 +50,7 @@ export class AdaptersController {
     description:
       'The first answer has a `token`, with which the adapter calls for its own account only, and a `secret`: calls to `callback_url` carry ' +
       '`X-SVC-Timestamp` and `X-SVC-Signature`, `sha256=` and the HMAC-SHA-256 of the timestamp, a point and the body. The address has to be public, or ' +
-      'allowed by the operator (`SVC_ALLOWED_TARGETS`); redirects are not followed. Registering again changes it, and says that it is there.',
+      'allowed by the operator (`SVC_ALLOWED_TARGETS`); redirects are not followed. One without an address connects with `transport: stream`. Registering again changes it, and says that it is there.',
     tag,
     status: 201,
     response: ExtMsgAdapterRegisterOutputBody,

@@ -10,6 +10,8 @@ export function toAdapterInfo(row: AdapterRow): ExtmsgAdapterInfo {
     account_id: row.account_id,
     name: row.name,
     ...(row.callback_url === '' ? {} : { callback_url: row.callback_url }),
+    transport: row.transport,
+    ...(row.transport === 'stream' ? { connections: row.connections } : {}),
     ...(row.capabilities === null ? {} : { capabilities: row.capabilities }),
     health: healthOf(row),
     ...(row.last_error === null ? {} : { last_error: row.last_error }),
@@ -19,8 +21,9 @@ export function toAdapterInfo(row: AdapterRow): ExtmsgAdapterInfo {
   };
 }
 
-function healthOf({ callback_url, stale, failures }: AdapterRow): NonNullable<ExtmsgAdapterInfo['health']> {
-  if (callback_url === '') return 'no_callback';
+function healthOf({ transport, callback_url, connections, stale, failures }: AdapterRow): NonNullable<ExtmsgAdapterInfo['health']> {
+  if (transport === 'callback' && callback_url === '') return 'no_callback';
   if (stale) return 'stale';
+  if (transport === 'stream' && connections === 0) return 'disconnected';
   return failures >= FAILING ? 'failing' : 'ok';
 }

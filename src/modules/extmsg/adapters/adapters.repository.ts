@@ -3,7 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import type { Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { KeyAddress } from '../../../platform/idempotency/idempotency.repository.js';
-import type { AdapterCapabilities } from './adapters.schemas.js';
+import type { AdapterCapabilities, AdapterTransport } from './adapters.schemas.js';
 
 export interface AdapterRow {
   readonly pk: number;
@@ -12,6 +12,7 @@ export interface AdapterRow {
   readonly name: string;
   /** '' for none. */
   readonly callback_url: string;
+  readonly transport: AdapterTransport;
   readonly capabilities: AdapterCapabilities | null;
   readonly secret_version: number;
   readonly registered_at: Date;
@@ -23,6 +24,8 @@ export interface AdapterRow {
   readonly failures: number;
   readonly last_error: string | null;
   readonly used_keys: readonly KeyAddress[];
+  /** Streams that are open for it, at any replica. */
+  readonly connections: number;
 }
 
 export interface Registration {
@@ -30,15 +33,17 @@ export interface Registration {
   readonly accountId: string;
   readonly name: string;
   readonly callbackUrl: string;
+  readonly transport: AdapterTransport;
   readonly capabilities: AdapterCapabilities | undefined;
   readonly leaseS: number | undefined;
 }
 
 /** Keys under which an adapter was registered that are remembered. */
 const KEYS = 8;
-const ROW = sql`a.pk, a.provider, a.account_id, a.name, a.callback_url, a.capabilities, a.secret_version, a.registered_at, a.last_seen_at,
+const ROW = sql`a.pk, a.provider, a.account_id, a.name, a.callback_url, a.transport, a.capabilities, a.secret_version, a.registered_at, a.last_seen_at,
   a.last_seen_at + a.lease_s * interval '1 second' as lease_until,
-  coalesce(a.last_seen_at + a.lease_s * interval '1 second' < clock_timestamp(), false) as stale, a.failures, a.last_error, a.used_keys`;
+  coalesce(a.last_seen_at + a.lease_s * interval '1 second' < clock_timestamp(), false) as stale, a.failures, a.last_error, a.used_keys,
+  (select count(*)::int from extmsg_connections k where k.adapter_pk = a.pk and k.lease_until > clock_timestamp()) as connections`;
 
 /** SQL of adapters. */
 @Injectable()
@@ -72,9 +77,9 @@ export class AdaptersRepository {
     return { row: rows[0]!, created: rows[0]!.created };
   }
 
-  async update(tx: Tx, pk: number, { name, callbackUrl, capabilities, leaseS }: Registration): Promise<void> {
+  async update(tx: Tx, pk: number, { name, callbackUrl, transport, capabilities, leaseS }: Registration): Promise<void> {
     await sql`
-      update extmsg_adapters set name = ${name}, callback_url = ${callbackUrl}, lease_s = ${leaseS ?? null}, last_seen_at = clock_timestamp(),
+      update extmsg_adapters set name = ${name}, callback_url = ${callbackUrl}, transport = ${transport}, lease_s = ${leaseS ?? null}, last_seen_at = clock_timestamp(),
         capabilities = ${capabilities === undefined ? null : JSON.stringify(capabilities)}::jsonb,
         failures = case when callback_url = ${callbackUrl} then failures else 0 end,
         last_error = case when callback_url = ${callbackUrl} then last_error end

@@ -17,6 +17,9 @@ export const AdapterCapabilities = contract(
 );
 export type AdapterCapabilities = z.infer<typeof AdapterCapabilities>;
 
+export const AdapterTransport = z.enum(['callback', 'stream']);
+export type AdapterTransport = z.infer<typeof AdapterTransport>;
+
 const provider = text.min(1).max(BOUNDS.provider);
 const account_id = text.min(1).max(BOUNDS.account);
 
@@ -30,6 +33,10 @@ export const ExtMsgAdapterRegisterInputBody = contract(
       .max(2048)
       .optional()
       .meta({ description: 'Where what sessions publish is sent: `/publish` is put after it. Without it, nothing.' }),
+    transport: AdapterTransport.optional().meta({
+      description:
+        'How it takes what sessions publish: at `callback_url`, or from `…/extmsg/publications/stream`, without an address of its own.',
+    }),
     capabilities: AdapterCapabilities.optional(),
     lease_seconds: z.int().min(30).max(86_400).optional().meta({
       description: 'It is called no more when it has not been registered again, or written, for this long. Left out, it needs not.',
@@ -55,7 +62,7 @@ export type ExtMsgAdapterRegisterOutput = z.infer<typeof ExtMsgAdapterRegisterOu
 export const ExtMsgAdapterUnregisterInputBody = contract('ExtMsgAdapterUnregisterInputBody', z.strictObject({ provider, account_id }));
 export type ExtMsgAdapterUnregisterInput = z.infer<typeof ExtMsgAdapterUnregisterInputBody>;
 
-export const AdapterHealth = z.enum(['ok', 'failing', 'stale', 'no_callback']);
+export const AdapterHealth = z.enum(['ok', 'failing', 'stale', 'no_callback', 'disconnected']);
 
 export const ExtmsgAdapterInfo = contract(
   'ExtmsgAdapterInfo',
@@ -64,9 +71,13 @@ export const ExtmsgAdapterInfo = contract(
     account_id: z.string(),
     name: z.string(),
     callback_url: z.string().optional(),
+    transport: AdapterTransport.optional(),
+    connections: int64.optional().meta({ description: 'Streams that are open for it, at any replica.' }),
     capabilities: AdapterCapabilities.optional(),
     health: AdapterHealth.optional().meta({
-      description: 'failing: its last calls failed. stale: its lease has run out. no_callback: it takes nothing.',
+      description:
+        'failing: its last calls failed, or were not acknowledged. stale: its lease has run out. no_callback: it takes nothing. disconnected: ' +
+        'no stream is open for it; what is published waits for a day.',
     }),
     last_error: z.string().optional(),
     registered_at: z.string().optional(),

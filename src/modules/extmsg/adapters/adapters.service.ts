@@ -17,6 +17,7 @@ import { normalProvider, requireOwn } from '../conversations/conversation.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
 import { adapterTokenHash, credentialsOf } from './adapter-token.js';
 import { toAdapterInfo } from './adapters.mapper.js';
+import { ConnectionsRepository } from '../connected/connections.repository.js';
 import { AdaptersRepository, type AdapterRow, type Registration } from './adapters.repository.js';
 import type {
   ExtMsgAdapterRegisterInput,
@@ -54,6 +55,7 @@ export class AdaptersService {
     private readonly config: ConfigReadsService,
     private readonly conversations: ConversationsRepository,
     private readonly repository: AdaptersRepository,
+    private readonly connections: ConnectionsRepository,
     private readonly address: CallbackAddress,
   ) {}
 
@@ -120,8 +122,11 @@ export class AdaptersService {
     if (caller.adapter !== undefined && body.rotate_secret === true)
       throw problem('forbidden', 'extmsg unauthorized: an adapter does not give itself a new token');
     const callbackUrl = await this.address.checked(body.callback_url);
+    const transport = body.transport ?? 'callback';
+    if (transport === 'stream' && callbackUrl !== '')
+      throw problem('validation_failed', 'an adapter that takes a stream has no callback_url', { at: 'body.callback_url' });
     const name = body.name?.trim() || `${provider}/${accountId}`;
-    return { provider, accountId, name, callbackUrl, capabilities: body.capabilities, leaseS: body.lease_seconds };
+    return { provider, accountId, name, callbackUrl, transport, capabilities: body.capabilities, leaseS: body.lease_seconds };
   }
 
   async #register(
@@ -138,6 +143,8 @@ export class AdaptersService {
     if (caller.adapter !== undefined && row.pk !== caller.adapter.pk)
       throw problem('forbidden', 'extmsg unauthorized: this adapter is registered anew');
     await this.repository.update(tx, row.pk, registration);
+    // Streams were opened with what was good then.
+    if (rotate || registration.transport !== 'stream') await this.connections.removeOf(tx, row.pk);
     if (ref !== undefined) await this.repository.rememberKey(tx, row, ref);
     const answer = { status: 'registered', provider, account_id: accountId, name };
     if (created || isChanged(row, registration)) {
@@ -161,6 +168,7 @@ function named({ provider, account_id: account }: { readonly provider: string; r
   return found;
 }
 
-function isChanged(row: AdapterRow, { name, callbackUrl, capabilities }: Registration): boolean {
-  return row.name !== name || row.callback_url !== callbackUrl || !isDeepStrictEqual(row.capabilities, capabilities ?? null);
+function isChanged(row: AdapterRow, { name, callbackUrl, transport, capabilities }: Registration): boolean {
+  const moved = row.callback_url !== callbackUrl || row.transport !== transport;
+  return moved || row.name !== name || !isDeepStrictEqual(row.capabilities, capabilities ?? null);
 }

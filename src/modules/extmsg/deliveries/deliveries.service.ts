@@ -2,21 +2,21 @@ import { Injectable } from '@nestjs/common';
 import { problem } from '../../../contract/problems.js';
 import { decodeToken, encodeToken } from '../../../contract/token.js';
 import { Db } from '../../../platform/database/database.js';
-import { Transactions } from '../../../platform/database/transactions.js';
+import { Transactions, type Tx } from '../../../platform/database/transactions.js';
 import { Signals } from '../../../platform/streams/signals.js';
 import { notRunning } from '../../cities/cities.service.js';
 import type { CityScope } from '../../cities/city-scope.js';
 import { ConfigReadsService } from '../../config/config-reads.service.js';
+import { AdaptersRepository } from '../adapters/adapters.repository.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
-import { toRef } from '../conversations/conversation.js';
 import { ExtmsgTimings } from '../extmsg-timings.js';
 import { PublicationsRepository } from '../outbound/publications.repository.js';
 import { EXTMSG_TOPIC } from '../topics.js';
 import { DeliveriesRepository, type DeliveryRow } from './deliveries.repository.js';
+import { toDelivery } from './deliveries.mapper.js';
 import type { DeliveriesQuery, ExtmsgDelivery, ListBodyExtmsgDelivery } from './deliveries.schemas.js';
 
 const USUAL = 100;
-const CUT = 1_024;
 const DAY_MS = 86_400_000;
 
 /** What is on its way, what has not arrived, and trying that again. */
@@ -28,6 +28,7 @@ export class DeliveriesService {
     private readonly config: ConfigReadsService,
     private readonly conversations: ConversationsRepository,
     private readonly repository: DeliveriesRepository,
+    private readonly adapters: AdaptersRepository,
     private readonly publications: PublicationsRepository,
     private readonly signals: Signals,
     private readonly timings: ExtmsgTimings,
@@ -62,7 +63,7 @@ export class DeliveriesService {
         await this.conversations.lockPk(tx, found.conversation_pk);
         if (found.direction === 'outbound' && !(await this.publications.isCurrent(tx, found.pk)))
           throw problem('wrong_state', `delivery ${id} cannot be tried again: its session has the conversation no more`);
-        const lifeMs = found.direction === 'outbound' ? this.timings.lifeMs : DAY_MS;
+        const lifeMs = found.direction === 'outbound' ? await this.#lifeMs(tx, found) : DAY_MS;
         if (await this.repository.again(tx, found.pk, lifeMs)) return this.signals.mark(tx, EXTMSG_TOPIC);
         const { state } = (await this.repository.byId(tx, city.streamId, id))!;
         if (state !== 'pending') throw problem('wrong_state', `delivery ${id} is ${state}`);
@@ -71,26 +72,11 @@ export class DeliveriesService {
     );
     return toDelivery((await this.repository.byId(this.db, city.streamId, id))!);
   }
-}
 
-function toDelivery(row: DeliveryRow): ExtmsgDelivery {
-  const text = row.body.length > CUT ? row.body.slice(0, CUT).replace(/[\ud800-\udbff]$/, '') : row.body;
-  return {
-    id: row.id,
-    direction: row.direction,
-    state: row.state,
-    conversation: toRef(row),
-    ...(row.sequence === null ? {} : { sequence: row.sequence }),
-    session: row.direction === 'outbound' ? row.session_id : row.selector,
-    text,
-    ...(row.message_id === null ? {} : { message_id: row.message_id }),
-    attempts: row.attempts,
-    ...(row.error_code === null ? {} : { error_code: row.error_code }),
-    ...(row.error === null ? {} : { error: row.error }),
-    created_at: row.created_at.toISOString(),
-    ...(row.state === 'pending' ? { next_attempt_at: row.not_before.toISOString() } : {}),
-    ...(row.ended_at === null ? {} : { ended_at: row.ended_at.toISOString() }),
-  };
+  async #lifeMs(tx: Tx, { stream_id, provider, account_id }: DeliveryRow): Promise<number> {
+    const adapter = await this.adapters.find(tx, stream_id, provider, account_id);
+    return adapter?.transport === 'stream' ? this.timings.streamLifeMs : this.timings.lifeMs;
+  }
 }
 
 function placeOf(cursor: string | undefined): number | undefined {

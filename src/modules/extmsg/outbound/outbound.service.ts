@@ -17,6 +17,7 @@ import type { SessionRow } from '../../sessions/session-row.js';
 import { AdaptersRepository, type AdapterRow } from '../adapters/adapters.repository.js';
 import { BindingsRepository, type BindingRow } from '../bindings/bindings.repository.js';
 import { BindingsService } from '../bindings/bindings.service.js';
+import { OffersRepository } from '../connected/offers.repository.js';
 import { conversationOf, factsOf, requireOwn, shown, type ConversationRow } from '../conversations/conversation.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
 import { deliveryFailed } from '../deliveries/delivery-failed.js';
@@ -30,11 +31,19 @@ import { PublicationsRepository } from './publications.repository.js';
 
 /** Publications of one conversation that wait. */
 const MOST_WAITING = 200;
+/** Publications that wait for clients of one adapter: it may be away for long. */
+const MOST_FOR_STREAM = 2_000;
 
 interface Authority {
   /** 0 for a participant of the group. */
   readonly generation: number;
   readonly group: GroupRow | undefined;
+}
+
+interface Taking extends Authority {
+  readonly adapter: AdapterRow;
+  readonly key: string;
+  readonly hash: Buffer;
 }
 
 /** Not allowed, which is told all the same. */
@@ -61,6 +70,7 @@ export class OutboundService {
     private readonly binding: BindingsService,
     private readonly groups: GroupsRepository,
     private readonly repository: PublicationsRepository,
+    private readonly offers: OffersRepository,
     private readonly watch: PublicationWatch,
     private readonly signals: Signals,
     private readonly timings: ExtmsgTimings,
@@ -97,8 +107,9 @@ export class OutboundService {
         }
         const adapter = await this.#adapter(tx, at);
         requireFitting(body, adapter);
-        const pk = await this.#insert(tx, at, sender, body, { ...authority, key, hash });
-        const events = adapter.callback_url === '' ? [...expired, await this.#unsupported(tx, city, pk)] : expired;
+        const pk = await this.#insert(tx, at, sender, body, { ...authority, adapter, key, hash });
+        const takesNothing = adapter.transport === 'callback' && adapter.callback_url === '';
+        const events = takesNothing ? [...expired, await this.#unsupported(tx, city, pk)] : expired;
         this.signals.mark(tx, EXTMSG_TOPIC);
         await this.eventLog.append(tx, events);
         return pk;
@@ -142,7 +153,7 @@ export class OutboundService {
     at: ConversationRow,
     sender: SessionRow,
     body: ExtMsgOutboundInput,
-    { generation, group, key, hash }: Authority & { readonly key: string; readonly hash: Buffer },
+    { generation, group, adapter, key, hash }: Taking,
   ): Promise<number> {
     const root = await this.repository.root(tx, at.pk);
     const selectors = [sender.id, ...(sender.named_identity === null ? [] : [sender.named_identity])];
@@ -155,6 +166,9 @@ export class OutboundService {
       );
     if ((await this.repository.waiting(tx, at.pk, MOST_WAITING)) >= MOST_WAITING)
       throw problem('conflict', `${MOST_WAITING} publications wait for ${shown(at)} already`);
+    const isStream = adapter.transport === 'stream';
+    if (isStream && (await this.offers.count(tx, at, MOST_FOR_STREAM)) >= MOST_FOR_STREAM)
+      throw problem('conflict', `${MOST_FOR_STREAM} publications wait for a client of ${at.provider}/${at.account_id} already`);
     return this.repository.insert(tx, at, {
       id: newId('dlv'),
       session: sender,
@@ -168,7 +182,7 @@ export class OutboundService {
       generation,
       root,
       triggered: told,
-      lifeMs: this.timings.lifeMs,
+      lifeMs: isStream ? this.timings.streamLifeMs : this.timings.lifeMs,
     });
   }
 }

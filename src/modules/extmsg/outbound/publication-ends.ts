@@ -44,7 +44,7 @@ export class PublicationEnds {
     const { kind, error = kind, retryAfterMs } = outcome;
     const receipt = { messageId: '', kind, error, retryAfterMs, metadata: outcome.metadata };
     const pause = Math.max(this.timings.pauseAfter(row.attempts), retryAfterMs);
-    const most = this.timings.attempts;
+    const most = adapter?.transport === 'stream' ? this.timings.offers : this.timings.attempts;
     if (isRetried(outcome) && row.attempts < most && !row.overdue) return this.repository.later(tx, row.pk, pause, receipt);
     await this.repository.end(tx, row.pk, 'failed', receipt);
     await this.eventLog.append(tx, [deliveryFailed(stream, 'extmsg', row, kind === '' ? 'not_delivered' : kind, error)]);

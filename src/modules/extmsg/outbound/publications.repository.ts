@@ -42,6 +42,11 @@ export interface PublicationRow extends Conversation {
   readonly receipt: StoredReceipt | null;
   readonly overdue: boolean;
   readonly created_at: Date;
+  /** Who has it: a worker, or the connection of a client; null for nobody. */
+  readonly worker: string | null;
+  /** The last under which a client has had it. */
+  readonly claim: string | null;
+  readonly lease_until: Date | null;
 }
 
 export interface NewPublication {
@@ -64,7 +69,7 @@ export interface NewPublication {
 const CALLS_AT_ONCE = 4;
 const ROW = sql`d.pk, d.stream_id, d.conversation_pk, d.id, d.direction, d.state, d.selector, d.session_pk, d.session_id, d.body, d.sequence,
   d.conversation, d.attachments, d.reply_to_message_id, d.explicit_target, d.idempotency_key, d.body_hash, d.generation, d.root, d.attempts, d.receipt,
-  d.deadline < clock_timestamp() as overdue, d.created_at, c.scope_id, c.provider, c.account_id, c.conversation_id, c.parent_conversation_id, c.kind`;
+  d.deadline < clock_timestamp() as overdue, d.created_at, d.worker, d.claim, d.lease_until, c.scope_id, c.provider, c.account_id, c.conversation_id, c.parent_conversation_id, c.kind`;
 
 /** SQL of what goes out. */
 @Injectable()
@@ -84,6 +89,13 @@ export class PublicationsRepository {
   async byPk(db: Kysely<Database>, pk: number): Promise<PublicationRow | undefined> {
     const { rows } = await sql<PublicationRow>`
       select ${ROW} from extmsg_deliveries d join extmsg_conversations c on c.pk = d.conversation_pk where d.pk = ${pk}`.execute(db);
+    return rows[0];
+  }
+
+  async byId(db: Kysely<Database>, streamId: number, id: string): Promise<PublicationRow | undefined> {
+    const { rows } = await sql<PublicationRow>`
+      select ${ROW} from extmsg_deliveries d join extmsg_conversations c on c.pk = d.conversation_pk
+      where d.stream_id = ${streamId} and d.id = ${id} and d.direction = 'outbound'`.execute(db);
     return rows[0];
   }
 
@@ -129,21 +141,27 @@ export class PublicationsRepository {
     return rows[0]!.count;
   }
 
-  /** The oldest of each conversation, where its time has come, for a worker; few of each adapter. */
-  async claim(tx: Tx, worker: string, room: number, leaseMs: number): Promise<PublicationRow[]> {
+  /**
+   * The oldest of each conversation, where its time has come, for a worker; few of each adapter. What connected clients are to take only
+   * when that was offered often enough, or long enough.
+   */
+  async claim(tx: Tx, worker: string, room: number, leaseMs: number, offers: number): Promise<PublicationRow[]> {
     const { rows } = await sql<{ pk: number }>`
       with first as (
-        select distinct on (w.conversation_pk) w.pk, w.conversation_pk, w.not_before, w.worker, w.lease_until
+        select distinct on (w.conversation_pk) w.pk, w.conversation_pk, w.not_before, w.worker, w.lease_until,
+          w.attempts >= ${offers} or w.deadline < clock_timestamp() as over
         from extmsg_deliveries w where w.state = 'pending' and w.direction = 'outbound' order by w.conversation_pk, w.pk
       ), lines as (
-        select f.*, c.stream_id, c.provider, c.account_id, f.worker is not null and f.lease_until > clock_timestamp() as held
+        select f.*, c.stream_id, c.provider, c.account_id, f.worker is not null and f.lease_until > clock_timestamp() as held,
+          coalesce(a.transport = 'stream', false) as streamed
         from first f join extmsg_conversations c on c.pk = f.conversation_pk
+          left join extmsg_adapters a on a.stream_id = c.stream_id and a.provider = c.provider and a.account_id = c.account_id
       ), free as (
         select l.pk, row_number() over (partition by l.stream_id, l.provider, l.account_id order by l.pk)
-            + (select count(*) from lines h where h.held and h.stream_id = l.stream_id and h.provider = l.provider and h.account_id = l.account_id) as nth
-        from lines l where not l.held and l.not_before <= clock_timestamp()
+            + (select count(*) from lines h where h.held and not h.streamed and h.stream_id = l.stream_id and h.provider = l.provider and h.account_id = l.account_id) as nth
+        from lines l where not l.held and l.not_before <= clock_timestamp() and (not l.streamed or l.over)
       )
-      update extmsg_deliveries d set worker = ${worker}, lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond', attempts = attempts + 1
+      update extmsg_deliveries d set worker = ${worker}, claim = null, lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond', attempts = attempts + 1
       where d.pk in (
         select d.pk from extmsg_deliveries d join free f on f.pk = d.pk
         where f.nth <= ${CALLS_AT_ONCE} and d.state = 'pending' and (d.worker is null or d.lease_until < clock_timestamp())
@@ -169,6 +187,15 @@ export class PublicationsRepository {
   async held(tx: Tx, pk: number, worker: string): Promise<boolean> {
     const { rows } = await sql`
       select 1 from extmsg_deliveries where pk = ${pk} and worker = ${worker} and state = 'pending' for no key update`.execute(tx);
+    return rows.length === 1;
+  }
+
+  /** A client has it, under this claim. Locked until the commit. */
+  async claimed(tx: Tx, pk: number, claim: string): Promise<boolean> {
+    const { rows } = await sql`
+      select 1 from extmsg_deliveries where pk = ${pk} and claim = ${claim} and worker is not null and state = 'pending' for no key update`.execute(
+      tx,
+    );
     return rows.length === 1;
   }
 

@@ -9,8 +9,10 @@ import { LeasedWork, LeaseTimings, type Held } from '../../launch/leased-work.js
 import { credentialsOf } from '../adapters/adapter-token.js';
 import { AdaptersRepository, type AdapterRow } from '../adapters/adapters.repository.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
+import { ExtmsgTimings } from '../extmsg-timings.js';
 import { EXTMSG_TOPIC } from '../topics.js';
 import { Callback } from './callback.js';
+import { toPublished } from './publication-body.js';
 import { PublicationEnds } from './publication-ends.js';
 import { PublicationsRepository, type PublicationRow } from './publications.repository.js';
 import { failed, outcomeOf, type Outcome } from './receipt.js';
@@ -31,6 +33,7 @@ export class Publisher implements OnApplicationBootstrap {
     private readonly adapters: AdaptersRepository,
     private readonly callback: Callback,
     private readonly ends: PublicationEnds,
+    private readonly timings: ExtmsgTimings,
     private readonly leases: LeaseTimings,
     private readonly signals: Signals,
     private readonly lifecycle: Lifecycle,
@@ -40,7 +43,8 @@ export class Publisher implements OnApplicationBootstrap {
     const source = {
       name: 'publications',
       topic: EXTMSG_TOPIC,
-      claim: (room: number) => this.transactions.run((tx) => this.repository.claim(tx, this.worker, room, this.leases.leaseMs)),
+      claim: (room: number) =>
+        this.transactions.run((tx) => this.repository.claim(tx, this.worker, room, this.leases.leaseMs, this.timings.offers)),
       renew: (pks: readonly number[]) => this.repository.renew(this.worker, pks, this.leases.leaseMs),
       carryOut: (held: Held<PublicationRow>) => this.#publish(held),
     };
@@ -78,6 +82,8 @@ export class Publisher implements OnApplicationBootstrap {
       if (!(await this.repository.isCurrent(tx, row.pk))) return failed('fenced', 'its session has the conversation no more');
       const adapter = await this.adapters.find(tx, row.stream_id, row.provider, row.account_id);
       if (adapter === undefined) return failed('transient', 'no adapter is registered for this account');
+      // Those that are connected come for it themselves: what is left here nobody has taken in time.
+      if (adapter.transport === 'stream') return failed('transient', row.receipt?.error ?? 'no client of the adapter has taken it');
       if (adapter.callback_url === '') return failed('unsupported', 'the adapter has no callback_url');
       if (adapter.stale) return failed('transient', 'the adapter has not been heard of for longer than its lease');
       return adapter;
@@ -87,16 +93,7 @@ export class Publisher implements OnApplicationBootstrap {
   async #call(row: PublicationRow, adapter: AdapterRow, signal: AbortSignal): Promise<Outcome> {
     const deployment = await this.transactions.run((tx) => this.adapters.deploymentSecret(tx));
     const { secret } = credentialsOf(deployment, adapter.pk, adapter.secret_version);
-    const body = {
-      session_id: row.session_id,
-      conversation: row.conversation,
-      text: row.body,
-      ...(row.reply_to_message_id === '' ? {} : { reply_to_message_id: row.reply_to_message_id }),
-      idempotency_key: row.idempotency_key || row.id,
-      ...(row.attachments.length === 0 ? {} : { attachments: row.attachments }),
-      metadata: { source_session_id: row.session_id },
-    };
-    return outcomeOf(await this.callback.post(`${adapter.callback_url}/publish`, JSON.stringify(body), secret, signal));
+    return outcomeOf(await this.callback.post(`${adapter.callback_url}/publish`, JSON.stringify(toPublished(row)), secret, signal));
   }
 
   async #close(row: PublicationRow, adapter: AdapterRow | undefined, outcome: Outcome): Promise<void> {
