@@ -388,6 +388,7 @@ create table extmsg_connections (
   adapter_pk bigint not null,
   opened_at timestamp with time zone default clock_timestamp() not null,
   lease_until timestamp with time zone not null,
+  missed smallint default 0 not null,
   constraint extmsg_connections_pkey PRIMARY KEY (id),
   constraint extmsg_connections_adapter_pk_fkey FOREIGN KEY (adapter_pk) REFERENCES extmsg_adapters(pk) ON DELETE CASCADE
 ) with (fillfactor=50);

@@ -14,7 +14,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       id text collate "C" primary key,
       adapter_pk bigint not null references extmsg_adapters (pk) on delete cascade,
       opened_at timestamptz not null default clock_timestamp(),
-      lease_until timestamptz not null
+      lease_until timestamptz not null,
+      missed smallint not null default 0
     ) with (fillfactor = 50)`.execute(db);
   await sql`create index extmsg_connections_adapter_idx on extmsg_connections (adapter_pk)`.execute(db);
   await sql`alter table extmsg_deliveries add column claim text collate "C"`.execute(db);

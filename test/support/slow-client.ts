@@ -28,12 +28,13 @@ export class SlowClient {
   }
 
   /** Resolves once the answer has begun. */
-  static async open(url: string): Promise<SlowClient> {
+  static async open(url: string, headers: Readonly<Record<string, string>> = {}): Promise<SlowClient> {
     const target = new URL(url);
     const at = { host: target.hostname, port: Number(target.port) };
     const socket = target.protocol === 'https:' ? connectSecurely(at) : connect(at);
     const client = new SlowClient(socket);
-    socket.write(`GET ${target.pathname}${target.search} HTTP/1.1\r\nHost: ${target.host}\r\n\r\n`);
+    const lines = Object.entries({ Host: target.host, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`GET ${target.pathname}${target.search} HTTP/1.1\r\n${lines.join('')}\r\n`);
     await new Promise<void>((resolve) => socket.once('data', (chunk: Buffer) => resolve(client.#take(chunk))));
     socket.pause();
     return client;
@@ -58,6 +59,14 @@ export class SlowClient {
       .filter((frame) => frame.includes('\nevent: turn\n'))
       .map((frame) => frame.slice(frame.indexOf('\ndata: ') + 7));
     return data.flatMap((text) => (JSON.parse(text) as { turns: { id: string }[] }).turns.map(({ id }) => id));
+  }
+
+  /** What a client of an adapter has been given to publish. */
+  publications(): { id: string; claim: string }[] {
+    const data = this.#frames
+      .filter((frame) => frame.includes('\nevent: publication\n'))
+      .map((frame) => frame.slice(frame.indexOf('\ndata: ') + 7));
+    return data.map((text) => JSON.parse(text) as { id: string; claim: string });
   }
 
   /** Ids of all complete frames, heartbeats included, and seqs of the events, of a city's stream. */

@@ -319,6 +319,7 @@ export interface ExtmsgConnections {
   adapter_pk: number;
   id: string;
   lease_until: Timestamp;
+  missed: Generated<number>;
   opened_at: Generated<Timestamp>;
 }
 

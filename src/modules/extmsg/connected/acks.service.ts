@@ -15,6 +15,7 @@ import { PublicationEnds } from '../outbound/publication-ends.js';
 import { PublicationsRepository } from '../outbound/publications.repository.js';
 import type { Outcome } from '../outbound/receipt.js';
 import type { ExtmsgPublicationAckInput } from './connected.schemas.js';
+import { ConnectionsRepository } from './connections.repository.js';
 
 const NANOSECONDS = 1_000_000;
 
@@ -26,6 +27,7 @@ export class AcksService {
     private readonly transactions: Transactions,
     private readonly config: ConfigReadsService,
     private readonly adapters: AdaptersRepository,
+    private readonly connections: ConnectionsRepository,
     private readonly conversations: ConversationsRepository,
     private readonly publications: PublicationsRepository,
     private readonly deliveries: DeliveriesRepository,
@@ -51,6 +53,7 @@ export class AcksService {
           );
         const adapter = await this.adapters.find(tx, row.stream_id, row.provider, row.account_id);
         await this.ends.record(tx, at, row, adapter, outcome);
+        await this.connections.answered(tx, row.worker!);
       },
       { key: city.name },
     );

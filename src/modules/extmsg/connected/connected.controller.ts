@@ -34,7 +34,7 @@ export class ConnectedController {
     claims: true,
     summary: 'Take what sessions publish, as a client of an adapter without an address',
     description:
-      'For an adapter that is registered with `transport: stream`; its token says whose it is. A publication is one client’s until `claim_until`: of ' +
+      'For an adapter that is registered with `transport: stream`; its token says whose it is. One client has a publication until `claim_until`: of ' +
       'several streams one gets it, and what is not acknowledged until then is offered again. It stays until it is acknowledged, for a day at the most and 20 ' +
       'offers. Of each conversation the next comes once the one before is acknowledged. With the last id as `Last-Event-ID` any replica goes on, and sends ' +
       'again what the client has not acknowledged. 32 publications and 1 MiB are in flight at the most, and an adapter has 8 streams.',

@@ -18,7 +18,7 @@ export const ExtmsgPublication = contract(
   'ExtmsgPublication',
   z.strictObject({
     id: z.string().meta({ description: 'Also that of the delivery.' }),
-    claim: z.string().meta({ description: 'It is this client’s to publish; the acknowledgement shows it.' }),
+    claim: z.string().meta({ description: "It is this client's to publish; the acknowledgement shows it." }),
     claim_until: z.string().meta({ description: 'What is not acknowledged until then is offered again, also to another connection.' }),
     attempt: int64.meta({ description: 'From 1; from 2 on it may have been published, under the same `idempotency_key`.' }),
     session_id: z.string(),

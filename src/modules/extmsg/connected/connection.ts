@@ -7,7 +7,6 @@ import type { PublicationRow } from '../outbound/publications.repository.js';
 import type { ExtmsgPublication } from './connected.schemas.js';
 import type { Account, Candidate } from './offers.repository.js';
 
-/** Bytes that wait for a client before it is given more. */
 const LOOK_MS = 1_000;
 
 /** A stream that is about to begin: it counts, and has what its client had before. */
@@ -68,7 +67,6 @@ export class Connection {
       claim_until: row.lease_until!.toISOString(),
       attempt: row.attempts,
       ...toPublished(row),
-      attachments: [...row.attachments],
     };
     this.#frames++;
     this.subscriber.write(frameText(this.#position(), 'publication', JSON.stringify(publication)));

@@ -8,10 +8,16 @@ import type { Tx } from '../../../platform/database/transactions.js';
 export class ConnectionsRepository {
   constructor(private readonly db: Db) {}
 
-  /** How many an adapter has, without those whose replica has died. Its row is locked until the commit: two do not count at once. */
-  async open(tx: Tx, adapterPk: number): Promise<number> {
+  /**
+   * How many an adapter has, without those whose replica has died and without the one whose client goes on, whoever has it open. Its row is
+   * locked until the commit: two do not count at once. Locks are taken in this order: deliveries, adapters, connections.
+   */
+  async others(tx: Tx, adapterPk: number, before: string | undefined): Promise<number> {
     await sql`select 1 from extmsg_adapters where pk = ${adapterPk} for no key update`.execute(tx);
-    await sql`delete from extmsg_connections where adapter_pk = ${adapterPk} and lease_until < clock_timestamp()`.execute(tx);
+    await sql`
+      delete from extmsg_connections where adapter_pk = ${adapterPk} and (lease_until < clock_timestamp() or id = ${before ?? ''})`.execute(
+      tx,
+    );
     const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from extmsg_connections where adapter_pk = ${adapterPk}`.execute(tx);
     return rows[0]!.count;
@@ -42,9 +48,13 @@ export class ConnectionsRepository {
     await sql`delete from extmsg_connections where id = ${id}`.execute(this.db);
   }
 
-  /** One of an adapter, whoever has it open. */
-  async replace(tx: Tx, adapterPk: number, id: string): Promise<void> {
-    await sql`delete from extmsg_connections where adapter_pk = ${adapterPk} and id = ${id}`.execute(tx);
+  /** A claim that it had has run out unanswered: it is given half as much from now on. */
+  async missed(tx: Tx, id: string): Promise<void> {
+    await sql`update extmsg_connections set missed = least(missed + 1, 5) where id = ${id}`.execute(tx);
+  }
+
+  async answered(tx: Tx, id: string): Promise<void> {
+    await sql`update extmsg_connections set missed = missed - 1 where id = ${id} and missed > 0`.execute(tx);
   }
 
   /** All of an adapter: whoever has one open finds that it counts no more, and opens another if he may. */

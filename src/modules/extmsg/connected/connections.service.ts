@@ -56,10 +56,8 @@ export class ConnectionsService {
     const account = { stream_id: streamId, provider, account_id: accountId };
     const id = newId('cnx');
     const { claimMs: ms, offers, connectionMs } = this.timings;
-    // Before the adapter is locked: whoever acknowledges has the publication first, and the adapter then.
     const resumed = before === undefined ? [] : await this.offers.move(tx, account, before, id, { ms, offers });
-    if (before !== undefined) await this.repository.replace(tx, adapter.pk, before);
-    if ((await this.repository.open(tx, adapter.pk)) >= MOST)
+    if ((await this.repository.others(tx, adapter.pk, before)) >= MOST)
       throw problem('conflict', `the adapter for ${provider}/${accountId} has ${MOST} streams open already`);
     await this.repository.insert(tx, adapter.pk, id, connectionMs);
     return { id, adapter, account, resumed };

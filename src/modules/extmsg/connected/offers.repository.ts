@@ -22,6 +22,8 @@ export interface OfferLimits {
   readonly offers: number;
 }
 
+/** Claims that a connection has let run out, less those that it has answered, from which on another comes before it. */
+const SILENT = 5;
 const BYTES = sql`octet_length(w.body) + octet_length(w.attachments::text)`;
 /** Nobody has it, and its time has come. */
 const FREE = sql`w.not_before <= clock_timestamp() and (w.worker is null or w.lease_until < clock_timestamp()) and w.deadline > clock_timestamp()`;
@@ -44,10 +46,17 @@ export class OffersRepository {
     return new Set(rows.map(({ pk }) => pk));
   }
 
-  /** The oldest of each conversation that is free, as far as the connection has room. */
+  /**
+   * The oldest of each conversation that is free, as far as the connection has room: half as much for each claim that it has let run out,
+   * and nothing for one that lets all run out while another of its adapter does not.
+   */
   async candidates(account: Account, connection: string, { count, bytes, offers }: OfferLimits): Promise<Candidate[]> {
     const { rows } = await sql<Candidate>`
-      with flying as (
+      with room as (
+        select case when k.missed >= ${SILENT} and exists (select from extmsg_connections o where o.adapter_pk = k.adapter_pk
+            and o.missed < k.missed and o.lease_until > clock_timestamp()) then 0 else ${count}::int >> k.missed::int end as count
+        from extmsg_connections k where k.id = ${connection}
+      ), flying as (
         select count(*)::int as count, coalesce(sum(${BYTES}), 0)::bigint as bytes from extmsg_deliveries w
         where w.worker = ${connection} and w.state = 'pending' and w.lease_until > clock_timestamp()
       ), first as (
@@ -58,14 +67,14 @@ export class OffersRepository {
         select f.pk, f.conversation_pk, row_number() over (order by f.pk) as nth, sum(f.bytes) over (order by f.pk) as bytes
         from first f where f.free and f.attempts < ${offers}
       )
-      select l.pk, l.conversation_pk from line l, flying f
-      where l.nth <= ${count} - f.count and (l.bytes + f.bytes <= ${bytes} or l.nth + f.count = 1) order by l.pk`.execute(this.db);
+      select l.pk, l.conversation_pk from line l, flying f, room r
+      where l.nth <= r.count - f.count and (l.bytes + f.bytes <= ${bytes} or l.nth + f.count = 1) order by l.pk`.execute(this.db);
     return rows;
   }
 
   /**
    * Gives one to a connection, under the lock of its conversation: if the connection counts, nobody has it, and nothing of the
-   * conversation comes before it. `silent`: somebody had it, and has not answered in time. Undefined when it is not to be had.
+   * conversation comes before it. `silent`: who had it, and has not answered in time. Undefined when it is not to be had.
    */
   async take(
     tx: Tx,
@@ -73,19 +82,19 @@ export class OffersRepository {
     connection: string,
     claim: string,
     { ms, silence }: { readonly ms: number; readonly silence: string },
-  ): Promise<{ readonly silent: boolean } | undefined> {
+  ): Promise<{ readonly silent: string | null } | undefined> {
     const unanswered = JSON.stringify({ messageId: '', kind: 'transient', error: silence, retryAfterMs: 0, metadata: null });
-    const { rows } = await sql<{ silent: boolean }>`
+    const { rows } = await sql<{ silent: string | null }>`
       with free as (
-        select w.pk, w.worker is not null as silent from extmsg_deliveries w where w.pk = ${pk} and w.state = 'pending' and ${FREE}
+        select w.pk, w.worker as silent from extmsg_deliveries w where w.pk = ${pk} and w.state = 'pending' and ${FREE}
           and exists (select from extmsg_connections k where k.id = ${connection})
           and not exists (select from extmsg_deliveries o where o.conversation_pk = w.conversation_pk and o.state = 'pending'
             and o.direction = 'outbound' and o.pk < w.pk)
         for no key update of w
       ), taken as (
         update extmsg_deliveries d set worker = ${connection}, claim = ${claim}, lease_until = ${in_(ms)}, attempts = attempts + 1,
-          receipt = case when f.silent then ${unanswered}::jsonb else d.receipt end, error_code = case when f.silent then 'transient' else d.error_code end,
-          error = case when f.silent then ${silence} else d.error end
+          receipt = case when f.silent is not null then ${unanswered}::jsonb else d.receipt end, error_code = case when f.silent is not null then 'transient' else d.error_code end,
+          error = case when f.silent is not null then ${silence} else d.error end
         from free f where d.pk = f.pk
       )
       select silent from free`.execute(tx);

@@ -10,6 +10,7 @@ import { PublicationEnds } from '../outbound/publication-ends.js';
 import { PublicationsRepository, type PublicationRow } from '../outbound/publications.repository.js';
 import { failed } from '../outbound/receipt.js';
 import type { Connection } from './connection.js';
+import { ConnectionsRepository } from './connections.repository.js';
 import { OffersRepository, type Candidate } from './offers.repository.js';
 
 /** What one connection has in flight at the most. */
@@ -24,6 +25,7 @@ export class Offers {
   constructor(
     private readonly transactions: Transactions,
     private readonly repository: OffersRepository,
+    private readonly connections: ConnectionsRepository,
     private readonly publications: PublicationsRepository,
     private readonly conversations: ConversationsRepository,
     private readonly adapters: AdaptersRepository,
@@ -63,8 +65,11 @@ export class Offers {
     const { claimMs: ms } = this.timings;
     const silence = `not acknowledged within ${ms} ms`;
     const taken = await this.repository.take(tx, pk, id, newId('claim'), { ms, silence });
-    if (taken?.silent === true) await this.adapters.called(tx, adapterPk, silence);
-    return taken !== undefined;
+    if (taken === undefined) return false;
+    if (taken.silent === null) return true;
+    await this.adapters.called(tx, adapterPk, silence);
+    await this.connections.missed(tx, taken.silent);
+    return true;
   }
 
   async #fence(tx: Tx, at: ConversationRow, row: PublicationRow): Promise<void> {

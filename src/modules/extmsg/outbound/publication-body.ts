@@ -1,3 +1,4 @@
+import type { ExternalAttachment } from '../transcript/transcript.schemas.js';
 import type { PublicationRow } from './publications.repository.js';
 
 /** What an adapter is given of a publication, however it takes it. */
@@ -7,7 +8,7 @@ export function toPublished(row: PublicationRow): {
   readonly text: string;
   readonly reply_to_message_id?: string;
   readonly idempotency_key: string;
-  readonly attachments?: PublicationRow['attachments'];
+  readonly attachments?: ExternalAttachment[];
   readonly metadata: { readonly source_session_id: string };
 } {
   return {
@@ -16,7 +17,7 @@ export function toPublished(row: PublicationRow): {
     text: row.body,
     ...(row.reply_to_message_id === '' ? {} : { reply_to_message_id: row.reply_to_message_id }),
     idempotency_key: row.idempotency_key || row.id,
-    ...(row.attachments.length === 0 ? {} : { attachments: row.attachments }),
+    ...(row.attachments.length === 0 ? {} : { attachments: [...row.attachments] }),
     metadata: { source_session_id: row.session_id },
   };
 }
