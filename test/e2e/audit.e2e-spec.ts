@@ -143,7 +143,7 @@ describe('every operation of the document that may change something', () => {
     };
     await sql(REFUSE_OTHERS);
     try {
-      expect(await workEverything(recording, 'mine')).toEqual([]);
+      expect(await workEverything(recording, 'mine', stack.urls[0]!)).toEqual([]);
       const changes = sent.filter(({ path }) => !WITHOUT_EFFECT.some((end) => path.endsWith(end)));
       expect(changes.length).toBeGreaterThan(50);
       const rows = await sql<{ request_id: string }>('select request_id from audit_records');

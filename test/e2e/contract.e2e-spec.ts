@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import '../../src/contract/events/all.js';
 import { knownEvents } from '../../src/contract/events/define.js';
 import { startStack, type Stack } from '../support/app.js';
-import { contract, Contract, documentFile, type Answer } from '../support/contract.js';
+import { contract, Contract, documentFile, type Answer, CLAIMS } from '../support/contract.js';
 import { makeAgents } from '../support/config-examples-agents.js';
 import { api, outcome, type Api, type Reply } from '../support/http.js';
 import { fitting } from '../support/schema-arbitrary.js';
@@ -107,13 +107,16 @@ describe('the document', () => {
         'default',
         ...(isPublic ? [] : ['401', '429', '503']),
         ...(method === 'GET' ? [] : ['403', '413', '415']),
+        ...(CLAIMS.has(id) ? ['403'] : []),
       ];
       expect(statuses).toEqual(expect.arrayContaining(wanted));
       for (const status of statuses.filter((s) => !/^[23]/.test(s))) {
         expect(Object.keys(definition.responses[status]!.content ?? {})).toEqual(['application/problem+json']);
       }
       const parameters = definition.parameters ?? [];
-      expect(parameters.some((p) => p.in === 'header' && p.name === 'X-SVC-Request' && p.required === true)).toBe(method !== 'GET');
+      expect(parameters.some((p) => p.in === 'header' && p.name === 'X-SVC-Request' && p.required === true)).toBe(
+        method !== 'GET' || CLAIMS.has(id),
+      );
     }
   });
 
@@ -214,7 +217,7 @@ describe('the service', () => {
   it('answers every operation as documented', async () => {
     const audit = await openStream(`${stack.urls[0]}/v0/audit/stream`);
     await readEverything();
-    expect(await workEverything(b, 'alpha')).toEqual([]);
+    expect(await workEverything(b, 'alpha', stack.urls[1]!)).toEqual([]);
     expect((await a.post('/v0/city/alpha/events/rotate')).body.rotated).toBe(true);
     expect((await b.post('/v0/city/alpha/events/rotate?wait=true')).status).toBe(200);
     for (const suspended of [true, false]) expect((await b.patch('/v0/city/alpha', { suspended })).status).toBe(200);
@@ -240,6 +243,7 @@ describe('the service', () => {
       'stream-audit audit',
       'stream-audit heartbeat',
       'stream-service-logs heartbeat',
+      ...['heartbeat', 'publication'].map((event) => `stream-extmsg-publications ${event}`),
       ...['activity', 'heartbeat', 'message', 'structured', 'turn'].map((event) => `stream-session ${event}`),
       ...AGENT_STREAMS.flatMap((id) => [`${id} heartbeat`, `${id} turn`]),
     ];

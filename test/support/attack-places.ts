@@ -17,6 +17,7 @@ export type Kind =
   | 'key'
   | 'group'
   | 'delivery'
+  | 'publication'
   | 'revision'
   | Position;
 /** Of a log, of all logs, of a list, of a transcript; what a version of a thing is called; what has been asked before. */
@@ -46,7 +47,7 @@ const PLAIN = new Set(
   body.callback_url body.payload body.mode body.reply_to_message_id body.idempotency_key body.attachments[].provider_id body.attachments[].url
   body.attachments[].mime_type body.message.provider_message_id body.message.actor.id body.message.actor.display_name body.message.text
   body.message.received_at body.message.reply_to_message_id body.message.attachments[].provider_id body.message.attachments[].url
-  body.message.attachments[].mime_type body.message.dedup_key`),
+  body.message.attachments[].mime_type body.message.dedup_key body.claim body.message_id`),
 );
 
 const CONVERSATION = ['scope_id', 'provider', 'account_id', 'conversation_id', 'parent_conversation_id'];
@@ -88,7 +89,7 @@ const KIND_OF = new Map(Object.entries(KINDS).flatMap(([kind, places]) => places
 /** Names that mean one thing here and another there. */
 function kindOf(operation: DocumentedOperation, place: string): Kind | undefined {
   const { path } = operation;
-  const family = /\/(bead|convoy|mail|molecule|wait|session|delivery)\//.exec(path)?.[1];
+  const family = /\/(bead|convoy|mail|molecule|wait|session|delivery|publication)\//.exec(path)?.[1];
   if (place === 'path.id' && path.startsWith('/v0/keys/')) return 'key';
   if (place === 'path.id') return family === 'mail' ? 'message' : family === 'molecule' ? 'run' : (family as Kind | undefined);
   if (path.endsWith('/mail') && /^query\.(from|to)$/.test(place)) return 'name';

@@ -279,6 +279,9 @@ export class ContractViolation extends Error {}
 let committed: Contract | undefined;
 const servers = new Set<string>();
 
+/** Reads that take what they give away from others: it is asked of them what is asked of a change. */
+export const CLAIMS: ReadonlySet<string> = new Set(['stream-extmsg-publications']);
+
 /** The committed document, read once a test file. */
 export function contract(): Contract {
   return (committed ??= new Contract(JSON.parse(readFileSync(documentFile, 'utf8')) as OpenApi));

@@ -1,5 +1,6 @@
 import { CONFIG_BODIES, configPath, useConfig } from './config-examples.js';
 import { AGENT_BODIES, agentPath, useAgents } from './config-examples-agents.js';
+import { ExtmsgClient } from './extmsg-client.js';
 import { extmsgBodies, extmsgPath, makeExtmsg, useExtmsg, type ExtmsgExamples } from './config-examples-extmsg.js';
 import { makeFiring, orderPath, useOrders } from './config-examples-orders.js';
 import { FORMULA_BODIES, formulaPath, useFormulas } from './config-examples-formulas.js';
@@ -113,8 +114,8 @@ export function workBodies({ bead, wait, session, ...examples }: WorkExamples): 
   };
 }
 
-/** Uses every mutation of the families of work and configuration once, to good effect; answers what did not succeed. */
-export async function workEverything(client: Api, city: string): Promise<string[]> {
+/** Uses every mutation of the families of work and configuration once, to good effect; answers what did not succeed. @param url of a replica */
+export async function workEverything(client: Api, city: string, url: string): Promise<string[]> {
   const failed: string[] = [];
   const ask = async (method: string, path: string, body?: object | string): Promise<{ id: string } & Record<string, unknown>> => {
     const reply = await client.send(method, `/v0/city/${city}/${path}`, body);
@@ -173,10 +174,11 @@ export async function workEverything(client: Api, city: string): Promise<string[
   await useAgents(ask);
   await useRigs(ask);
   await useMaintenance(ask);
-  await useExtmsg(ask, async () => {
+  const failedDelivery = async (): Promise<string> => {
     const { items } = (await ask('GET', 'extmsg/deliveries?status=failed&direction=outbound')) as unknown as { items: { id: string }[] };
     return items[0]!.id;
-  });
+  };
+  await useExtmsg(ask, failedDelivery, (token) => ExtmsgClient.connect(url, token, { city }));
   await useSessions(ask);
   return failed;
 }
