@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { testRedisUrl } from '../support/app.js';
+import { startSvc, svc, type Cli } from '../support/cli.js';
 import { ExtmsgCity, queryOf, type Conversation } from '../support/extmsg-city.js';
 import { ExtmsgClient, type Given } from '../support/extmsg-client.js';
 import { api, outcome, type Reply } from '../support/http.js';
@@ -483,5 +484,51 @@ describe('who may connect', () => {
     await eventually(async () => ((await health()) as any).health === 'disconnected');
     await city.sql(`update extmsg_adapters set last_seen_at = now() - interval '1 minute' where account_id = $1`, [mine.account]);
     expect(await health()).toMatchObject({ health: 'stale', connections: 0 });
+  });
+});
+
+describe('svc extmsg connect', () => {
+  const begin = (mine: Account, ...args: string[]): Cli => {
+    const cli = startSvc(['extmsg', 'connect', ...args], { env: { SVC_API_URL: at(B), SVC_CITY: 'alpha', SVC_API_KEY: mine.token } });
+    open.push({ close: () => (cli.interrupt(), cli.exited) });
+    return cli;
+  };
+
+  it('prints what is published, which counts as published then', async () => {
+    const mine = await adapter();
+    const [c, d] = [await bound(mine), await bound(mine)];
+    const cli = begin(mine, '--count', '2');
+    const first = (await send(c, 'one\u001b[2J')).body;
+    expect(first).toMatchObject({ Receipt: { Delivered: true, MessageID: first.DeliveryID }, TranscriptEntry: { Sequence: 1 } });
+    await send(d, 'two');
+    const { code, stdout } = await cli.exited;
+    expect([code, stdout.split('\n')]).toEqual([
+      0,
+      [
+        `slack/${mine.account}/${c.conversation_id} (room) ${one}: one␛[2J`,
+        `slack/${mine.account}/${d.conversation_id} (room) ${one}: two`,
+        '',
+      ],
+    ]);
+    const listed = await svc(['extmsg', 'adapter', 'list'], { env: { SVC_API_URL: at(A), SVC_CITY: 'alpha' } });
+    expect(listed.stdout).toMatch(new RegExp(`^slack +${mine.account} +slack/${mine.account} +(ok|disconnected) .* [01] streams?`, 'm'));
+  });
+
+  it('has a command publish, which says what has become of it', async () => {
+    const mine = await adapter();
+    const c = await bound(mine);
+    const command = `read -r p; case "$p" in *later*) case "$p" in *'"attempt":1'*) echo busy >&2; exit 75;; esac;; *never*) echo no such room >&2; exit 1;; esac; echo id-$$`;
+    const cli = begin(mine, '--exec', command, '--json');
+    expect((await send(c, 'now')).body.Receipt).toMatchObject({ Delivered: true, MessageID: expect.stringMatching(/^id-\d+$/) });
+    expect((await send(c, 'later')).body.Receipt).toMatchObject({ Delivered: true, MessageID: expect.stringMatching(/^id-\d+$/) });
+    expect((await send(c, 'never')).body.Receipt).toMatchObject({ Delivered: false, FailureKind: 'permanent', Error: 'no such room' });
+    await cli.untilErr(/dlv-\w+ is not published: busy\n[^]*is not published: no such room\n/);
+    cli.interrupt();
+    expect(
+      (await cli.exited).stdout
+        .trim()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as Given).text),
+    ).toEqual(['now', 'later', 'later', 'never']);
   });
 });

@@ -3,6 +3,8 @@ import type { Guard } from './guard.js';
 const BINDINGS = 'test/e2e/extmsg.e2e-spec.ts';
 const INBOUND = 'test/e2e/extmsg-inbound.e2e-spec.ts';
 const OUTBOUND = 'test/e2e/extmsg-outbound.e2e-spec.ts';
+const CONNECTED = 'test/e2e/extmsg-connected.e2e-spec.ts';
+const OFFERS = 'src/modules/extmsg/connected/offers.repository.ts';
 
 /** Conversations elsewhere, and the adapters that speak for them. */
 export const EXTMSG: readonly Guard[] = [
@@ -109,5 +111,93 @@ export const EXTMSG: readonly Guard[] = [
     replace: "return operation !== '' || ADAPTERS_MAY.has(operation);",
     test: OUTBOUND,
     name: 'speaks for its own account',
+  },
+  {
+    guard: 'One client has a publication at a time.',
+    file: OFFERS,
+    find: '(w.worker is null or w.lease_until < clock_timestamp()) and w.deadline',
+    replace: 'w.deadline',
+    test: CONNECTED,
+    name: 'have a publication until the claim ends',
+  },
+  {
+    guard: 'A claim has an end.',
+    file: OFFERS,
+    find: '(w.worker is null or w.lease_until < clock_timestamp()) and w.deadline',
+    replace: 'w.worker is null and w.deadline',
+    test: CONNECTED,
+    name: 'have a publication until the claim ends',
+  },
+  {
+    guard: 'An answer counts under the claim that holds.',
+    file: 'src/modules/extmsg/outbound/publications.repository.ts',
+    find: 'where pk = ${pk} and claim = ${claim} and worker is not null',
+    replace: 'where pk = ${pk} and ${claim}::text is not null and worker is not null',
+    test: CONNECTED,
+    name: 'have a publication until the claim ends',
+  },
+  {
+    guard: 'The first answer under a claim counts.',
+    file: 'src/modules/extmsg/outbound/publications.repository.ts',
+    find: "and worker is not null and state = 'pending' for no key update",
+    replace: 'for no key update',
+    test: CONNECTED,
+    name: 'is given what is published',
+  },
+  {
+    guard: 'What a client has not acknowledged is its own again when it comes back.',
+    file: 'src/modules/extmsg/connected/connections.service.ts',
+    find: 'before === undefined ? []',
+    replace: "before !== ''  ? []",
+    test: CONNECTED,
+    name: 'loses nothing',
+  },
+  {
+    guard: 'What clients are offered is fenced by the binding.',
+    file: 'src/modules/extmsg/connected/offers.service.ts',
+    find: 'if (await this.publications.isCurrent(tx, pk)) return taken;',
+    replace: 'if (pk > 0) return taken;',
+    test: CONNECTED,
+    name: 'keeps what waits from being offered',
+  },
+  {
+    guard: 'What one connection has in flight is limited.',
+    file: OFFERS,
+    find: 'where l.nth <= r.count - f.count and (l.bytes + f.bytes <= ${bytes} or l.nth + f.count = 1)',
+    replace: 'where (l.nth <= r.count - f.count or ${bytes} > 0)',
+    test: CONNECTED,
+    name: '32 publications, and a megabyte of them',
+  },
+  {
+    guard: 'Streams of an adapter are counted one after the other.',
+    file: 'src/modules/extmsg/connected/connections.repository.ts',
+    find: 'where pk = ${adapterPk} for no key update`',
+    replace: 'where pk = ${adapterPk}`',
+    test: CONNECTED,
+    name: 'has eight streams',
+  },
+  {
+    guard: 'Streams end with what they were opened with.',
+    file: 'src/modules/extmsg/adapters/adapters.service.ts',
+    find: "if (rotate || registration.transport !== 'stream') await",
+    replace: 'if (row.pk < 0) await',
+    test: CONNECTED,
+    name: 'ends with the adapter',
+  },
+  {
+    guard: 'A client acknowledges what is of its own account.',
+    file: 'src/modules/extmsg/connected/acks.service.ts',
+    find: 'found === undefined || !isOwn(caller, found)',
+    replace: 'found === undefined || (found.pk < 0 && !isOwn(caller, found))',
+    test: CONNECTED,
+    name: 'is an adapter for itself',
+  },
+  {
+    guard: 'Who takes what others would get is asked what is asked of a change.',
+    file: 'src/platform/http/gate.ts',
+    find: "|| (operation?.claims === true && method === 'GET')",
+    replace: '',
+    test: CONNECTED,
+    name: 'is an adapter for itself',
   },
 ];

@@ -13,9 +13,12 @@ interface Flags {
   readonly attachments?: boolean;
   readonly leaseSeconds?: string;
   readonly rotate?: boolean;
+  readonly stream?: boolean;
   readonly idempotencyKey?: string;
   readonly json?: boolean;
 }
+
+const streams = (count: number): string => (count === 1 ? '1 stream' : `${count} streams`);
 
 const withAccount = (command: Command): Command =>
   command.argument('<provider>', 'slack, discord, telegram …').option('--account-id <id>', 'the account that it speaks for', 'default');
@@ -25,6 +28,7 @@ export function addAdapters(extmsg: Command, io: Io): void {
 
   const add = withAccount(cityCommand(adapter, 'add', 'register an adapter; prints its token and its secret, once'))
     .argument('[callback-url]', 'where it takes what sessions publish')
+    .option('--stream', 'it has no address, and takes it from a stream: `svc extmsg connect`')
     .option('--name <name>', 'what it is called')
     .option('--max-length <characters>', 'the longest message that it takes')
     .option('--attachments', 'it takes attachments')
@@ -32,7 +36,12 @@ export function addAdapters(extmsg: Command, io: Io): void {
     .option('--rotate', 'a new token and a new secret for one that is there')
     .option('--json', 'print the answer as one JSON line');
   withKey(add);
-  withExamples(add, 'svc extmsg adapter add slack https://bridge.example.com/alpha', 'svc extmsg adapter add slack --rotate');
+  withExamples(
+    add,
+    'svc extmsg adapter add slack https://bridge.example.com/alpha',
+    'svc extmsg adapter add chat --stream',
+    'svc extmsg adapter add slack --rotate',
+  );
   add.action(async (provider: string, url: string | undefined, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<Flags>(action, io);
     const limits = flags.maxLength !== undefined || flags.attachments === true;
@@ -46,6 +55,7 @@ export function addAdapters(extmsg: Command, io: Io): void {
       account_id: flags.accountId,
       ...defined({
         callback_url: url,
+        transport: flags.stream === true ? ('stream' as const) : undefined,
         name: flags.name,
         capabilities: limits ? capabilities : undefined,
         lease_seconds: flags.leaseSeconds === undefined ? undefined : numberOf('--lease-seconds', flags.leaseSeconds),
@@ -74,7 +84,7 @@ export function addAdapters(extmsg: Command, io: Io): void {
       item.name,
       item.health ?? '',
       item.last_seen_at === undefined ? '' : age(item.last_seen_at),
-      item.callback_url ?? '',
+      item.callback_url ?? (item.transport === 'stream' ? streams(item.connections ?? 0) : ''),
       item.last_error ?? '',
     ]);
     return io.out(table(['PROVIDER', 'ACCOUNT', 'NAME', 'HEALTH', 'SEEN', 'CALLBACK', 'LAST ERROR'], rows, io.width));

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Io } from '../io.js';
 import { addAdapters } from './adapter.command.js';
 import { addBindings } from './bindings.command.js';
+import { addConnect } from './connect.command.js';
 import { addDeliveries } from './deliveries.command.js';
 import { addGroups } from './groups.command.js';
 import { addMessages } from './messages.command.js';
@@ -14,5 +15,6 @@ export function addExtmsg(program: Command, io: Io): void {
   addGroups(extmsg, io);
   addTranscript(extmsg, io);
   addMessages(extmsg, io);
+  addConnect(extmsg, io);
   addDeliveries(extmsg, io);
 }

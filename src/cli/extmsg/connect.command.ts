@@ -1,0 +1,100 @@
+import type { Command } from 'commander';
+import { ask, MUTATION, openStream, type Api } from '../api.js';
+import { cityCommand, cityContextOf, withExamples } from '../command.js';
+import { ApiError, CliError, InterruptedError, UnreachableError } from '../errors.js';
+import { followFrames, type OpenStream } from '../follow.js';
+import { harmless } from '../harmless.js';
+import type { Io } from '../io.js';
+import { jsonOf } from '../sessions/frames.js';
+import { defined, numberOf } from '../values.js';
+import { shown } from './conversation.js';
+import { publishBy, type Outcome, type Publication } from './exec.js';
+
+interface Flags {
+  readonly accountId?: string;
+  readonly exec?: string;
+  readonly count?: string;
+  readonly json?: boolean;
+}
+
+/** Publications whose end is remembered: what is offered again has been published by then. */
+const REMEMBERED = 1_000;
+
+/** Takes what sessions publish, as an adapter without an address does. */
+export function addConnect(extmsg: Command, io: Io): void {
+  const connect = cityCommand(extmsg, 'connect', 'take what sessions publish, until Ctrl-C: what is printed counts as published')
+    .argument('[provider]', 'slack, discord, telegram …; the token of an adapter says it itself')
+    .option('--account-id <id>', 'the account that the adapter speaks for (default: default)')
+    .option(
+      '--exec <command>',
+      'have a shell command publish each: JSON on its input, the id of the message on its output; exit 75 for later',
+    )
+    .option('--count <n>', 'end after so many')
+    .option('--json', 'print one JSON line for each');
+  withExamples(
+    connect,
+    'svc extmsg adapter add chat --stream',
+    'svc extmsg connect chat',
+    "svc extmsg connect chat --exec 'jq -r .text | wall'",
+  );
+  connect.action(async (provider: string | undefined, _options, action: Command) => {
+    const { api, city, flags } = await cityContextOf<Flags>(action, io);
+    const account = provider === undefined ? flags.accountId : (flags.accountId ?? 'default');
+    const most = flags.count === undefined ? Infinity : numberOf('--count', flags.count);
+    const enough = new AbortController();
+    const signal = AbortSignal.any([io.signal, enough.signal]);
+    const known = new Map<string, Promise<Outcome>>();
+    const works = new Set<Promise<void>>();
+    let done = 0;
+    const take = async (publication: Publication): Promise<void> => {
+      const before = known.get(publication.id);
+      const outcome = before ?? publish(publication, flags, io);
+      known.set(publication.id, outcome);
+      if (known.size > REMEMBERED) known.delete(known.keys().next().value!);
+      const result = await outcome;
+      // What is to be tried again is tried again.
+      if (!result.delivered) known.delete(publication.id);
+      if (!(await acknowledge(api, city, publication, result, io))) return;
+      if (!result.delivered) io.err(`${publication.id} is not published: ${result.error ?? ''}\n`);
+      else if (++done >= most) enough.abort();
+    };
+    const params = { path: { cityName: city }, query: defined({ provider, account_id: account }) };
+    const open = (lastEventId: string | undefined): ReturnType<OpenStream> => {
+      const header = { ...MUTATION, ...defined({ 'Last-Event-ID': lastEventId }) };
+      const rest = { headers: { Accept: 'text/event-stream' }, parseAs: 'stream' as const, signal };
+      return openStream(api, signal, () =>
+        api.http.GET('/v0/city/{cityName}/extmsg/publications/stream', { params: { ...params, header }, ...rest }),
+      );
+    };
+    const onPause = (ms: number, why: string): void => io.err(`${why}; connecting again in ${Math.ceil(ms / 1_000)} s\n`);
+    for await (const { event, data, id } of followFrames(open, { signal, onPause })) {
+      if (event !== 'publication') continue;
+      const work = take(jsonOf(data, event, id) as Publication).finally(() => works.delete(work));
+      works.add(work);
+      if (flags.exec === undefined) await work;
+    }
+    await Promise.all(works);
+    if (io.signal.aborted) throw new InterruptedError();
+  });
+}
+
+async function publish(publication: Publication, { exec, json }: Flags, io: Io): Promise<Outcome> {
+  const { conversation, session_id: session, text, id } = publication;
+  await io.out(json === true ? `${JSON.stringify(publication)}\n` : `${shown(conversation)} ${session}: ${harmless(text)}\n`);
+  return exec === undefined ? { delivered: true, message_id: id } : publishBy(exec, publication, io);
+}
+
+/** False when it is not known to have arrived: it is offered again, or is another's. */
+async function acknowledge(api: Api, city: string, { id, claim }: Publication, outcome: Outcome, io: Io): Promise<boolean> {
+  const params = { path: { cityName: city, id }, header: MUTATION };
+  try {
+    await ask(api, (signal) =>
+      api.http.POST('/v0/city/{cityName}/extmsg/publication/{id}/ack', { params, body: { claim, ...outcome }, signal }),
+    );
+    return true;
+  } catch (error) {
+    if (!(error instanceof ApiError || error instanceof UnreachableError || error instanceof CliError)) throw error;
+    io.err(`${id} could not be acknowledged: ${error.message}\n`);
+    return false;
+  }
+}

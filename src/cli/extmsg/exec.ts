@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import type { Schemas } from '../api.js';
+import { harmless } from '../harmless.js';
+import type { Io } from '../io.js';
+
+export type Publication = Schemas['ExtmsgPublication'];
+/** What a client says of a publication, without the claim that it says it under. */
+export type Outcome = Omit<Schemas['ExtmsgPublicationAckInputBody'], 'claim'>;
+
+/** By sysexits.h: try again later. */
+const TEMPORARY = 75;
+const OUTPUT_BYTES = 64 * 1024;
+
+/**
+ * Has a command publish something: it gets the publication as JSON on its standard input. With 0 it has, and the first line that it prints is
+ * the provider's id of the message; 75 says later, anything else never. What runs longer than the claim is ended.
+ */
+export function publishBy(command: string, publication: Publication, { env, cwd, signal }: Io): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const left = Math.max(0, Date.parse(publication.claim_until) - Date.now());
+    const late = AbortSignal.timeout(left);
+    const child = spawn(command, {
+      shell: true,
+      cwd,
+      env: { ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      signal: AbortSignal.any([signal, late]),
+    });
+    const texts = { out: '', err: '' };
+    child.stdout.on('data', (chunk: Buffer) => (texts.out = (texts.out + chunk.toString()).slice(0, OUTPUT_BYTES)));
+    child.stderr.on('data', (chunk: Buffer) => (texts.err = (texts.err + chunk.toString()).slice(-OUTPUT_BYTES)));
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(JSON.stringify(publication));
+    child.on('error', (error) => resolve(failure('transient', late.aborted ? 'the command took too long' : error.message)));
+    child.on('close', (code) => resolve(outcomeOf(code, texts)));
+  });
+}
+
+function outcomeOf(code: number | null, { out, err }: { readonly out: string; readonly err: string }): Outcome {
+  if (code === 0) {
+    const id = linesOf(out)[0];
+    return { delivered: true, ...(id === undefined ? {} : { message_id: id.slice(0, 512).toWellFormed() }) };
+  }
+  return failure(
+    code === TEMPORARY || code === null ? 'transient' : 'permanent',
+    linesOf(err).at(-1) ?? `the command ended with ${code ?? 'a signal'}`,
+  );
+}
+
+function failure(kind: 'transient' | 'permanent', error: string): Outcome {
+  return { delivered: false, failure_kind: kind, error: harmless(error).slice(0, 1_000).toWellFormed() };
+}
+
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
