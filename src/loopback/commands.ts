@@ -1,6 +1,7 @@
 import { RequestError } from '@agentclientprotocol/sdk';
 import { spawn } from 'node:child_process';
 import process, { env, exit, stderr, stdout } from 'node:process';
+import { answer, outsideOf } from './outside.js';
 import type { McpServer, Talk } from './talk.js';
 
 /**
@@ -28,6 +29,8 @@ import type { McpServer, Talk } from './talk.js';
  * | `garbage [n]` | writes n lines that are no messages, one unless given |
  * | `read <path>` | asks its client for a file, which it has not offered, and says the error's code |
  * | `fail <code> <text>` | refuses the prompt with this error |
+ *
+ * With `LOOPBACK_ANSWERS=outside` in its environment it also answers what people write in conversations elsewhere: there, with an echo.
  */
 const COMMANDS: readonly (readonly [RegExp, (talk: Talk, ...found: string[]) => Promise<void>])[] = [
   [/^stream (\d+)(?: (\d+))?$/, stream],
@@ -53,6 +56,8 @@ const COMMANDS: readonly (readonly [RegExp, (talk: Talk, ...found: string[]) => 
 ];
 
 export async function obey(talk: Talk, text: string): Promise<void> {
+  const outside = env.LOOPBACK_ANSWERS === 'outside' ? outsideOf(text) : undefined;
+  if (outside !== undefined) return talk.say(await answer(outside));
   for (const [pattern, act] of COMMANDS) {
     const found = pattern.exec(text.trim());
     if (found !== null) return act(talk, ...found.slice(1));
