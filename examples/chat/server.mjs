@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { bodyOf, connectTo, needed } from '../svc.mjs';
 
-const [city, port] = [needed('SVC_CITY'), Number(process.env.PORT ?? 8380)];
+const [city, port] = [needed('SVC_CITY'), Number(process.env.PORT ?? 0)];
 const { call, takePublications } = connectTo({
   url: process.env.SVC_API_URL ?? 'http://127.0.0.1:8372',
   city,

@@ -40,7 +40,7 @@ export class User {
   /** An empty working directory, beside a link to the programs of the checkout. */
   static async arrive(): Promise<User> {
     const dir = await realpath(await folder('svc-user-'));
-    await symlink(join(root, 'bin'), join(dir, 'bin'));
+    for (const name of ['bin', 'examples']) await symlink(join(root, name), join(dir, name));
     await mkdir(join(dir, WITHOUT_NPM));
     for (const name of ['npm', 'npx'])
       await writeFile(join(dir, WITHOUT_NPM, name), '#!/bin/sh\necho "not by npm" >&2; exit 97\n', { mode: 0o755 });
