@@ -273,6 +273,28 @@ describe('a replica that is killed while it serves a stream', () => {
     await doomed.close().catch(() => undefined);
   });
 
+  it("and what it had given away and not written yet is the client's, too", async () => {
+    const mine = await adapter();
+    const c = await bound(mine);
+    const client = await connect(mine, A);
+    const failpoints = city.stack.failpoints[A]!;
+    const taken = Promise.withResolvers<void>();
+    failpoints.arm('extmsg.offered', () => {
+      taken.resolve();
+      throw new Error('it ends here');
+    });
+    const reply = send(c, 'x');
+    await taken.promise;
+    failpoints.disarm();
+    const resumed = await connect(mine, B, client.last);
+    const given = await resumed.until(() => true);
+    expect([given.attempt, client.given]).toEqual([2, []]);
+    // The one before counts no more, whether its client has gone or not.
+    await client.stream.untilEnd();
+    await resumed.ack(at(B), given);
+    expect((await reply).body.Receipt.Delivered).toBe(true);
+  });
+
   it('and one that stops in good order, too', async () => {
     const mine = await adapter();
     const c = await bound(mine);
@@ -371,6 +393,21 @@ describe('bounds', () => {
       return client.status === 200 && client;
     });
     expect(again.status).toBe(200);
+  });
+
+  it('2,000 publications wait for clients of one adapter', async () => {
+    const mine = await adapter();
+    const [c, d] = [await bound(mine), await bound(mine)];
+    city.timings({ answerMs: 0 });
+    await send(c, 'x');
+    await city.sql(
+      `insert into extmsg_deliveries (stream_id, conversation_pk, id, direction, session_pk, session_id, body, conversation, deadline, generation, root)
+       select stream_id, conversation_pk, 'dlv-many-' || n, direction, session_pk, session_id, body, conversation, deadline, generation, root
+       from extmsg_deliveries d, generate_series(1, 1999) n where d.id = $1`,
+      [(await city.deliveries(c.conversation_id))[0].id],
+    );
+    refused(await send(d, 'x'), 409, /^conflict: 2000 publications wait for a client of slack\/acc-\d+ already$/);
+    await city.sql(`delete from extmsg_deliveries where id like 'dlv-many-%'`);
   });
 
   it('a client that reads nothing keeps nobody waiting, and what it has goes to another', async () => {

@@ -1,7 +1,11 @@
 import { createHmac } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
+import tls from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ExtmsgCity, queryOf, type Conversation } from '../support/extmsg-city.js';
+import { Authority } from '../support/authority.js';
+import { folder, removeFolders } from '../support/folders.js';
+import { AdapterServer, ExtmsgCity, queryOf, type Conversation } from '../support/extmsg-city.js';
 import { svc } from '../support/cli.js';
 import { api, outcome, type Api, type Reply } from '../support/http.js';
 import { eventually } from '../support/sse.js';
@@ -257,6 +261,58 @@ describe('an adapter', () => {
       });
     } finally {
       await city.register();
+    }
+  });
+});
+
+describe('an adapter over TLS', () => {
+  let authority: Authority;
+  const before = tls.getCACertificates('default');
+  const servers: AdapterServer[] = [];
+
+  beforeAll(async () => {
+    authority = await Authority.in(await folder('svc-callback-'));
+  });
+  afterAll(async () => {
+    tls.setDefaultCACertificates(before);
+    await Promise.all(servers.map((server) => server.close()));
+    await removeFolders();
+  });
+
+  async function serves(names: string): Promise<AdapterServer> {
+    const { key, cert } = await authority.issue(names);
+    const server = await AdapterServer.open({ key: await readFile(key), cert: await readFile(cert) });
+    servers.push(server);
+    return server;
+  }
+
+  it('is called when somebody who is trusted has signed for its name, and told nothing otherwise', async () => {
+    const [named, other] = [await serves('IP:127.0.0.1'), await serves('DNS:elsewhere.example')];
+    const called = async (server: AdapterServer): Promise<object> => {
+      await city.register({ account_id: 'tls', callback_url: server.url });
+      const c = city.conversation({ account_id: 'tls' });
+      await bind(c, { session_id: one });
+      return (await send(c, 'x')).body.Receipt;
+    };
+    city.timings({ attempts: 1 });
+    try {
+      expect(await called(named)).toMatchObject({
+        Delivered: false,
+        FailureKind: 'transient',
+        Error: expect.stringMatching(/certificate/),
+      });
+      // As NODE_EXTRA_CA_CERTS would have it from the start.
+      tls.setDefaultCACertificates([...before, await authority.pem()]);
+      expect(await called(other)).toMatchObject({
+        Delivered: false,
+        FailureKind: 'transient',
+        Error: expect.stringMatching(/does not match/),
+      });
+      expect([named.published, other.published]).toEqual([[], []]);
+      expect(await called(named)).toMatchObject({ Delivered: true, FailureKind: '' });
+      expect(named.published.map(({ path, body }) => [path, body.text])).toEqual([['/publish', 'x']]);
+    } finally {
+      city.timings({ attempts: 10 });
     }
   });
 });

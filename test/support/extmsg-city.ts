@@ -1,4 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -33,12 +34,16 @@ export class AdapterServer {
   does: Behaviour = delivers;
   readonly #sockets = new Set<Socket>();
 
-  private constructor(private readonly server: Server) {}
+  private constructor(
+    private readonly server: Server,
+    private readonly protocol: 'http' | 'https',
+  ) {}
 
-  static async open(): Promise<AdapterServer> {
-    const server = createServer();
-    const adapter = new AdapterServer(server);
-    server.on('connection', (socket) => {
+  /** @param pair in PEM: it is reached over TLS then */
+  static async open(pair?: { readonly key: Buffer; readonly cert: Buffer }): Promise<AdapterServer> {
+    const server = pair === undefined ? createServer() : createSecureServer(pair);
+    const adapter = new AdapterServer(server, pair === undefined ? 'http' : 'https');
+    server.on('connection', (socket: Socket) => {
       adapter.#sockets.add(socket);
       socket.on('close', () => adapter.#sockets.delete(socket));
       socket.on('error', () => undefined);
@@ -58,7 +63,7 @@ export class AdapterServer {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return `${this.protocol}://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
   reset(): void {

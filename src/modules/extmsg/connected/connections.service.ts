@@ -41,7 +41,8 @@ export class ConnectionsService {
     }
     const before = connectionOf(lastEventId, query.after_cursor);
     this.hub.assertOpen();
-    const prepared = await this.transactions.run(async (tx) => this.#prepare(tx, city, provider, accountId, before));
+    const prepare = (tx: Tx): Promise<Prepared> => this.#prepare(tx, city, provider, accountId, before);
+    const prepared = await this.transactions.run(prepare, { key: city.name });
     return this.streams.opening({
       keyId: credentialOf(caller),
       take: (subscriber) => this.hub.attach(subscriber, prepared),
