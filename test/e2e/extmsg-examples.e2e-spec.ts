@@ -2,10 +2,9 @@ import { createHmac } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { loadConfig } from '../../src/platform/config/config.js';
 import { startStack, type Stack } from '../support/app.js';
 import { startExample, type Example } from '../support/example.js';
-import { AdapterServer } from '../support/extmsg-city.js';
+import { AdapterServer, ON_THIS_HOST } from '../support/extmsg-city.js';
 import { api, outcome, type Api, type Reply } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
 import { eventually } from '../support/sse.js';
@@ -21,11 +20,10 @@ const examples: Example[] = [];
 const path = (rest: string): string => `/v0/city/alpha/${rest}`;
 
 beforeAll(async () => {
-  const { allowedTargets } = loadConfig({ SVC_ALLOWED_TARGETS: '127.0.0.1/32' }, '/');
-  stack = await startStack({ apis: 1, workers: 0, config: { allowedTargets } });
+  stack = await startStack({ apis: 1, workers: 0, config: ON_THIS_HOST });
   a = api(stack.urls[0]!);
   // Its agents reach the API.
-  await stack.add('worker', { allowedTargets, apiUrl: stack.urls[0]! });
+  await stack.add('worker', { ...ON_THIS_HOST, apiUrl: stack.urls[0]! });
   const ledger = await Ledger.open(stack);
   await ledger.succeeded(await a.post('/v0/city', { dir: 'alpha', provider: 'loopback' }), 'request.result.city.create');
   await ledger.stream.close();

@@ -27,6 +27,9 @@ const delivers: Behaviour = ({ body }, response) => {
   response.end(JSON.stringify({ message_id: `out-${body.idempotency_key as string}`, delivered: true, conversation: body.conversation }));
 };
 
+/** Adapters of this host may be called. */
+export const ON_THIS_HOST = { allowedTargets: loadConfig({ SVC_ALLOWED_TARGETS: '127.0.0.1/32' }, '/').allowedTargets };
+
 /** Something that speaks for an account elsewhere: it keeps what it was sent, and does as it is told. */
 export class AdapterServer {
   readonly published: Published[] = [];
@@ -95,8 +98,7 @@ export class ExtmsgCity {
 
   static async open(options: StackOptions = {}): Promise<ExtmsgCity> {
     const adapter = await AdapterServer.open();
-    const { allowedTargets } = loadConfig({ SVC_ALLOWED_TARGETS: '127.0.0.1/32' }, '/');
-    const stack = await startStack({ workers: 2, ...options, config: { allowedTargets, ...options.config } });
+    const stack = await startStack({ workers: 2, ...options, config: { ...ON_THIS_HOST, ...options.config } });
     try {
       const [a, b] = stack.urls.map((url) => api(url)) as [Api, Api];
       const ledger = await Ledger.open(stack);
