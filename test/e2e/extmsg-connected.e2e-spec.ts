@@ -28,7 +28,8 @@ afterEach(async () => {
 });
 afterAll(() => city?.close());
 
-const usual = (): void => city.timings({ pauseMs: 20, longestMs: 50, answerMs: 90_000, claimMs: CLAIM_MS, attempts: 10, offers: 20 });
+const usual = (): void =>
+  city.timings({ pauseMs: 20, longestMs: 50, answerMs: 90_000, claimMs: CLAIM_MS, attempts: 10, offers: 20, renewMs: 250 });
 const [A, B] = [0, 1];
 const at = (replica: number): string => city.stack.urls[replica]!;
 
@@ -225,6 +226,45 @@ describe('several clients of one adapter', () => {
   });
 });
 
+describe('a client that answers nothing', () => {
+  // Guard: another of its adapter comes before it.
+  it('gets nothing more while another answers, and something again when it is alone', async () => {
+    const mine = await adapter();
+    city.timings({ answerMs: 0 });
+    const silent = await connect(mine, A);
+    const publications = async (count: number): Promise<void> => {
+      for (let n = 0; n < count; n++) await send(await bound(mine), 'x');
+    };
+    await publications(6);
+    await silent.untilGiven(6);
+    const fast = await connect(mine, B);
+    const acked = new Set<string>();
+    const answers = async (count: number): Promise<void> => {
+      await eventually(async () => {
+        for (const given of fast.given.filter(({ id }) => !acked.has(id))) {
+          acked.add(given.id);
+          expect(outcome(await fast.ack(at(A), given))).toBe(200);
+        }
+        await city.sql(`update extmsg_deliveries set lease_until = now() - interval '1 second' where worker = $1 and state = 'pending'`, [
+          silent.last!.split('.')[0],
+        ]);
+        return acked.size === count;
+      });
+    };
+    await answers(6);
+    const before = silent.given.length;
+    await publications(8);
+    await answers(14);
+    expect(silent.given).toHaveLength(before);
+    await fast.close();
+    await eventually(
+      async () => (await city.sql('select 1 from extmsg_connections where id = $1', [fast.last!.split('.')[0]])).length === 0,
+    );
+    await publications(1);
+    await silent.untilGiven(before + 1);
+  });
+});
+
 describe('a replica that is killed while it serves a stream', () => {
   it('loses nothing: the client goes on at another with what it has not acknowledged, and nobody gets it twice', async () => {
     const mine = await adapter();
@@ -273,26 +313,23 @@ describe('a replica that is killed while it serves a stream', () => {
     await doomed.close().catch(() => undefined);
   });
 
-  it("and what it had given away and not written yet is the client's, too", async () => {
+  it('and what one has given away and could not write is written after all', async () => {
     const mine = await adapter();
-    const c = await bound(mine);
+    const [c, d] = [await bound(mine), await bound(mine)];
     const client = await connect(mine, A);
     const failpoints = city.stack.failpoints[A]!;
-    const taken = Promise.withResolvers<void>();
+    let failed = 0;
     failpoints.arm('extmsg.offered', () => {
-      taken.resolve();
-      throw new Error('it ends here');
+      if (++failed < 3) throw new Error('the connection breaks after the commit');
     });
-    const reply = send(c, 'x');
-    await taken.promise;
-    failpoints.disarm();
-    const resumed = await connect(mine, B, client.last);
-    const given = await resumed.until(() => true);
-    expect([given.attempt, client.given]).toEqual([2, []]);
-    // The one before counts no more, whether its client has gone or not.
-    await client.stream.untilEnd();
-    await resumed.ack(at(B), given);
-    expect((await reply).body.Receipt.Delivered).toBe(true);
+    try {
+      const replies = [send(c, 'x'), send(d, 'y')];
+      for (const given of await client.untilGiven(2)) await client.ack(at(B), given);
+      expect((await Promise.all(replies)).map(({ body }) => body.Receipt.Delivered)).toEqual([true, true]);
+      expect(client.given.map(({ attempt }) => attempt)).toEqual([1, 1]);
+    } finally {
+      failpoints.disarm();
+    }
   });
 
   it('and one that stops in good order, too', async () => {

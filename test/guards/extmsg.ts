@@ -200,4 +200,20 @@ export const EXTMSG: readonly Guard[] = [
     test: CONNECTED,
     name: 'is an adapter for itself',
   },
+  {
+    guard: 'A client that answers nothing comes after one that does.',
+    file: OFFERS,
+    find: 'case when k.missed >= ${SILENT} and exists',
+    replace: 'case when k.missed > ${SILENT} and exists',
+    test: CONNECTED,
+    name: 'gets nothing more while another answers',
+  },
+  {
+    guard: 'What a client was given and not written is written after all.',
+    file: 'src/modules/extmsg/connected/offers.service.ts',
+    find: 'connection.unwritten.push(one);',
+    replace: '',
+    test: CONNECTED,
+    name: 'could not write is written after all',
+  },
 ];

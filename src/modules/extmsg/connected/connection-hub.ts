@@ -113,14 +113,11 @@ export class ConnectionHub implements OnModuleInit {
   }
 
   async #serve(connection: Connection): Promise<void> {
-    let again = [...connection.resumed];
     while (connection.open) {
       await connection.ready();
       if (!connection.open) return;
       try {
-        for (const one of again) await this.offers.again(connection, one);
-        again = [];
-        // More may be free: what was taken has made room for what comes after it only once it is acknowledged, which is heard.
+        await this.offers.unwritten(connection);
         await this.offers.more(connection);
       } catch (error) {
         this.log.debug({ err: error, connection: connection.id }, 'a connected client could not be given what waits; trying again');

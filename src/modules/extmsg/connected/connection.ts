@@ -22,8 +22,8 @@ export class Connection {
   readonly id: string;
   readonly adapterPk: number;
   readonly account: Account;
-  /** What its client has been given on the stream before, to be given again first. */
-  readonly resumed: readonly Candidate[];
+  /** What it has, or may have, and has not been written: what its client had on the stream before, and where it is not known whether a claim was committed. */
+  readonly unwritten: Candidate[];
   #frames = 0;
   #heard = true;
   #wake: (() => void) | undefined;
@@ -35,7 +35,7 @@ export class Connection {
     this.id = id;
     this.adapterPk = adapter.pk;
     this.account = account;
-    this.resumed = resumed;
+    this.unwritten = [...resumed];
   }
 
   get open(): boolean {

@@ -39,13 +39,20 @@ export class Offers {
     const limits = { ...FLYING, offers: this.timings.offers };
     for (const one of await this.repository.candidates(connection.account, connection.id, limits)) {
       if (!connection.open || connection.full) return connection.hear();
+      // Whatever breaks from here on, it is looked at again whether the connection has it.
+      connection.unwritten.push(one);
       await this.#offer(connection, one, (tx) => this.#take(tx, connection, one.pk));
+      connection.unwritten.pop();
     }
   }
 
-  /** What its client had on the stream before, under the same claim, unless that has been answered meanwhile. */
-  async again(connection: Connection, one: Candidate): Promise<void> {
-    if (connection.open) await this.#offer(connection, one, (tx) => this.publications.held(tx, one.pk, connection.id));
+  /** What it has, under the claim that it has been given, unless that has been answered meanwhile. */
+  async unwritten(connection: Connection): Promise<void> {
+    for (let one = connection.unwritten[0]; one !== undefined && connection.open; one = connection.unwritten[0]) {
+      const { pk } = one;
+      await this.#offer(connection, one, (tx) => this.publications.held(tx, pk, connection.id));
+      connection.unwritten.shift();
+    }
   }
 
   async #offer(connection: Connection, { pk, conversation_pk }: Candidate, has: (tx: Tx) => Promise<boolean>): Promise<void> {
