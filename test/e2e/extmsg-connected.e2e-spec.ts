@@ -415,21 +415,34 @@ describe('bounds', () => {
   // Guard: streams of an adapter are counted for all replicas.
   it('an adapter has eight streams, of all replicas together', async () => {
     const mine = await adapter();
-    const opened = await Promise.all(
-      Array.from({ length: 12 }, async (_, n) => {
-        const client = await ExtmsgClient.connect(at(n % 2), mine.token);
-        open.push(client);
-        return client;
-      }),
-    );
-    expect(opened.map(({ status }) => status).sort()).toEqual([...Array(8).fill(200), ...Array(4).fill(409)]);
-    await opened.find(({ status }) => status === 200)!.close();
-    const again = await eventually(async () => {
-      const client = await ExtmsgClient.connect(at(B), mine.token);
+    const another = async (replica: number): Promise<ExtmsgClient> => {
+      const client = await ExtmsgClient.connect(at(replica), mine.token);
       open.push(client);
-      return client.status === 200 && client;
+      return client;
+    };
+    const opened = await Promise.all(Array.from({ length: 7 }, (_, n) => another(n % 2)));
+    expect(opened.map(({ status }) => status)).toEqual(Array(7).fill(200));
+    // The eighth has been counted and is not committed; the ninth waits for it.
+    const [counted, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    city.stack.failpoints[A]!.arm('tx.before_commit', () => {
+      counted.resolve();
+      return released.promise;
     });
-    expect(again.status).toBe(200);
+    const eighth = another(A);
+    await counted.promise;
+    const ninth = another(B);
+    const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await Promise.race([ninth, eventually(async () => (await city.sql(waits)).length > 0)]);
+    city.stack.failpoints[A]!.disarm();
+    released.resolve();
+    expect([(await eighth).status, (await ninth).status]).toEqual([200, 409]);
+    refused(
+      await api(at(B)).get(city.ext('publications/stream'), { Authorization: `Bearer ${mine.token}`, 'X-SVC-Request': 'x' }),
+      409,
+      /has 8 streams open already$/,
+    );
+    await opened[0]!.close();
+    await eventually(async () => (await another(B)).status === 200);
   });
 
   it('2,000 publications wait for clients of one adapter', async () => {
