@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { testRedisUrl } from '../support/app.js';
 import { startSvc, svc, type Cli } from '../support/cli.js';
@@ -555,6 +556,30 @@ describe('who may connect', () => {
       expect((await end(mine.account)).status).toBeLessThan(300);
       await client.stream.untilEnd();
     }
+  });
+
+  it('goes on while somebody has its row: it is renewed later', async () => {
+    const mine = await adapter();
+    const [client, beside] = [await connect(mine, A), await connect(mine, A)];
+    const [id, other] = [client, beside].map(({ last }) => last!.split('.')[0]);
+    const until = async (): Promise<Date> =>
+      (await city.sql<{ lease_until: Date }>('select lease_until from extmsg_connections where id = $1', [other]))[0]!.lease_until;
+    const holder = new pg.Client({ connectionString: city.stack.databaseUrl });
+    await holder.connect();
+    try {
+      await holder.query('begin');
+      await holder.query('select 1 from extmsg_connections where id = $1 for update', [id]);
+      for (let n = 0; n < 2; n++) {
+        const before = await until();
+        await eventually(async () => (await until()) > before);
+      }
+    } finally {
+      await holder.end();
+    }
+    await beside.close();
+    const reply = send(await bound(mine), 'x');
+    await client.ack(at(B), await client.until(() => true));
+    expect((await reply).body.Receipt.Delivered).toBe(true);
   });
 
   it('is told in the list, as long as it reads', async () => {

@@ -29,7 +29,7 @@ export class ConnectionsRepository {
       values (${id}, ${adapterPk}, clock_timestamp() + ${leaseMs} * interval '1 millisecond')`.execute(tx);
   }
 
-  /** Answers which of these count still; one whose row is locked is just being taken away. Their adapters are seen to be there. */
+  /** Answers which of these count still. One that somebody has locked is renewed the next time. Their adapters are seen to be there. */
   async renew(ids: readonly string[], leaseMs: number): Promise<ReadonlySet<string>> {
     const { rows } = await sql<{ id: string }>`
       with held as (
@@ -40,7 +40,7 @@ export class ConnectionsRepository {
           select a.pk from extmsg_adapters a where a.pk in (select adapter_pk from held) and a.last_seen_at < clock_timestamp() - interval '5 seconds'
           for no key update skip locked)
       )
-      select id from held`.execute(this.db);
+      select id from extmsg_connections where id = any(${[...ids]}::text[])`.execute(this.db);
     return new Set(rows.map(({ id }) => id));
   }
 
