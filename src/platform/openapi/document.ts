@@ -16,7 +16,7 @@ import { componentSchemas, schemaOf, type JsonSchema } from './components.js';
  */
 const DESCRIPTION = `One control plane for many cities.
 
-Every mutation carries the header \`X-SVC-Request\` (any value). Every response carries \`X-SVC-Request-Id\`. Every error is a
+Every mutation carries the header \`X-SVC-Request\` (any value), and so does a read that takes what it gives away. Every response carries \`X-SVC-Request-Id\`. Every error is a
 problem (RFC 9457): decide by its \`code\`; its \`detail\` begins with a short prefix and a colon. Asynchronous operations answer 202
 and end with exactly one event that carries their \`request_id\`. Every time is RFC 3339 in UTC, written with \`Z\`; what an earlier
 version stored in events is left as it was and may say \`+00:00\`, which is the same.`;
