@@ -5,6 +5,8 @@ const DISK_TREE = 'src/modules/composition/trees/disk-tree.ts';
 const EDITS = 'src/modules/config/config-edits.db-spec.ts';
 const CRASHES = 'src/modules/config/config-edit-crashes.db-spec.ts';
 const TRACES = 'src/modules/config/config-edit-traces.db-spec.ts';
+const FOLLOWING = 'src/modules/config/following.ts';
+const FOLLOWING_TEST = 'src/modules/config/following.db-spec.ts';
 const HOLDS = 'src/modules/config/config-edits.repository.ts';
 const FILES = 'src/modules/config/edit-files.ts';
 const INSTALLER = 'src/modules/composition/packs/installer.spec.ts';
@@ -383,5 +385,21 @@ export const CONFIGURATION: readonly Guard[] = [
     find: 'if (text.length <= MAX_LENGTH) return',
     replace: 'if (text.length > 0) return',
     test: 'src/modules/composition/packs/lock.spec.ts',
+  },
+  {
+    guard: 'A revision is followed once, whoever has seen it.',
+    file: FOLLOWING,
+    find: ' || (noted.revision === current.revision && noted.running === running)',
+    replace: ' || noted.revision < 0',
+    test: FOLLOWING_TEST,
+    name: 'is followed once a revision',
+  },
+  {
+    guard: 'Cities that cannot be followed keep no other from its turn.',
+    file: FOLLOWING,
+    find: 'cities.length < AT_ONCE ? 0 : cities.at(-1)!.streamId',
+    replace: '0',
+    test: FOLLOWING_TEST,
+    name: 'is followed behind any number',
   },
 ];

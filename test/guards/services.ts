@@ -96,8 +96,8 @@ export const SERVICES: readonly Guard[] = [
   },
   {
     guard: 'Services of a city that does not run are ended.',
-    file: 'src/modules/services/service-sync.repository.ts',
-    find: 'or c.running is distinct from v.running',
+    file: 'src/modules/config/following.repository.ts',
+    find: 'or c.running is distinct from f.running',
     replace: '',
     test: SERVICES_TEST,
     name: 'end with their city',

@@ -11,6 +11,8 @@ import { ConfigReadsService } from './config-reads.service.js';
 import { ConfigReloadsService } from './config-reloads.service.js';
 import { ConfigRevisionsService } from './config-revisions.service.js';
 import { ConfigRepository } from './config.repository.js';
+import { Following } from './following.js';
+import { FollowingRepository } from './following.repository.js';
 
 /** What requests and workers share: composing, revisions, edits. Families that change the configuration import it. */
 @Module({
@@ -23,7 +25,9 @@ import { ConfigRepository } from './config.repository.js';
     ConfigReloadsService,
     ConfigRepository,
     ConfigRevisionsService,
+    Following,
+    FollowingRepository,
   ],
-  exports: [CityComposer, ConfigEditsService, ConfigReadsService, ConfigReloadsService, ConfigRevisionsService],
+  exports: [CityComposer, ConfigEditsService, ConfigReadsService, ConfigReloadsService, ConfigRevisionsService, Following],
 })
 export class ConfigCoreModule {}

@@ -1,13 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Db } from '../../platform/database/database.js';
 import type { Tx } from '../../platform/database/transactions.js';
 import type { MaintenanceSettings } from './settings.js';
-
-export interface UnsyncedCity {
-  readonly name: string;
-  readonly streamId: number;
-}
 
 /** What is known of a city whose files are followed. */
 export interface Followed {
@@ -23,32 +17,20 @@ export interface Followed {
 /** The SQL of following what the files of cities say of their maintenance. */
 @Injectable()
 export class SettingsSyncRepository {
-  constructor(private readonly db: Db) {}
-
-  /** Cities whose configuration has moved on since it was read for this. */
-  async unsynced(limit: number): Promise<UnsyncedCity[]> {
-    const { rows } = await sql<UnsyncedCity>`
-      select c.name, c.stream_id as "streamId" from cities c join config_states s on s.stream_id = c.stream_id
-      left join maintenance_cities m on m.stream_id = c.stream_id
-      where s.revision > 0 and s.revision is distinct from m.revision limit ${limit}`.execute(this.db);
-    return rows;
-  }
-
-  /** The row of a city, which is made when there is none; undefined while somebody else has it. */
-  async lock(tx: Tx, streamId: number): Promise<Followed | undefined> {
-    await sql`insert into maintenance_cities (stream_id) values (${streamId}) on conflict do nothing`.execute(tx);
+  /** What is known of a city, whose row is locked. */
+  async followed(tx: Tx, streamId: number): Promise<Followed> {
     const { rows } = await sql<Followed>`
       select m.settings, m.next_at as "nextAt", clock_timestamp() as now,
         (select o.finished_at from maintenance_cycles o where o.stream_id = m.stream_id and o.state = 'done' order by o.pk desc limit 1) as last,
         exists (select from maintenance_cycles o where o.stream_id = m.stream_id and o.state <> 'done') as busy
-      from maintenance_cities m where m.stream_id = ${streamId} for update of m skip locked`.execute(tx);
-    return rows[0];
+      from maintenance_cities m where m.stream_id = ${streamId}`.execute(tx);
+    return rows[0]!;
   }
 
-  async save(tx: Tx, streamId: number, revision: number, settings: MaintenanceSettings | undefined, nextAt: Date | null): Promise<void> {
+  async save(tx: Tx, streamId: number, settings: MaintenanceSettings | undefined, nextAt: Date | null): Promise<void> {
     const text = settings === undefined ? null : JSON.stringify(settings);
     await sql`
-      update maintenance_cities set revision = ${revision}, settings = ${text}::jsonb, next_at = ${nextAt},
+      update maintenance_cities set settings = ${text}::jsonb, next_at = ${nextAt},
         look_at = case when ${text}::jsonb is null then null else coalesce(look_at, clock_timestamp()) end,
         disk = case when ${text}::jsonb is null then 'ok' else disk end
       where stream_id = ${streamId}`.execute(tx);

@@ -1,49 +1,30 @@
 import { Injectable } from '@nestjs/common';
-import { Transactions } from '../../platform/database/transactions.js';
-import { AppLogger } from '../../platform/logging/logger.js';
-import { ConfigReadsService } from '../config/config-reads.service.js';
+import type { Follower } from '../config/follower.js';
+import { Following } from '../config/following.js';
 import { maintenanceSettings, nextAfter, type MaintenanceSettings } from './settings.js';
-import { SettingsSyncRepository, type Followed, type UnsyncedCity } from './settings-sync.repository.js';
+import { SettingsSyncRepository, type Followed } from './settings-sync.repository.js';
 
-const AT_ONCE = 50;
-
-/** Follows what the files of cities say of their maintenance: any worker does, once a revision. */
+/** Follows what the files of cities say of their maintenance. */
 @Injectable()
 export class SettingsSync {
+  readonly #follower: Follower = {
+    table: 'maintenance_cities',
+    what: 'what a city says of its maintenance',
+    follow: async (tx, { streamId }, { config }) => {
+      const before = await this.repository.followed(tx, streamId);
+      const settings = maintenanceSettings(config);
+      await this.repository.save(tx, streamId, settings, nextOf(before, settings));
+    },
+  };
+
   constructor(
     private readonly repository: SettingsSyncRepository,
-    private readonly config: ConfigReadsService,
-    private readonly transactions: Transactions,
-    private readonly log: AppLogger,
+    private readonly following: Following,
   ) {}
 
   /** Answers how many cities were followed. */
-  async follow(signal?: AbortSignal): Promise<number> {
-    let followed = 0;
-    for (const city of await this.repository.unsynced(AT_ONCE)) {
-      if (signal?.aborted === true) break;
-      try {
-        await this.#followCity(city);
-        followed++;
-      } catch (error) {
-        this.log.warn({ err: error, city: city.name }, 'what a city says of its maintenance could not be read; the next turn tries again');
-      }
-    }
-    return followed;
-  }
-
-  async #followCity(city: UnsyncedCity): Promise<void> {
-    await this.transactions.run(
-      async (tx) => {
-        const before = await this.repository.lock(tx, city.streamId);
-        if (before === undefined) return;
-        const current = await this.config.known(city, tx);
-        if (current === undefined) return;
-        const settings = maintenanceSettings(current.config);
-        await this.repository.save(tx, city.streamId, current.revision, settings, nextOf(before, settings));
-      },
-      { key: city.name },
-    );
+  follow(signal?: AbortSignal): Promise<number> {
+    return this.following.turn(this.#follower, signal);
   }
 }
 

@@ -31,8 +31,8 @@ const PAYLOAD = 32 * 1024;
 export class FiringsRepository {
   constructor(private readonly db: Db) {}
 
-  async now(): Promise<Date> {
-    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(this.db);
+  async now(db: Kysely<Database> = this.db): Promise<Date> {
+    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
     return rows[0]!.now;
   }
 

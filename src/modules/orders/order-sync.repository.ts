@@ -5,11 +5,6 @@ import type { Tx } from '../../platform/database/transactions.js';
 import type { OrderDefinition } from './order-definition.js';
 import type { OrderRow } from './order-rows.js';
 
-export interface UnsyncedCity {
-  readonly name: string;
-  readonly streamId: number;
-}
-
 export interface SyncedOrder {
   readonly scoped_name: string;
   readonly name: string;
@@ -27,22 +22,6 @@ export interface SyncedOrder {
 @Injectable()
 export class OrderSyncRepository {
   constructor(private readonly db: Db) {}
-
-  /** Cities whose configuration has moved on since their orders were read. */
-  async unsynced(limit: number): Promise<UnsyncedCity[]> {
-    const { rows } = await sql<UnsyncedCity>`
-      select c.name, c.stream_id as "streamId" from cities c join config_states s on s.stream_id = c.stream_id
-      left join order_cities o on o.stream_id = c.stream_id
-      where s.revision > 0 and s.revision is distinct from o.revision limit ${limit}`.execute(this.db);
-    return rows;
-  }
-
-  /** The row of a city, which is made when there is none; false while somebody else has it. */
-  async lock(tx: Tx, streamId: number): Promise<boolean> {
-    await sql`insert into order_cities (stream_id) values (${streamId}) on conflict do nothing`.execute(tx);
-    const { rows } = await sql`select 1 from order_cities where stream_id = ${streamId} for update skip locked`.execute(tx);
-    return rows.length > 0;
-  }
 
   async orders(tx: Tx, streamId: number): Promise<OrderRow[]> {
     const { rows } = await sql<OrderRow>`select * from orders where stream_id = ${streamId} order by scoped_name for update`.execute(tx);
@@ -65,9 +44,9 @@ export class OrderSyncRepository {
   }
 
   /** A city that begins to listen does so from its head on; one that listens already misses nothing. */
-  async saveCity(tx: Tx, streamId: number, { revision, types, head }: { revision: number; types: string[]; head: number }): Promise<void> {
+  async saveCity(tx: Tx, streamId: number, types: readonly string[], head: number): Promise<void> {
     await sql`
-      update order_cities set revision = ${revision}, event_types = ${types}::text[],
+      update order_cities set event_types = ${types}::text[],
         event_seq = case when event_types = '{}' then ${head} else event_seq end
       where stream_id = ${streamId}`.execute(tx);
   }

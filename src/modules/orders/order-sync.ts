@@ -1,57 +1,37 @@
 import { Injectable } from '@nestjs/common';
-import { Transactions } from '../../platform/database/transactions.js';
-import { AppLogger } from '../../platform/logging/logger.js';
-import { ConfigReadsService } from '../config/config-reads.service.js';
+import type { Follower } from '../config/follower.js';
+import { Following } from '../config/following.js';
 import { dueAfter } from './due.js';
 import { isFireable, ordersOf, type EffectiveOrder } from './order-definition.js';
-import { OrderSyncRepository, type SyncedOrder, type UnsyncedCity } from './order-sync.repository.js';
+import { OrderSyncRepository, type SyncedOrder } from './order-sync.repository.js';
 import { OrderTimes } from './order-times.js';
 import type { OrderRow } from './order-rows.js';
 
-const AT_ONCE = 50;
-
-/** Follows what the files of cities say of their orders: any worker does, once a revision. */
+/** Follows what the files of cities say of their orders. */
 @Injectable()
 export class OrderSync {
+  readonly #follower: Follower = {
+    table: 'order_cities',
+    what: 'the orders of a city',
+    follow: async (tx, { streamId }, { config, index: head }) => {
+      const now = await this.times.now(tx);
+      const known = new Map((await this.repository.orders(tx, streamId)).map((row) => [row.scoped_name, row]));
+      const rows = ordersOf(config).orders.map((order) => synced(order, known.get(order.scopedName), head, now));
+      await this.repository.save(tx, streamId, rows);
+      const types = rows.flatMap(({ listens }) => (listens === null ? [] : [listens]));
+      await this.repository.saveCity(tx, streamId, [...new Set(types)], head);
+    },
+  };
+
   constructor(
     private readonly repository: OrderSyncRepository,
-    private readonly config: ConfigReadsService,
-    private readonly transactions: Transactions,
+    private readonly following: Following,
     private readonly times: OrderTimes,
-    private readonly log: AppLogger,
   ) {}
 
   /** Answers how many cities were followed. */
-  async follow(signal?: AbortSignal): Promise<number> {
-    let followed = 0;
-    for (const city of await this.repository.unsynced(AT_ONCE)) {
-      if (signal?.aborted === true) break;
-      try {
-        await this.#followCity(city);
-        followed++;
-      } catch (error) {
-        this.log.warn({ err: error, city: city.name }, 'the orders of a city could not be read; the next turn tries again');
-      }
-    }
-    return followed;
-  }
-
-  async #followCity(city: UnsyncedCity): Promise<void> {
-    const now = await this.times.now();
-    await this.transactions.run(
-      async (tx) => {
-        if (!(await this.repository.lock(tx, city.streamId))) return;
-        const current = await this.config.known(city, tx);
-        if (current === undefined) return;
-        const { orders } = ordersOf(current.config);
-        const known = new Map((await this.repository.orders(tx, city.streamId)).map((row) => [row.scoped_name, row]));
-        const rows = orders.map((order) => synced(order, known.get(order.scopedName), current.index, now));
-        await this.repository.save(tx, city.streamId, rows);
-        const types = rows.flatMap(({ listens }) => (listens === null ? [] : [listens]));
-        await this.repository.saveCity(tx, city.streamId, { revision: current.revision, types: [...new Set(types)], head: current.index });
-      },
-      { key: city.name },
-    );
+  follow(signal?: AbortSignal): Promise<number> {
+    return this.following.turn(this.#follower, signal);
   }
 }
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Tx } from '../../platform/database/transactions.js';
 import { FiringsRepository } from './firings.repository.js';
 
 /** What time it is for orders: the database's clock, one for all workers. Tests have another. Leases never ask it. */
@@ -6,7 +7,7 @@ import { FiringsRepository } from './firings.repository.js';
 export class OrderTimes {
   constructor(private readonly repository: FiringsRepository) {}
 
-  now(): Promise<Date> {
-    return this.repository.now();
+  now(tx?: Tx): Promise<Date> {
+    return this.repository.now(tx);
   }
 }

@@ -1,26 +1,31 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Transactions } from '../../platform/database/transactions.js';
+import type { Tx } from '../../platform/database/transactions.js';
 import { EventLog } from '../../platform/event-log/event-log.js';
 import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { repeat } from '../../platform/health/repeat.js';
 import { AppLogger } from '../../platform/logging/logger.js';
 import { Signals } from '../../platform/streams/signals.js';
-import { ConfigReadsService } from '../config/config-reads.service.js';
+import type { FollowedCity, RunningFollower } from '../config/follower.js';
+import { Following } from '../config/following.js';
 import { isSupported, servicesOf, type ServiceDefinition } from './service-definition.js';
 import { conditionOf, isSame, KEEPER, SERVICES_TOPIC, stateEvent, type Condition, type ServiceRow } from './service-row.js';
-import { ServiceSyncRepository, type SyncedService, type UnsyncedCity } from './service-sync.repository.js';
+import { ServiceSyncRepository, type SyncedService } from './service-sync.repository.js';
 import { ServiceTimings } from './service-timings.js';
-
-const AT_ONCE = 50;
 
 /** Follows what the files of cities say of their services, and whether cities run: any worker does. */
 @Injectable()
 export class ServiceSync implements OnApplicationBootstrap {
+  readonly #follower: RunningFollower = {
+    table: 'service_cities',
+    what: 'the services of a city',
+    follow: (tx, city, { config }, running) => this.#settle(tx, city, servicesOf(config), running),
+    gone: (tx, city) => this.#settle(tx, city, new Map(), false),
+  };
+
   constructor(
     private readonly repository: ServiceSyncRepository,
-    private readonly config: ConfigReadsService,
-    private readonly transactions: Transactions,
+    private readonly following: Following,
     private readonly eventLog: EventLog,
     private readonly signals: Signals,
     private readonly timings: ServiceTimings,
@@ -34,48 +39,32 @@ export class ServiceSync implements OnApplicationBootstrap {
   }
 
   /** Answers how many cities were followed. */
-  async follow(signal?: AbortSignal): Promise<number> {
-    let followed = 0;
-    for (const city of await this.repository.unsynced(AT_ONCE)) {
-      if (signal?.aborted === true) break;
-      try {
-        await this.#followCity(city);
-        followed++;
-      } catch (error) {
-        this.log.warn({ err: error, city: city.name }, 'the services of a city could not be read; the next turn tries again');
-      }
-    }
-    return followed;
+  follow(signal?: AbortSignal): Promise<number> {
+    return this.following.turn(this.#follower, signal);
   }
 
-  async #followCity(city: UnsyncedCity): Promise<void> {
-    const { name: stream, streamId } = city;
-    await this.transactions.run(
-      async (tx) => {
-        if (!(await this.repository.lock(tx, streamId))) return;
-        const running = await this.repository.running(tx, streamId);
-        const current = running === undefined ? undefined : await this.config.known(city, tx);
-        if (running !== undefined && current === undefined) return;
-        const said = current === undefined ? new Map<string, ServiceDefinition>() : servicesOf(current.config);
-        const known = await this.repository.services(tx, streamId);
-        const before = new Map(known.map((row) => [row.name, row]));
-        const rows = [
-          ...[...said].map(([name, definition]) => present(name, definition, running === true, before.get(name))),
-          ...known.filter(({ name }) => !said.has(name)).map(absent),
-        ];
-        await this.repository.save(tx, streamId, rows);
-        await this.repository.saveCity(tx, streamId, current && { revision: current.revision, running: running! });
-        const changed = rows.filter(({ name, condition }) => {
-          const row = before.get(name);
-          return row === undefined || !isSame(conditionOf(row), condition);
-        });
-        if (rows.length > 0) this.signals.mark(tx, SERVICES_TOPIC);
-        await this.eventLog.append(
-          tx,
-          changed.map(({ name, condition }) => stateEvent(stream, name, KEEPER, condition)),
-        );
-      },
-      { key: stream },
+  /** These are the services of the city from now on. */
+  async #settle(
+    tx: Tx,
+    { name: stream, streamId }: FollowedCity,
+    said: ReadonlyMap<string, ServiceDefinition>,
+    running: boolean,
+  ): Promise<void> {
+    const known = await this.repository.services(tx, streamId);
+    const before = new Map(known.map((row) => [row.name, row]));
+    const rows = [
+      ...[...said].map(([name, definition]) => present(name, definition, running, before.get(name))),
+      ...known.filter(({ name }) => !said.has(name)).map(absent),
+    ];
+    await this.repository.save(tx, streamId, rows);
+    const changed = rows.filter(({ name, condition }) => {
+      const row = before.get(name);
+      return row === undefined || !isSame(conditionOf(row), condition);
+    });
+    if (rows.length > 0) this.signals.mark(tx, SERVICES_TOPIC);
+    await this.eventLog.append(
+      tx,
+      changed.map(({ name, condition }) => stateEvent(stream, name, KEEPER, condition)),
     );
   }
 }

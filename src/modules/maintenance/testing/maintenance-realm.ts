@@ -11,6 +11,8 @@ import { IdempotencyRepository } from '../../../platform/idempotency/idempotency
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
 import type { Signals } from '../../../platform/streams/signals.js';
 import { describeIssue } from '../../composition/issue.js';
+import { Following } from '../../config/following.js';
+import { FollowingRepository } from '../../config/following.repository.js';
 import { LaunchRepository } from '../../launch/launch.repository.js';
 import { SessionFolders } from '../../launch/session-folders.js';
 import { MailAddresses } from '../../mail/mail-addresses.service.js';
@@ -79,7 +81,10 @@ export class MaintenanceProcess {
     this.store = new StoreRepository(db);
     this.look = new StoreLook(this.store, log);
     this.cycle = new Cycle(this.repository, pruning, this.store, this.look, this.watch, log);
-    this.sync = new SettingsSync(new SettingsSyncRepository(db), realm.a.reads, transactions, log);
+    this.sync = new SettingsSync(
+      new SettingsSyncRepository(),
+      new Following(new FollowingRepository(db), realm.a.reads, transactions, log),
+    );
     const lifecycle = {} as Lifecycle;
     this.reconciler = new MaintenanceReconciler(this.sync, this.cycles, this.repository, this.watch, lifecycle, log);
   }

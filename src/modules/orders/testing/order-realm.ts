@@ -1,11 +1,13 @@
 import { sql } from 'kysely';
 import { ConfigRealm } from '../../../../test/support/config-realm.js';
 import { createDb, createPool, type Db } from '../../../platform/database/database.js';
-import { Transactions } from '../../../platform/database/transactions.js';
+import { Transactions, type Tx } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { MovedStreams } from '../../../platform/event-log/moved.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
+import { Following } from '../../config/following.js';
+import { FollowingRepository } from '../../config/following.repository.js';
 import { EffectiveSuspension } from '../../launch/effective-suspension.service.js';
 import { EffectiveSuspensionRepository } from '../../launch/effective-suspension.repository.js';
 import type { Signals } from '../../../platform/streams/signals.js';
@@ -25,8 +27,8 @@ import type { FiringKind, FiringRow } from '../order-rows.js';
 class MovedTimes extends OrderTimes {
   at: Date | undefined;
 
-  override async now(): Promise<Date> {
-    return this.at ?? super.now();
+  override async now(tx?: Tx): Promise<Date> {
+    return this.at ?? super.now(tx);
   }
 }
 
@@ -55,7 +57,8 @@ export class OrderProcess {
     const syncing = new OrderSyncRepository(this.db);
     const roster = new RosterService(new RosterRepository(this.db));
     const suspension = new EffectiveSuspension(new EffectiveSuspensionRepository(this.db), roster, reads);
-    this.sync = new OrderSync(syncing, reads, this.transactions, this.times, log);
+    const following = new Following(new FollowingRepository(this.db), reads, this.transactions, log);
+    this.sync = new OrderSync(syncing, following, this.times);
     const deliveries = new DeliveriesRepository(this.db);
     const { repository, firings, transactions, times } = this;
     this.evaluator = new OrderEvaluator(repository, syncing, firings, deliveries, suspension, transactions, events, times, log);
