@@ -208,7 +208,7 @@ export class Demand {
       .sort((a, b) => a.activityAt - b.activityAt);
     for (const session of free) {
       if (left <= keep) return;
-      if (!this.#isIdle(session) || session.asks || session.attached || session.pinned) continue;
+      if (!this.#isIdle(session) || session.asks || session.pinned) continue;
       const idleSince = Math.max(session.activityAt, session.readyAt ?? 0);
       const until = idleSince + (settings.oneShot && session.activityAt > (session.readyAt ?? 0) ? 0 : (settings.idleMs ?? graceMs));
       if (until > this.facts.now && !over()) {

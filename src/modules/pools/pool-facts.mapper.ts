@@ -178,7 +178,6 @@ function sessionOf(row: PoolRow, held: readonly string[], now: Pick<Loaded, 'fin
     everHeld: row.ever_held || held.length > 0,
     waits: row.waits,
     pinned: told.pin_awake === 'true',
-    attached: false,
     drifted: driftOf(row, now.fingerprint)?.accepted === false,
     acceptedHash: row.accepted_hash,
     nudgedAt: row.nudged_at?.getTime(),

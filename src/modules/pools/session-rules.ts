@@ -108,7 +108,6 @@ function timers(session: PoolSession, context: SessionContext, facts: PoolFacts)
   const jitter = settings === undefined ? 0 : settings.maxAgeJitterMs * share(`${session.id}.${session.generation}`);
   const blockers = new Set<Blocker>();
   if (session.asks) blockers.add('interaction');
-  if (session.attached) blockers.add('attached');
   if (session.held.length > 0 || context.assigned.length > 0) blockers.add('work');
   if (session.messages > 0) blockers.add('messages');
   if (session.pinned) blockers.add('pin');

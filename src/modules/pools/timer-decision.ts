@@ -1,5 +1,5 @@
 /** What keeps a session awake, in the order in which it is named. */
-export const BLOCKERS = ['interaction', 'attached', 'work', 'messages', 'pin', 'dependents'] as const;
+export const BLOCKERS = ['interaction', 'work', 'messages', 'pin', 'dependents'] as const;
 export type Blocker = (typeof BLOCKERS)[number];
 
 /** Times are milliseconds of the database's clock. */

@@ -1,9 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import { ProblemError, PROBLEMS, problem, type ProblemName } from '../../contract/problems.js';
 import type { AppLogger } from '../logging/logger.js';
 import { pathOf, REQUEST_ID_HEADER, requestId } from './request.js';
-import { invalid } from './validation.pipe.js';
 
 /**
  * Turns whatever was thrown into problem details (RFC 9457). Only problems and the framework's own refusals speak
@@ -151,9 +149,4 @@ function clientStatus(error: unknown): number | undefined {
 function statusCode(error: object): unknown {
   if (!('code' in error) || typeof error.code !== 'string' || !('statusCode' in error)) return undefined;
   return error.code.startsWith('FST_') || error.code === 'ECONNRESET' ? error.statusCode : undefined;
-}
-
-/** For handlers that parse by hand: a zod error as the same 422 that the pipe makes. */
-export function problemFromZod(error: z.ZodError, root: string, value: unknown): Error {
-  return invalid(error, root, value);
 }

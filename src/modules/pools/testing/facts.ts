@@ -70,7 +70,6 @@ export function sessionOf(more: Partial<PoolSession> = {}): PoolSession {
     everHeld: false,
     waits: false,
     pinned: false,
-    attached: false,
     drifted: false,
     acceptedHash: null,
     nudgedAt: undefined,
