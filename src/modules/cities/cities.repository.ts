@@ -162,7 +162,7 @@ export class CitiesRepository {
     const { rows } = await this.pool.query<RestingRow & { total: number }>({
       name: 'city-resting',
       text: `select count(*) over ()::int as total, x.id, coalesce(x.agent_name, x.session_name) as name, x.state, x.state_at, x.reason,
-          x.origin, x.runner_id, x.live, x.wake_request, x.not_before, x.quarantined_until, x.circuit_until, x.failed_starts, x.churns,
+          x.origin, x.runner_id, x.live, x.wake_request, x.start_deadline, x.not_before, x.quarantined_until, x.circuit_until, x.failed_starts, x.churns,
           x.failure, h.id as active_bead, clock_timestamp() as now
         from cities c join sessions x on x.stream_id = c.stream_id
         left join lateral (select b.id from beads b where x.churns > 0 and x.state = 'asleep' and x.wake_request is null

@@ -9,6 +9,8 @@ export interface FollowedCity {
 
 /** Tables with a row a city: `stream_id`, and the `revision` that was followed last. */
 export type FollowerTable = keyof Database & `${string}_cities`;
+/** Those that also have `running`. */
+export type RunningTable = { [T in FollowerTable]: 'running' extends keyof Database[T] ? T : never }[FollowerTable];
 
 /** Who keeps something that the files of cities say. */
 export interface Follower {
@@ -20,7 +22,8 @@ export interface Follower {
 }
 
 /** The same, of what is only there while a city runs. */
-export interface RunningFollower extends Omit<Follower, 'follow'> {
+export interface RunningFollower extends Omit<Follower, 'follow' | 'table'> {
+  readonly table: RunningTable;
   readonly follow: (tx: Tx, city: FollowedCity, current: CurrentConfig, running: boolean) => Promise<void>;
   /** The city is registered no more. */
   readonly gone: (tx: Tx, city: FollowedCity) => Promise<void>;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../platform/database/database.js';
 import type { Tx } from '../../platform/database/transactions.js';
-import type { FollowedCity, FollowerTable } from './follower.js';
+import type { FollowedCity, FollowerTable, RunningTable } from './follower.js';
 
 /** What a row says was followed. */
 export interface Noted {
@@ -27,7 +27,7 @@ export class FollowingRepository {
   }
 
   /** The same; also those that run since, or do not any more, and those that are registered no more. The table has `running`. */
-  async movedOrGone(table: FollowerTable, after: number, limit: number): Promise<FollowedCity[]> {
+  async movedOrGone(table: RunningTable, after: number, limit: number): Promise<FollowedCity[]> {
     const { rows } = await sql<FollowedCity>`
       select e.name, e.id as "streamId" from event_streams e where e.id in (
         (select c.stream_id from cities c join config_states s on s.stream_id = c.stream_id
@@ -56,9 +56,12 @@ export class FollowingRepository {
     return rows[0]?.running;
   }
 
-  async save(tx: Tx, table: FollowerTable, streamId: number, revision: number, running: boolean | undefined): Promise<void> {
-    const runs = running === undefined ? sql`` : sql`, running = ${running}`;
-    await sql`update ${sql.table(table)} set revision = ${revision}${runs} where stream_id = ${streamId}`.execute(tx);
+  async save(tx: Tx, table: FollowerTable, streamId: number, revision: number): Promise<void> {
+    await sql`update ${sql.table(table)} set revision = ${revision} where stream_id = ${streamId}`.execute(tx);
+  }
+
+  async saveRunning(tx: Tx, table: RunningTable, streamId: number, running: boolean): Promise<void> {
+    await sql`update ${sql.table(table)} set running = ${running} where stream_id = ${streamId}`.execute(tx);
   }
 
   async remove(tx: Tx, table: FollowerTable, streamId: number): Promise<void> {

@@ -37,12 +37,11 @@ export class Following {
 
   /** When there are more than a turn has, the next one goes on behind them: those that cannot be followed keep no other from its turn. */
   async #moved(follower: Follower | RunningFollower): Promise<FollowedCity[]> {
-    const { table } = follower;
-    const after = this.#after.get(table) ?? 0;
+    const after = this.#after.get(follower.table) ?? 0;
     const cities = await ('gone' in follower
-      ? this.repository.movedOrGone(table, after, AT_ONCE)
-      : this.repository.moved(table, after, AT_ONCE));
-    this.#after.set(table, cities.length < AT_ONCE ? 0 : cities.at(-1)!.streamId);
+      ? this.repository.movedOrGone(follower.table, after, AT_ONCE)
+      : this.repository.moved(follower.table, after, AT_ONCE));
+    this.#after.set(follower.table, cities.length < AT_ONCE ? 0 : cities.at(-1)!.streamId);
     return cities;
   }
 
@@ -63,7 +62,8 @@ export class Following {
         const current = await this.config.known(city, tx);
         if (current === undefined || (noted.revision === current.revision && noted.running === running)) return false;
         // Before what follows from it, whose events come last.
-        await this.repository.save(tx, table, streamId, current.revision, running);
+        await this.repository.save(tx, table, streamId, current.revision);
+        if ('gone' in follower) await this.repository.saveRunning(tx, follower.table, streamId, running!);
         await follower.follow(tx, city, current, running === true);
         return true;
       },

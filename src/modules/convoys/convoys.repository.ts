@@ -100,7 +100,7 @@ export class ConvoysRepository {
 
   /** As `find`, without any JSON. */
   async progress(streamId: number, id: string): Promise<Omit<ConvoyRow, 'json' | 'children' | 'bytes'>> {
-    const { rows } = await sql<ConvoyRow>`
+    const { rows } = await sql<Omit<ConvoyRow, 'json' | 'children' | 'bytes'>>`
       select s.head, c.issue_type as type, members.*
       from event_streams s left join beads c on c.stream_id = s.id and c.id = ${id} cross join lateral (
         select count(*) as total, count(*) filter (where m.status = 'closed') as closed

@@ -115,7 +115,7 @@ export class FiringsRepository {
     own: string,
     delivery: 'each' | 'coalesce',
   ): Promise<HandedEvent | undefined> {
-    const { rows } = await sql<HandedEvent & { subject: string | null; message: string | null }>`
+    const { rows } = await sql<Omit<HandedEvent, 'subject' | 'message'> & { subject: string | null; message: string | null }>`
       select e.seq, to_char(e.ts at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as ts, e.type, e.actor, e.subject, e.message,
         case when octet_length(e.payload::text) <= ${PAYLOAD} then e.payload end as payload,
         ${delivery === 'each' ? sql`1` : sql`(count(*) over ())::int`} as count

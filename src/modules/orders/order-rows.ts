@@ -66,6 +66,10 @@ export interface FiringRow {
   readonly root_bead_id: string | null;
 }
 
+/** What is shown of one. */
+export type ShownFiring = Omit<FiringRow, 'stream_id' | 'vars' | 'event' | 'forced' | 'worker' | 'attempts'>;
+export type OpenFiring = Pick<FiringRow, 'id' | 'name' | 'scoped_name' | 'rig' | 'definition' | 'state' | 'created_at' | 'started_at'>;
+
 /** What carrying it out is: a command has a place and a process on a host, a launch is a transaction. */
 export type FiringKind = 'command' | 'launch';
 

@@ -1,7 +1,7 @@
 import type { MonitorFeedItemResponse } from '../runs/formula-runs.schemas.js';
 import { masked } from '../composition/mask.js';
 import type { EffectiveOrder } from './order-definition.js';
-import type { FiringRow } from './order-rows.js';
+import type { OpenFiring, ShownFiring } from './order-rows.js';
 import type { OrderState } from './orders.repository.js';
 import type { OrderHistoryEntry, OrderResponse } from './orders.schemas.js';
 
@@ -46,7 +46,7 @@ export function timesOf(state: OrderState): Pick<OrderResponse, 'last_run' | 'la
   };
 }
 
-export function toEntry(city: string, firing: FiringRow): OrderHistoryEntry {
+export function toEntry(city: string, firing: ShownFiring): OrderHistoryEntry {
   const { started_at: started, finished_at: finished, output } = firing;
   return {
     bead_id: firing.id,
@@ -73,14 +73,14 @@ export function toEntry(city: string, firing: FiringRow): OrderHistoryEntry {
   };
 }
 
-function labelOf({ definition, outcome }: FiringRow): string[] {
+function labelOf({ definition, outcome }: ShownFiring): string[] {
   if (outcome === null) return [];
   const kind = definition.formula === undefined ? 'exec' : 'wisp';
   if (outcome === 'success') return [kind];
   return outcome === 'canceled' ? [`${kind}-canceled`] : [`${kind}-failed`];
 }
 
-export function toFeedItem(city: string, firing: FiringRow): MonitorFeedItemResponse {
+export function toFeedItem(city: string, firing: OpenFiring): MonitorFeedItemResponse {
   const store = firing.rig === '' ? `city:${city}` : `rig:${firing.rig}`;
   const { definition } = firing;
   return {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../platform/database/database.js';
-import type { FiringRow, OrderRow } from './order-rows.js';
+import type { FiringRow, OpenFiring, OrderRow, ShownFiring } from './order-rows.js';
 
 export type OrderState = Pick<
   OrderRow,
@@ -44,8 +44,8 @@ export class OrdersRepository {
   }
 
   /** The newest first; checks of conditions that have not passed are no firings. */
-  async history(streamId: number, scopedName: string, limit: number, before?: string, from?: number): Promise<FiringRow[]> {
-    const { rows } = await sql<FiringRow>`
+  async history(streamId: number, scopedName: string, limit: number, before?: string, from?: number): Promise<ShownFiring[]> {
+    const { rows } = await sql<ShownFiring>`
       select f.pk, f.id, f.scoped_name, f.name, f.rig, ${SAID} as definition, f.cause, f.actor, f.reason, f.state, f.created_at, f.started_at,
         f.finished_at, f.outcome, f.exit_code, right(f.output, ${SHOWN}) as output, f.error, f.root_bead_id
       from order_firings f where f.stream_id = ${streamId} and f.scoped_name = ${scopedName} and f.state <> 'checking'
@@ -62,8 +62,8 @@ export class OrdersRepository {
   }
 
   /** What is being carried out in a scope, the newest first. */
-  async open(streamId: number, rig: string | undefined, limit: number): Promise<FiringRow[]> {
-    const { rows } = await sql<FiringRow>`
+  async open(streamId: number, rig: string | undefined, limit: number): Promise<OpenFiring[]> {
+    const { rows } = await sql<OpenFiring>`
       select f.id, f.name, f.scoped_name, f.rig, ${SAID} as definition, f.state, f.created_at, f.started_at
       from order_firings f where f.stream_id = ${streamId} and f.state in ('queued', 'running')
         ${rig === undefined ? sql`` : sql`and f.rig = ${rig}`} order by f.pk desc limit ${limit}`.execute(this.db);

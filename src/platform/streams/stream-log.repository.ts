@@ -165,7 +165,7 @@ export class StreamLogRepository {
 
   /** The chain of rows from a root up to `id`, oldest first; empty when the cursor is not kept any more. */
   async cursorChain(id: number): Promise<{ stream_ids: number[]; seqs: number[] }[]> {
-    const { rows } = await this.pool.query<{ stream_ids: number[]; seqs: string[] | number[] }>({
+    const { rows } = await this.pool.query<{ stream_ids: number[]; seqs: string[] }>({
       name: 'cursor-chain',
       text: `with wanted as (
           select r.id as root from event_cursors c join event_cursors r on r.id = coalesce(c.root_id, c.id) where c.id = $1
