@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { halving } from '../../platform/database/halving.js';
 import { isRetryable } from '../../platform/database/pg-errors.js';
 import type { Tx } from '../../platform/database/transactions.js';
 import { Signals } from '../../platform/streams/signals.js';
@@ -124,22 +125,11 @@ export class TranscriptLogService {
   }
 
   async #flush(batch: readonly Waiting[]): Promise<void> {
-    await this.#commit(batch);
+    const commit = async (some: readonly Waiting[]): Promise<void> => {
+      const results = await this.appendMany(some.map(({ write }) => write));
+      some.forEach(({ resolve }, i) => resolve(results[i]!));
+    };
+    await halving(batch, commit, isRetryable, ({ reject }, error) => reject(error));
     for (const { write } of batch) this.#busy.delete(write.sessionPk);
-  }
-
-  /** A write that cannot be stored fails alone: its batch is halved until it stands by itself. */
-  async #commit(batch: readonly Waiting[]): Promise<void> {
-    try {
-      const results = await this.appendMany(batch.map(({ write }) => write));
-      batch.forEach(({ resolve }, i) => resolve(results[i]!));
-    } catch (error) {
-      if (batch.length === 1 || isRetryable(error)) for (const { reject } of batch) reject(error);
-      else {
-        const half = batch.length >> 1;
-        await this.#commit(batch.slice(0, half));
-        await this.#commit(batch.slice(half));
-      }
-    }
   }
 }

@@ -2,6 +2,7 @@ import { problem, ProblemError } from '../../contract/problems.js';
 import { auditItems } from '../audit/audit-insert.js';
 import { audited, onBehalfOf, type AuditedRequest } from '../audit/audited-request.js';
 import { batching } from '../turns/working.js';
+import { halving } from './halving.js';
 import { isRetryable } from './pg-errors.js';
 
 const MAX_ITEMS = 500;
@@ -20,7 +21,7 @@ interface Waiting<R> {
  * Combines the concurrent writes of this process into one transaction a key (a city's name), so that a city is not
  * bound by one flush a write. One flush is in flight a key; what arrives meanwhile goes with the next. Nobody is
  * answered before the commit, and a city has one batch at once, so that no other waits for more than one of it. An item that cannot
- * be stored fails alone: its batch is halved until it stands by itself.
+ * be stored fails alone.
  */
 export abstract class GroupCommitter<R> {
   readonly #waiting = new Map<string, Waiting<R>[]>();
@@ -62,27 +63,25 @@ export abstract class GroupCommitter<R> {
     this.#waiting.delete(key);
   }
 
-  async #flush(key: string, batch: readonly Waiting<R>[]): Promise<void> {
-    try {
-      const results = await this.flush(
-        key,
-        batch.map((item) => item.text),
-        auditItems(batch.map((item) => item.request)),
-      );
-      batch.forEach((item, i) => {
-        if (item.request !== undefined && this.hadEffect(results[i]!)) item.request.recorded = true;
-        item.resolve(results[i]!);
-      });
-    } catch (error) {
+  #flush(key: string, batch: readonly Waiting<R>[]): Promise<void> {
+    return halving(
+      batch,
+      async (some) => {
+        const records = auditItems(some.map((item) => item.request));
+        const results = await this.flush(
+          key,
+          some.map((item) => item.text),
+          records,
+        );
+        some.forEach((item, i) => {
+          if (item.request !== undefined && this.hadEffect(results[i]!)) item.request.recorded = true;
+          item.resolve(results[i]!);
+        });
+      },
       // Smaller ones would find no connection either.
-      if (batch.length === 1 || isRetryable(error) || error instanceof ProblemError)
-        for (const item of batch) item.reject(this.#toAnswer(error));
-      else {
-        const half = batch.length >> 1;
-        await this.#flush(key, batch.slice(0, half));
-        await this.#flush(key, batch.slice(half));
-      }
-    }
+      (error) => isRetryable(error) || error instanceof ProblemError,
+      (item, error) => item.reject(this.#toAnswer(error)),
+    );
   }
 
   /** A connection lost in the middle leaves it open whether the commit happened; only the key makes a repeat safe. */
