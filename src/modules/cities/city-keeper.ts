@@ -6,6 +6,7 @@ import { EventLog } from '../../platform/event-log/event-log.js';
 import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { repeat } from '../../platform/health/repeat.js';
 import { AppLogger } from '../../platform/logging/logger.js';
+import { atOnce } from '../../platform/time/at-once.js';
 import { CityBringUp, CityLost } from './city-bringup.js';
 import { CityStateRepository, type FailedCity, type Failure, type HeldCity } from './city-state.repository.js';
 import { configHash } from './city-files.js';
@@ -39,14 +40,7 @@ export class CityKeeper implements OnApplicationBootstrap {
   /** One look at the waiting cities. */
   async #tick(signal: AbortSignal): Promise<void> {
     const waiting = await this.state.waiting(this.db, BATCH);
-    const next = waiting.values();
-    const work = async (): Promise<void> => {
-      for (const city of next) {
-        if (signal.aborted) return;
-        await this.#look(city, signal);
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    await atOnce(AT_ONCE, waiting, (city) => this.#look(city, signal), signal);
   }
 
   async #look(city: FailedCity, signal: AbortSignal): Promise<void> {

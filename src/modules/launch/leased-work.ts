@@ -2,6 +2,7 @@ import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { repeat } from '../../platform/health/repeat.js';
 import { AppLogger } from '../../platform/logging/logger.js';
 import { Signals } from '../../platform/streams/signals.js';
+import { Bell } from '../../platform/time/bell.js';
 import { sleep } from '../../platform/time/clock.js';
 
 /** Times in milliseconds, so that tests can shorten them. */
@@ -52,8 +53,8 @@ interface Running<T> extends Held<T> {
 export class LeasedWork<T extends { readonly pk: number }> {
   readonly #running = new Map<number, Running<T>>();
   readonly #works = new Set<Promise<void>>();
-  #wake: (() => void) | undefined;
-  #more = false;
+  /** Rung when there may be more to take, or room for it. */
+  readonly #bell = new Bell();
   #renewing: Promise<void> | undefined;
 
   constructor(
@@ -71,7 +72,7 @@ export class LeasedWork<T extends { readonly pk: number }> {
   begin(signals: Signals, lifecycle: Lifecycle): void {
     const { name, topic } = this.source;
     const unlisten = signals.onTopics((topics) => {
-      if (topics === 'all' || topics.has(topic)) this.#hear();
+      if (topics === 'all' || topics.has(topic)) this.#bell.ring();
     });
     lifecycle.onStop('worker', `hints of ${name}`, unlisten);
     repeat(lifecycle, this.log, { name, everyMs: 10, work: (signal) => this.#turn(signal) });
@@ -102,7 +103,7 @@ export class LeasedWork<T extends { readonly pk: number }> {
       const work = this.#carryOut(running).finally(() => {
         this.#running.delete(row.pk);
         this.#works.delete(work);
-        this.#hear();
+        this.#bell.ring();
       });
       this.#works.add(work);
     }
@@ -130,14 +131,9 @@ export class LeasedWork<T extends { readonly pk: number }> {
     }
   }
 
-  #hear(): void {
-    this.#more = true;
-    this.#wake?.();
-  }
-
   async #turn(signal: AbortSignal): Promise<void> {
-    if (!this.#more || this.#running.size >= this.timings.atOnce) await this.#hint(signal);
-    this.#more = false;
+    if (this.#running.size >= this.timings.atOnce) this.#bell.hush();
+    await this.#bell.heardWithin(this.timings.pollMs, signal);
     if (!signal.aborted) await this.take();
   }
 
@@ -166,12 +162,5 @@ export class LeasedWork<T extends { readonly pk: number }> {
     running.lost = true;
     this.log.warn({ pk: running.row.pk, work: this.source.name }, 'a lease is lost; what ran under it is ended');
     running.stop.abort();
-  }
-
-  async #hint(signal: AbortSignal): Promise<void> {
-    const stop = new AbortController();
-    this.#wake = () => stop.abort();
-    await sleep(this.timings.pollMs, AbortSignal.any([signal, stop.signal]));
-    this.#wake = undefined;
   }
 }

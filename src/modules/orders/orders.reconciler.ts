@@ -3,7 +3,7 @@ import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { repeat } from '../../platform/health/repeat.js';
 import { AppLogger } from '../../platform/logging/logger.js';
 import { Signals } from '../../platform/streams/signals.js';
-import { sleep } from '../../platform/time/clock.js';
+import { Bell } from '../../platform/time/bell.js';
 import { OrderEvaluator } from './order-evaluator.js';
 import { OrderSweeper } from './order-sweeper.js';
 import { OrderSync } from './order-sync.js';
@@ -15,8 +15,7 @@ const GATHER_MS = 200;
 /** Reads the orders of cities, fires what is due, and takes back what nobody carries out any more. Every worker has one. */
 @Injectable()
 export class OrdersReconciler implements OnApplicationBootstrap {
-  #wake: (() => void) | undefined;
-  #moved = false;
+  readonly #bell = new Bell();
 
   constructor(
     private readonly sync: OrderSync,
@@ -28,10 +27,7 @@ export class OrdersReconciler implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    const unlisten = this.signals.onStreams(() => {
-      this.#moved = true;
-      this.#wake?.();
-    });
+    const unlisten = this.signals.onStreams(() => this.#bell.ring());
     this.lifecycle.onStop('worker', 'hints of orders', unlisten);
     repeat(this.lifecycle, this.log, { name: 'orders', everyMs: GATHER_MS, work: (signal) => this.#turn(signal) });
     repeat(this.lifecycle, this.log, { name: 'lost firings', everyMs: EVERY_MS, work: () => this.sweeper.sweep() });
@@ -40,17 +36,9 @@ export class OrdersReconciler implements OnApplicationBootstrap {
 
   /** What the clock brings is looked for each second; what an event brings, at once. */
   async #turn(signal: AbortSignal): Promise<void> {
-    if (!this.#moved) await this.#hint(signal);
-    this.#moved = false;
+    await this.#bell.heardWithin(EVERY_MS, signal);
     if (signal.aborted) return;
     await this.sync.follow(signal);
     await this.evaluator.look(signal);
-  }
-
-  async #hint(signal: AbortSignal): Promise<void> {
-    const stop = new AbortController();
-    this.#wake = () => stop.abort();
-    await sleep(EVERY_MS, AbortSignal.any([signal, stop.signal]));
-    this.#wake = undefined;
   }
 }

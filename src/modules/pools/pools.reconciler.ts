@@ -3,6 +3,8 @@ import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { repeat } from '../../platform/health/repeat.js';
 import { AppLogger } from '../../platform/logging/logger.js';
 import { Signals } from '../../platform/streams/signals.js';
+import { atOnce } from '../../platform/time/at-once.js';
+import { Bell } from '../../platform/time/bell.js';
 import { sleep } from '../../platform/time/clock.js';
 import { ClaimsOfSessions } from './claims-of-sessions.service.js';
 import { PoolPass } from './pool-pass.service.js';
@@ -25,7 +27,7 @@ const RENEW_MS = 30_000;
 export class PoolsReconciler implements OnApplicationBootstrap {
   readonly #moved = new Set<string>();
   readonly #busy = new Set<number>();
-  #wake: (() => void) | undefined;
+  readonly #bell = new Bell();
   #polledAt = -Infinity;
 
   constructor(
@@ -41,7 +43,7 @@ export class PoolsReconciler implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     const unlisten = this.signals.onStreams((names) => {
       if (names !== 'all') for (const name of names) this.#moved.add(name);
-      this.#wake?.();
+      this.#bell.ring();
     });
     this.lifecycle.onStop('worker', 'pools', unlisten);
     repeat(this.lifecycle, this.log, { name: 'pools', everyMs: PAUSE_MS, work: (signal) => this.#turn(signal) });
@@ -50,7 +52,7 @@ export class PoolsReconciler implements OnApplicationBootstrap {
 
   /** Waits for a hint or for its time, then looks at every city that is due. */
   async #turn(signal: AbortSignal): Promise<void> {
-    if (this.#moved.size === 0) await this.#hint(signal);
+    if (this.#moved.size === 0) await this.#bell.heardWithin(Math.max(0, this.#polledAt + POLL_MS - performance.now()), signal);
     await sleep(GATHER_MS, signal);
     if (signal.aborted) return;
     const moved = [...this.#moved];
@@ -58,14 +60,7 @@ export class PoolsReconciler implements OnApplicationBootstrap {
     const named = moved.length > 0 ? await this.repository.due(CITIES_A_TURN, moved) : [];
     const known = new Set(named.map(({ streamId }) => streamId));
     const others = (await this.#poll()).filter(({ streamId }) => !known.has(streamId));
-    const cities = [...named, ...others].values();
-    const work = async (): Promise<void> => {
-      for (const city of cities) {
-        if (signal.aborted) return;
-        await this.look(city, signal);
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    await atOnce(AT_ONCE, [...named, ...others], (city) => this.look(city, signal), signal);
   }
 
   /** Every city is asked about once a second, however many hints there are. */
@@ -96,15 +91,7 @@ export class PoolsReconciler implements OnApplicationBootstrap {
     void sleep(ms, signal).then(() => {
       if (signal?.aborted === true) return;
       this.#moved.add(name);
-      this.#wake?.();
+      this.#bell.ring();
     });
-  }
-
-  async #hint(signal: AbortSignal): Promise<void> {
-    const stop = new AbortController();
-    this.#wake = () => stop.abort();
-    const wait = Math.max(0, this.#polledAt + POLL_MS - performance.now());
-    await sleep(wait, AbortSignal.any([signal, stop.signal]));
-    this.#wake = undefined;
   }
 }

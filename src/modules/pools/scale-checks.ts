@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { execa } from 'execa';
 import { AppConfig } from '../../platform/config/config.js';
 import { AppLogger } from '../../platform/logging/logger.js';
+import { atOnce } from '../../platform/time/at-once.js';
 
 export interface ScaleCheck {
   /** Qualified name of the agent. */
@@ -35,12 +36,8 @@ export class ScaleChecks {
   /** The demand by agent; a value younger than `freshMs` is used again. */
   async ask(city: string, checks: readonly ScaleCheck[], freshMs: number, signal?: AbortSignal): Promise<Map<string, number>> {
     const demand = new Map<string, number>();
-    const left = [...checks];
-    const work = async (): Promise<void> => {
-      for (let check = left.shift(); check !== undefined && signal?.aborted !== true; check = left.shift())
-        demand.set(check.agent, await this.#ask(city, check, freshMs, signal));
-    };
-    await Promise.all(Array.from({ length: Math.min(AT_ONCE, checks.length) }, work));
+    const ask = async (check: ScaleCheck): Promise<unknown> => demand.set(check.agent, await this.#ask(city, check, freshMs, signal));
+    await atOnce(AT_ONCE, checks, ask, signal);
     return demand;
   }
 

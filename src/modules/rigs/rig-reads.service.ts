@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { HeadWaiter } from '../../platform/streams/head-waiter.js';
+import { atOnce } from '../../platform/time/at-once.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { placesOf, type Bearer } from '../agents/agent-lines.js';
 import type { CityConfig, RigConfig } from '../composition/city-config.js';
@@ -90,14 +91,11 @@ export class RigReadsService {
   async #repositories(city: CityScope, rigs: readonly RigConfig[]): Promise<Map<string, GitStatus>> {
     const found = new Map<string, GitStatus>();
     const signal = AbortSignal.timeout(GIT_MS);
-    const left = [...rigs];
-    const work = async (): Promise<void> => {
-      for (let rig = left.shift(); rig !== undefined && !signal.aborted; rig = left.shift()) {
-        const status = await this.#statusOf(city, rig, signal).catch(() => undefined);
-        if (status !== undefined) found.set(rig.name, status);
-      }
+    const look = async (rig: RigConfig): Promise<void> => {
+      const status = await this.#statusOf(city, rig, signal).catch(() => undefined);
+      if (status !== undefined) found.set(rig.name, status);
     };
-    await Promise.all(Array.from({ length: GIT_AT_ONCE }, work));
+    await atOnce(GIT_AT_ONCE, rigs, look, signal);
     return found;
   }
 

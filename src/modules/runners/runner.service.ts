@@ -7,7 +7,7 @@ import { AppLogger } from '../../platform/logging/logger.js';
 import { Signals, type Signalled } from '../../platform/streams/signals.js';
 import { sleep } from '../../platform/time/clock.js';
 import { runnerTopic, WANTED_TOPIC } from '../sessions/topics.js';
-import { Pulse } from './bell.js';
+import { Pulse } from './pulse.js';
 import { InboxRepository, type InboxItem } from './inbox.repository.js';
 import { Leftovers } from './leftovers.js';
 import type { RunnerLease } from './runner-lease.js';

@@ -3,7 +3,7 @@ import { printable } from '../../platform/runtime/printable.js';
 import { sleep } from '../../platform/time/clock.js';
 import type { LaunchPlan } from '../launch/launch.js';
 import { afterExit, afterFailedStart, EXIT_SETTINGS, type Decision } from './after-exit.js';
-import { Bell } from './bell.js';
+import { Bell } from '../../platform/time/bell.js';
 import { withBreaker } from './circuit-breaker.js';
 import type { InboxItem } from './inbox.repository.js';
 import { Fenced, OwnedSession } from './owned-session.js';

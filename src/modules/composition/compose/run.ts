@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { atOnce } from '../../../platform/time/at-once.js';
 import type { Format } from '../formats/format.js';
 import type { Issue } from '../issue.js';
 import type { PackStore } from '../packs/pack-store.js';
@@ -155,14 +156,7 @@ export class Run {
   async each<T, R>(items: readonly T[], work: (run: Run, item: T) => Promise<R>): Promise<R[]> {
     const runs = items.map(() => new Run(this.input, this.sources, this.budget, this.digested));
     const results = new Array<R>(items.length);
-    let next = 0;
-    const worker = async (): Promise<void> => {
-      while (next < items.length) {
-        const n = next++;
-        results[n] = await work(runs[n]!, items[n]!);
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(READERS, items.length) }, worker));
+    await atOnce(READERS, items.entries(), async ([n, item]) => (results[n] = await work(runs[n]!, item)));
     for (const { issues } of runs) for (const issue of issues) this.push(issue);
     return results;
   }

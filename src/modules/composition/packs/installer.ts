@@ -1,4 +1,5 @@
 import type { Git } from '../../../platform/git/git.js';
+import { atOnce } from '../../../platform/time/at-once.js';
 import { LIMITS } from '../compose/limits.js';
 import { errorsOf, type Issue } from '../issue.js';
 import { TreeFailure, type FileTree } from '../trees/file-tree.js';
@@ -73,14 +74,10 @@ export class PackInstaller {
   /** Fetches what the lock pins and the store lacks. @throws PackFailure */
   async ensureInstalled(lock: Lock, isOthers?: IsOthers, outer?: AbortSignal): Promise<void> {
     const signal = this.#signal(outer);
-    const rest = [...lock].values();
-    const fetch = async (): Promise<void> => {
-      for (const [id, { commit }] of rest) {
-        const source = sourceOf(id);
-        if (source.kind === 'repository') await this.#checkouts.ensure(source, commit, signal, isOthers);
-      }
-    };
-    await Promise.all(Array.from({ length: PARALLEL }, fetch));
+    await atOnce(PARALLEL, lock, async ([id, { commit }]) => {
+      const source = sourceOf(id);
+      if (source.kind === 'repository') await this.#checkouts.ensure(source, commit, signal, isOthers);
+    });
   }
 
   /** The version that an import without one is written with; undefined for what has no versions. @throws PackFailure */

@@ -1,5 +1,6 @@
 import { lstat, opendir, readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { atOnce } from '../../../platform/time/at-once.js';
 import { processCache, type FileCache, type KnownFile } from './file-cache.js';
 import { checkKind, checkSize, readContent, type Content } from './file-content.js';
 import { type Allowance, type FileTree, type TreeEntry, TreeFailure } from './file-tree.js';
@@ -102,13 +103,13 @@ export class DiskTree implements FileTree {
     }
     if ((walk.files += files.length) > MAX_DIGEST_FILES) throw new TreeFailure(name, `there are more than ${MAX_DIGEST_FILES} files`);
     if ((walk.allowance.files -= files.length) < 0) throw new TreeFailure(name, TOO_MUCH);
-    await atOnce(files, async ([real, inner]) => {
+    await atOnce(CONCURRENCY, files, async ([real, inner]) => {
       const known = await orAbsent(this.#known(real, inner, MAX_DIGEST_BYTES, false, walk));
       if (known === undefined) return;
       if (known.text !== undefined) this.#seen.set(inner, known);
       walk.found.push([inner, known.sha256]);
     });
-    await atOnce(folders, ([real, inner]) => this.#walk(real, inner, [...above, at], walk));
+    await atOnce(CONCURRENCY, folders, ([real, inner]) => this.#walk(real, inner, [...above, at], walk));
   }
 
   /** A file's content, from memory when its stamp is one that was read before. */
@@ -211,16 +212,6 @@ async function readEntries(at: string, name: string, bytes: number): Promise<Dis
     entries.push({ name: entry.name, kind: entry.isDirectory() ? 'directory' : 'file', isLink: entry.isSymbolicLink() });
   }
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-/** Works on several at once; the first failure counts, after all others have ended. */
-async function atOnce<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const rest = items.values();
-  const line = async (): Promise<void> => {
-    for (const item of rest) await work(item);
-  };
-  const lines = await Promise.allSettled(Array.from({ length: Math.min(CONCURRENCY, items.length) }, line));
-  for (const each of lines) if (each.status === 'rejected') throw each.reason;
 }
 
 function sameEntries(a: readonly DiskEntry[], b: readonly DiskEntry[]): boolean {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';
+import { atOnce } from '../../../platform/time/at-once.js';
 
 /**
  * File systems stamp changes with a clock that ticks every few milliseconds: two writes within a tick look the same. What
@@ -56,15 +57,10 @@ export class Ledger {
 
   /** `true` when reading again might see something else. Never fails: what cannot be looked at has changed. */
   async changed(): Promise<boolean> {
-    const rest = this.#seen.entries();
     let differs = false;
-    const look = async (): Promise<void> => {
-      for (const [at, seen] of rest) {
-        if (differs) return;
-        if (!(await isStill(at, seen))) differs = true;
-      }
-    };
-    await Promise.all(Array.from({ length: CONCURRENCY }, look));
+    await atOnce(CONCURRENCY, this.#seen, async ([at, seen]) => {
+      if (!differs && !(await isStill(at, seen))) differs = true;
+    });
     return differs;
   }
 

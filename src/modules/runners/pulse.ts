@@ -1,22 +1,5 @@
 import { sleep } from '../../platform/time/clock.js';
 
-/** Wakes one waiter. Rung while nobody waits, it lets the next one pass. */
-export class Bell {
-  #rung = false;
-  #waiting: (() => void) | undefined;
-
-  ring(): void {
-    this.#rung = true;
-    this.#waiting?.();
-  }
-
-  async heard(): Promise<void> {
-    if (!this.#rung) await new Promise<void>((resolve) => (this.#waiting = resolve));
-    this.#waiting = undefined;
-    this.#rung = false;
-  }
-}
-
 /** Does something whenever it is asked to and every `everyMs` anyway, never twice at once. A failure does not end it. */
 export class Pulse {
   readonly #stop = new AbortController();
