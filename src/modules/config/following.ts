@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Transactions } from '../../platform/database/transactions.js';
+import { eachAlone } from '../../platform/health/each-alone.js';
 import { AppLogger } from '../../platform/logging/logger.js';
 import { ConfigReadsService } from './config-reads.service.js';
 import type { FollowedCity, Follower, FollowerTable, RunningFollower } from './follower.js';
@@ -23,16 +24,8 @@ export class Following {
 
   /** One turn. Answers how many cities were followed. */
   async turn(follower: Follower | RunningFollower, signal?: AbortSignal): Promise<number> {
-    let followed = 0;
-    for (const city of await this.#moved(follower)) {
-      if (signal?.aborted === true) break;
-      try {
-        if (await this.#followCity(follower, city)) followed++;
-      } catch (error) {
-        this.log.warn({ err: error, city: city.name }, `${follower.what} could not be followed; a later turn tries again`);
-      }
-    }
-    return followed;
+    const alone = { failed: `${follower.what} could not be followed`, about: ({ name: city }: FollowedCity) => ({ city }), signal };
+    return eachAlone(await this.#moved(follower), this.log, alone, (city) => this.#followCity(follower, city));
   }
 
   /** When there are more than a turn has, the next one goes on behind them: those that cannot be followed keep no other from its turn. */

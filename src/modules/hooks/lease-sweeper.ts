@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { BeadDeadAssigneeReopened } from '../../contract/events/beads.events.js';
 import { event } from '../../platform/event-log/event.js';
+import { eachAlone } from '../../platform/health/each-alone.js';
 import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { repeat } from '../../platform/health/repeat.js';
 import { AppLogger } from '../../platform/logging/logger.js';
@@ -33,15 +34,12 @@ export class LeaseSweeper implements OnApplicationBootstrap {
 
   /** Takes back every lease that has ended by now. Returns how many. */
   async sweep(signal?: AbortSignal): Promise<number> {
-    let taken = 0;
-    for (const city of await this.repository.due()) {
-      try {
-        taken += await this.#sweepCity(city, signal);
-      } catch (error) {
-        this.log.warn({ err: error, city: city.name }, 'the ended leases of a city could not be taken back; the next turn tries again');
-      }
-    }
-    return taken;
+    const alone = {
+      failed: 'the ended leases of a city could not be taken back',
+      about: ({ name: city }: CityScope) => ({ city }),
+      signal,
+    };
+    return eachAlone(await this.repository.due(), this.log, alone, (city) => this.#sweepCity(city, signal));
   }
 
   async #sweepCity(city: CityScope, signal?: AbortSignal): Promise<number> {

@@ -2,6 +2,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { MailArchived } from '../../contract/events/mail.events.js';
 import { Transactions } from '../../platform/database/transactions.js';
 import { event } from '../../platform/event-log/event.js';
+import { eachAlone } from '../../platform/health/each-alone.js';
 import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { repeat } from '../../platform/health/repeat.js';
 import { AppLogger } from '../../platform/logging/logger.js';
@@ -31,10 +32,8 @@ export class MailRetention implements OnApplicationBootstrap {
 
   /** One pass over every city; one that fails does not keep the others waiting. */
   async pass(signal?: AbortSignal): Promise<void> {
-    for (const city of await this.repository.due()) {
-      if (signal?.aborted === true) return;
-      await this.sweep(city).catch((error: unknown) => this.log.warn({ err: error, city: city.name }, 'mail could not be swept'));
-    }
+    const alone = { failed: 'mail could not be swept', about: ({ name: city }: CityScope) => ({ city }), signal };
+    await eachAlone(await this.repository.due(), this.log, alone, (city) => this.sweep(city));
     while (signal?.aborted !== true && (await this.purge()) === PURGE_MESSAGES);
   }
 

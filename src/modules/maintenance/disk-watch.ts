@@ -3,6 +3,7 @@ import { StoreDiskCritical, StoreDiskWarn } from '../../contract/events/storage.
 import { Transactions } from '../../platform/database/transactions.js';
 import { EventLog } from '../../platform/event-log/event-log.js';
 import { event, type NewEvent } from '../../platform/event-log/event.js';
+import { eachAlone } from '../../platform/health/each-alone.js';
 import { AppLogger } from '../../platform/logging/logger.js';
 import { SUPERVISOR, type DiskLevel } from './cycle-row.js';
 import { Disk, type DiskState } from './disk.js';
@@ -25,12 +26,11 @@ export class DiskWatch {
 
   /** Answers at how many cities it has looked. */
   async look(signal?: AbortSignal): Promise<number> {
-    const cities = await this.repository.take(AT_ONCE, EVERY_MS);
-    for (const city of cities) {
-      if (signal?.aborted === true) break;
-      await this.note(city).catch((error: unknown) => this.log.warn({ err: error, city: city.name }, 'a disk could not be looked at'));
-    }
-    return cities.length;
+    const alone = { failed: 'a disk could not be looked at', about: ({ name: city }: WatchedCity) => ({ city }), signal };
+    return eachAlone(await this.repository.take(AT_ONCE, EVERY_MS), this.log, alone, async (city) => {
+      await this.note(city);
+      return true;
+    });
   }
 
   /** The level that the disk has now; what has changed is written. */

@@ -1,7 +1,9 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { eachAlone } from '../../platform/health/each-alone.js';
 import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { repeat } from '../../platform/health/repeat.js';
 import { AppLogger } from '../../platform/logging/logger.js';
+import type { CycleRow } from './cycle-row.js';
 import { Cycles } from './cycles.service.js';
 import { CyclesRepository } from './cycles.repository.js';
 import { DiskWatch } from './disk-watch.js';
@@ -38,15 +40,10 @@ export class MaintenanceReconciler implements OnApplicationBootstrap {
 
   /** Ends the cycles whose workers have died. Answers how many. */
   async sweep(): Promise<number> {
-    let ended = 0;
-    for (const cycle of await this.repository.lost(LOST_AT_ONCE)) {
+    const alone = { failed: 'a lost cycle could not be ended', about: ({ pk: cycle }: CycleRow) => ({ cycle }) };
+    return eachAlone(await this.repository.lost(LOST_AT_ONCE), this.log, alone, (cycle) => {
       const error = `the worker ${cycle.worker ?? ''} that carried it out was lost`;
-      try {
-        if (await this.cycles.end(cycle, undefined, { stage: cycle.stage, error })) ended++;
-      } catch (cause) {
-        this.log.warn({ err: cause, cycle: cycle.pk }, 'a lost cycle could not be ended; the next turn tries again');
-      }
-    }
-    return ended;
+      return this.cycles.end(cycle, undefined, { stage: cycle.stage, error });
+    });
   }
 }

@@ -33,6 +33,13 @@ export interface Which {
   readonly overdue?: boolean;
 }
 
+/** A session with queued messages whose time is over. */
+export interface OverdueQueue {
+  readonly sessionPk: number;
+  readonly streamId: number;
+  readonly stream: string;
+}
+
 /** SQL of the queue. Every change happens under the lock of the session's row. */
 @Injectable()
 export class MessageQueueRepository {
@@ -133,11 +140,8 @@ export class MessageQueueRepository {
   }
 
   /** Up to `limit` sessions with queued messages whose time is over, the longest overdue first. */
-  async overdue(
-    db: Kysely<Database>,
-    limit: number,
-  ): Promise<{ readonly sessionPk: number; readonly streamId: number; readonly stream: string }[]> {
-    const { rows } = await sql<{ sessionPk: number; streamId: number; stream: string }>`
+  async overdue(db: Kysely<Database>, limit: number): Promise<OverdueQueue[]> {
+    const { rows } = await sql<OverdueQueue>`
       select m.session_pk as "sessionPk", s.id as "streamId", s.name as stream from (
         select q.session_pk, q.stream_id, min(q.expires_at) as since from session_messages q
         where q.status = 'queued' and q.expires_at <= clock_timestamp() group by 1, 2 order by 3 limit ${limit}

@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
 import { Db } from '../../platform/database/database.js';
+import { eachAlone } from '../../platform/health/each-alone.js';
 import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { repeat } from '../../platform/health/repeat.js';
 import { AppLogger } from '../../platform/logging/logger.js';
@@ -7,7 +8,7 @@ import type { OperationDefinition } from '../../platform/operations/operation.js
 import { Operations } from '../../platform/operations/operations.js';
 import { ACTOR } from '../cities/actor.js';
 import { SessionChangesService } from '../sessions/session-changes.service.js';
-import { MessageQueueRepository } from './message-queue.repository.js';
+import { MessageQueueRepository, type OverdueQueue } from './message-queue.repository.js';
 import { MessageQueue } from './message-queue.service.js';
 import { SessionMessage, SessionSubmit, type MessageInput } from './messages.operations.js';
 
@@ -46,18 +47,12 @@ export class MessagesReconciler implements OnModuleInit, OnApplicationBootstrap 
 
   /** Drops what is overdue, session by session; one that fails does not hold up the others. Returns how many were dropped. */
   async sweep(signal?: AbortSignal): Promise<number> {
-    let dropped = 0;
-    for (const { sessionPk, streamId, stream } of await this.repository.overdue(this.db, BATCH)) {
-      if (signal?.aborted === true) break;
-      try {
-        dropped += await this.sessions.anyhow({ name: stream, stream, streamId }, ACTOR, async (changes) => {
-          const row = await changes.lock(sessionPk);
-          return row === undefined ? 0 : this.queue.expire(changes, row);
-        });
-      } catch (error) {
-        this.log.warn({ err: error, city: stream }, 'overdue messages could not be dropped; the next turn tries again');
-      }
-    }
-    return dropped;
+    const alone = { failed: 'overdue messages could not be dropped', about: ({ stream: city }: OverdueQueue) => ({ city }), signal };
+    return eachAlone(await this.repository.overdue(this.db, BATCH), this.log, alone, ({ sessionPk, streamId, stream }) =>
+      this.sessions.anyhow({ name: stream, stream, streamId }, ACTOR, async (changes) => {
+        const row = await changes.lock(sessionPk);
+        return row === undefined ? 0 : this.queue.expire(changes, row);
+      }),
+    );
   }
 }

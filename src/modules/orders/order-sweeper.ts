@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { eachAlone } from '../../platform/health/each-alone.js';
 import { AppLogger } from '../../platform/logging/logger.js';
 import { Firings } from './firings.service.js';
 import { FiringsRepository } from './firings.repository.js';
@@ -25,15 +26,8 @@ export class OrderSweeper {
 
   /** Ends the firings whose leases have run out as `lost`; those that may be done twice go to another worker. Answers how many. */
   async sweep(): Promise<number> {
-    let swept = 0;
-    for (const firing of await this.repository.expired(BATCH)) {
-      try {
-        if (await this.#takeBack(firing)) swept++;
-      } catch (error) {
-        this.log.warn({ err: error, firing: firing.id }, 'a lost firing could not be taken back; the next turn tries again');
-      }
-    }
-    return swept;
+    const alone = { failed: 'a lost firing could not be taken back', about: ({ id: firing }: FiringRow) => ({ firing }) };
+    return eachAlone(await this.repository.expired(BATCH), this.log, alone, (firing) => this.#takeBack(firing));
   }
 
   async #takeBack(firing: FiringRow): Promise<boolean> {

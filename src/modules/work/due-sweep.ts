@@ -1,7 +1,7 @@
 import type { AppLogger } from '../../platform/logging/logger.js';
 import type { CityScope } from '../cities/city-scope.js';
-import type { Work } from '../work/work.js';
-import type { WorkService } from '../work/work.service.js';
+import type { Work } from './work.js';
+import type { WorkService } from './work.service.js';
 
 const BATCH = 100;
 
@@ -18,6 +18,8 @@ export interface DueSource {
 /** Looks at whatever is due, city by city; one that fails does not hold up the others. Any number of workers may. Returns how many were decided. */
 export async function sweepDue(source: DueSource, work: WorkService, log: AppLogger, signal?: AbortSignal): Promise<number> {
   const done: number[] = [];
+  /** What was looked at last, by city: what stays due although it was looked at is not looked at for ever. */
+  const last = new Map<number, string>();
   let decided = 0;
   while (signal?.aborted !== true) {
     const due = await source.nextDue(done, BATCH);
@@ -25,7 +27,9 @@ export async function sweepDue(source: DueSource, work: WorkService, log: AppLog
     const { streamId, name } = due.city;
     try {
       decided += (await work.run(due.city, 'reconciler', (w) => source.look(w, due.ids))).value;
-      if (due.ids.length < BATCH) done.push(streamId);
+      const these = due.ids.join();
+      if (due.ids.length < BATCH || last.get(streamId) === these) done.push(streamId);
+      last.set(streamId, these);
     } catch (error) {
       done.push(streamId);
       log.warn({ err: error, city: name }, `${source.name} could not be looked at; the next turn tries again`);

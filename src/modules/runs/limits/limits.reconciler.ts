@@ -2,9 +2,9 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
+import { sweepDue } from '../../work/due-sweep.js';
 import type { Work } from '../../work/work.js';
 import { WorkService } from '../../work/work.service.js';
-import { sweepDue } from '../due-sweep.js';
 import { LimitsRepository } from './limits.repository.js';
 
 const TICK_MS = 1_000;
