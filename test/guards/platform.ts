@@ -539,4 +539,12 @@ export const PLATFORM: readonly Guard[] = [
     replace: 'return found;',
     test: 'src/cli/program.spec.ts',
   },
+  {
+    guard: 'Streams of every kind share one limit.',
+    file: 'src/platform/streams/event-streams.ts',
+    find: 'if (this.#open >= this.most)',
+    replace: 'if (this.hub.openStreams >= this.most)',
+    test: 'src/platform/streams/event-streams.db-spec.ts',
+    name: 'are as many as a replica carries',
+  },
 ];

@@ -34,6 +34,7 @@ export class StreamReplica {
   readonly transactions: Transactions;
   readonly log: EventLog;
   readonly hub: StreamHub;
+  streams!: EventStreams;
   readonly listener: HintListener;
   readonly lifecycle: Lifecycle;
   readonly config: AppConfig;
@@ -65,7 +66,7 @@ export class StreamReplica {
     const replica = new StreamReplica(url, env);
     replica.hub.onModuleInit();
     const keys = new KeyWatch(new AnyKey(), { onTopics: () => () => undefined } as unknown as Signals, replica.lifecycle);
-    const streams = new EventStreams(replica.hub, replica.config, replica.failpoints, keys);
+    const streams = (replica.streams = new EventStreams(replica.hub, replica.config, replica.failpoints, keys));
     replica.#server = createServer((request, response) => {
       const target = new URL(request.url!, 'http://local');
       const query = (name: string): string | undefined => target.searchParams.get(name) ?? undefined;

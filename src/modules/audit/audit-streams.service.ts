@@ -47,6 +47,7 @@ export class AuditStreams implements OnModuleInit {
   async open(caller: Principal, query: AuditStreamQuery, lastEventId: string | undefined): Promise<Opening> {
     const filter = filterFor(caller, query);
     if (this.#stop.signal.aborted) throw problem('unavailable', 'this replica is stopping, connect again');
+    this.streams.assertRoom();
     if (this.#open.size >= MAX_STREAMS) throw problem('unavailable', `this replica carries ${MAX_STREAMS} audit streams, try again`);
     const seal = await this.hub.repository.seal();
     const head = await this.repository.head();

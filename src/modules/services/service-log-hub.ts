@@ -20,7 +20,6 @@ const TICK_MS = 250;
 /** Services that are read together, and lines of each. */
 const FETCHED = 32;
 const LINES = 200;
-const MAX_STREAMS = 5_000;
 /** For the moment between two writes: what it does not hold is read again. */
 const RING: RingLimit = { frames: 512, bytes: 256 * 1024 };
 
@@ -125,9 +124,6 @@ export class ServiceLogHub implements OnModuleInit {
   /** @throws ProblemError unavailable when this process takes no streams (any more). */
   assertOpen(): void {
     if (this.stopped) throw problem('unavailable', 'this replica is stopping, connect again');
-    let open = 0;
-    for (const { channel } of this.#feeds.values()) open += channel.size;
-    if (open >= MAX_STREAMS) throw problem('unavailable', `this replica carries ${MAX_STREAMS} streams of services, try again`);
   }
 
   /** Gives a subscriber all after a position, now and from now on. @param head as it was read last */

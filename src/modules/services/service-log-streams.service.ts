@@ -27,6 +27,7 @@ export class ServiceLogStreams {
   ): Promise<Opening> {
     const { pk, head } = await this.services.log(city, name);
     this.hub.assertOpen();
+    this.streams.assertRoom();
     const after = positionOf(lastEventId?.trim(), head) ?? Math.max(0, head - tail);
     let feed: LogFeed | undefined;
     return this.streams.opening({

@@ -58,6 +58,7 @@ export class AgentStreams implements OnModuleInit {
   async open(city: CityScope, dir: string, base: string, caller: Principal, lastEventId: string | undefined): Promise<StreamOpening> {
     const { agent, session } = await this.output.find(city, dir, base);
     this.hub.assertOpen();
+    this.streams.assertRoom();
     const value = lastEventId?.trim();
     const resumed = value === undefined || value === '' ? undefined : await this.#resumed(city, agent, value, session.pk);
     const page = await this.transcripts.page(session.pk, { tail: '1', limit: FIRST_ENTRIES }, false);

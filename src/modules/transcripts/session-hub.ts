@@ -18,8 +18,6 @@ import type { View } from './session-frames.js';
 const TICK_MS = 250;
 const FETCH_SESSIONS = 64;
 const SLICE_MS = 4;
-const CATCH_UP_LIMIT_MS = 5_000;
-const MAX_STREAMS = 20_000;
 
 /** A session that somebody here follows. `head` may be what a signal promises. */
 class Followed {
@@ -39,7 +37,6 @@ export class SessionHub implements OnModuleInit {
   /** Further channels that are ticked, such as those of agents. */
   readonly #channels = new Set<Channel>();
   readonly #finishing = new Set<Channel>();
-  #rounds: (() => void)[] = [];
   #stopped = false;
   readonly #stop = new AbortController();
   readonly #drain = new Drain(
@@ -97,7 +94,6 @@ export class SessionHub implements OnModuleInit {
   /** @throws ProblemError unavailable when this process takes no streams (any more). */
   assertOpen(): void {
     if (this.#stopped) throw problem('unavailable', 'this replica is stopping, connect again');
-    if (this.openStreams >= MAX_STREAMS) throw problem('unavailable', `this replica carries ${MAX_STREAMS} streams of sessions, try again`);
   }
 
   /**
@@ -136,13 +132,9 @@ export class SessionHub implements OnModuleInit {
 
   /** Resolves once a follower has published everything up to `head`. @throws ProblemError unavailable when that takes too long. */
   async caughtUp(pk: number, follower: Follower, head: number): Promise<void> {
-    const deadline = performance.now() + CATCH_UP_LIMIT_MS;
-    while (follower.position < head && !this.#stopped) {
-      if (performance.now() > deadline) throw problem('unavailable', 'the transcript cannot be read at the moment, try again');
-      const round = new Promise<void>((resolve) => this.#rounds.push(resolve));
-      this.#look(pk);
-      await Promise.race([round, sleep(100)]);
-    }
+    const reached = (): boolean => follower.position >= head || this.#stopped;
+    if (await this.#drain.until(reached, () => this.#dirty.add(pk))) return;
+    throw problem('unavailable', 'the transcript cannot be read at the moment, try again');
   }
 
   #session(pk: number): Followed {
@@ -226,7 +218,6 @@ export class SessionHub implements OnModuleInit {
         started = performance.now();
       }
     }
-    for (const resolve of this.#rounds.splice(0)) resolve();
   }
 
   /** Those that have not moved are still there; the others were deleted. */

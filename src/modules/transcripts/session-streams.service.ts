@@ -52,6 +52,7 @@ export class SessionStreams {
   ): Promise<StreamOpening | undefined> {
     const { pk } = await this.resolver.resolve(city, text, { closed: true, materialize: false });
     this.hub.assertOpen();
+    this.streams.assertRoom();
     const view: View = { format: query.format ?? 'conversation', thinking: query.include_thinking, id: plainId };
     const head = await this.repository.head(pk);
     if (head === undefined) throw problem('session_not_found', `session ${text} not found`);

@@ -3,10 +3,13 @@ import { sleep } from '../time/clock.js';
 const FAILURES_IN_A_ROW = 20;
 const PAUSE_MS = 50;
 const MAX_PAUSE_MS = 500;
+const CATCH_UP_LIMIT_MS = 5_000;
+const LOOK_AGAIN_MS = 100;
 
 /** Reads round after round as long as something is left to read. Whoever asks meanwhile joins the rounds under way. */
 export class Drain {
   #running: Promise<void> | undefined;
+  #awaited: (() => void)[] = [];
 
   constructor(
     private readonly left: () => boolean,
@@ -21,6 +24,19 @@ export class Drain {
     return this.#running;
   }
 
+  /** Goes on until something is reached; false when that takes too long. `look` says before each round what is still to be read. */
+  async until(reached: () => boolean, look: () => void): Promise<boolean> {
+    const deadline = performance.now() + CATCH_UP_LIMIT_MS;
+    while (!reached()) {
+      if (performance.now() > deadline) return false;
+      const round = new Promise<void>((resolve) => this.#awaited.push(resolve));
+      look();
+      void this.run();
+      await Promise.race([round, sleep(LOOK_AGAIN_MS)]);
+    }
+    return true;
+  }
+
   /** Resolves when no round is under way. */
   async settled(): Promise<void> {
     await this.#running;
@@ -32,6 +48,7 @@ export class Drain {
       try {
         await this.round();
         failures = 0;
+        for (const over of this.#awaited.splice(0)) over();
       } catch (error) {
         this.failed(error);
         if (++failures > FAILURES_IN_A_ROW) return;

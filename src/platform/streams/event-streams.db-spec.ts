@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
@@ -43,6 +46,29 @@ describe('event streams of two replicas', () => {
   afterAll(async () => {
     await Promise.all([a.stop(), b.stop()]);
     await database.drop();
+  });
+
+  // Guard: streams of every kind share one limit.
+  it('are as many as a replica carries, of every kind together', async () => {
+    const name = await city();
+    const { most } = b.streams;
+    const other = b.streams.opening({ keyId: undefined, take: () => undefined, closed: () => undefined });
+    const server = createServer((_, response) => void other.begin(response, {})).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    b.streams.most = 2;
+    try {
+      const first = await open(`${b.url}/${name}`);
+      const second = await open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      const refused = await fetch(`${b.url}/${name}`);
+      expect([refused.status, await refused.text()]).toEqual([503, expect.stringContaining('this replica carries 2 streams')]);
+      await second.close();
+      await first.close();
+      await eventually(async () => (await fetch(`${b.url}/nobody`)).status === 404);
+      await open(`${b.url}/${name}`);
+    } finally {
+      b.streams.most = most;
+      server.close();
+    }
   });
 
   it('delivers on B what A has committed', async () => {

@@ -12,7 +12,7 @@ import { KeyWatch } from './key-watch.js';
 import { retryFrame } from './sse.js';
 import { Subscriber, type Lag } from './subscriber.js';
 
-/** Open streams a process carries; beyond it a client is sent elsewhere. */
+/** Open streams a process carries, of every kind; beyond it a client is sent elsewhere. */
 const MAX_STREAMS = 20_000;
 
 export interface CityStreamRequest {
@@ -57,6 +57,10 @@ function asked(lastEventId: string | undefined, query: string | undefined, name:
  */
 @Injectable()
 export class EventStreams {
+  /** Tests have fewer. */
+  most = MAX_STREAMS;
+  #open = 0;
+
   constructor(
     private readonly hub: StreamHub,
     private readonly config: AppConfig,
@@ -213,12 +217,17 @@ export class EventStreams {
 
   async #ready(): Promise<void> {
     if (this.hub.stopped) throw problem('unavailable', 'this replica is stopping, connect again');
-    if (this.hub.openStreams >= MAX_STREAMS) throw problem('unavailable', `this replica carries ${MAX_STREAMS} streams, try again`);
+    this.assertRoom();
     try {
       await this.hub.refresh();
     } catch (error) {
       throw problem('no_providers', 'the event log cannot be served at the moment', { cause: error });
     }
+  }
+
+  /** For whoever opens one. @throws ProblemError unavailable when this process carries as many as it may. */
+  assertRoom(): void {
+    if (this.#open >= this.most) throw problem('unavailable', `this replica carries ${this.most} streams, try again`);
   }
 
   #opening(channel: Channel, keyId: string | undefined, place: (subscriber: Subscriber) => void): Opening {
@@ -252,9 +261,11 @@ export class EventStreams {
         if (socket.destroyed) return;
         let forget = (): void => undefined;
         const gone = (s: Subscriber): void => {
+          this.#open--;
           closed(s);
           forget();
         };
+        this.#open++;
         const subscriber = new Subscriber(socket, this.config.heartbeatMs, gone);
         forget = this.keys.add(keyId, () => subscriber.end(''));
         subscriber.write(retryFrame());

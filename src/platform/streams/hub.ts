@@ -32,7 +32,6 @@ const SLICE_MS = 4;
 /** What all rings may hold together; beyond it each of them gets shorter, down to its least. */
 const RINGS_BYTES = 64 << 20;
 const LEAST_RING_BYTES = 256 * 1024;
-const CATCH_UP_LIMIT_MS = 5_000;
 
 /** After one of these a city serves no streams any more; its open ones end cleanly. */
 const ENDING = new Set(['controller.stopped', 'city.unregister_requested']);
@@ -65,7 +64,6 @@ export class StreamHub implements Feed, OnModuleInit {
   #loaded = false;
   /** Channels that only finish what they have: nobody new joins them. */
   readonly #finishing = new Set<Channel>();
-  #fetched: (() => void)[] = [];
   #stopped = false;
   readonly #stop = new AbortController();
   readonly #drain = new Drain(
@@ -161,12 +159,9 @@ export class StreamHub implements Feed, OnModuleInit {
   /** Resolves once everything known now has been given to the channels. @throws 503 when that takes too long. */
   async caughtUp(): Promise<void> {
     const wanted = [...this.#dirty].map((s) => ({ s, head: s.head }));
-    const deadline = performance.now() + CATCH_UP_LIMIT_MS;
-    while (wanted.some(({ s, head }) => s.position < head && this.#dirty.has(s))) {
-      if (performance.now() > deadline) throw problem('unavailable', 'the event log cannot be read at the moment, try again');
-      void this.#drain.run();
-      await Promise.race([new Promise<void>((resolve) => this.#fetched.push(resolve)), sleep(100)]);
-    }
+    const reached = (): boolean => !wanted.some(({ s, head }) => s.position < head && this.#dirty.has(s));
+    if (await this.#drain.until(reached, () => undefined)) return;
+    throw problem('unavailable', 'the event log cannot be read at the moment, try again');
   }
 
   cityGroup(stream: StreamState, types: readonly string[] | undefined): CityGroup {
@@ -377,7 +372,6 @@ export class StreamHub implements Feed, OnModuleInit {
         started = performance.now();
       }
     }
-    for (const resolve of this.#fetched.splice(0)) resolve();
     for (const [s, head] of promised) {
       // The hint promised more than there is; the poll knows better. What came while this was read is read next, and what was left out.
       if (!more && !got.has(s.id) && s.head === head) s.head = s.position;
