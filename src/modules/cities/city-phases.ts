@@ -1,3 +1,5 @@
+import { doubled } from '../../platform/time/doubled.js';
+
 /** The phases of an initialization, in the order a city passes them. */
 export const PHASES = [
   'loading_config',
@@ -29,5 +31,5 @@ const LAST_RETRY_MS = 300_000;
 
 /** The pause after the `failures`-th failed initialization in a row: 10 s, doubling, at most 5 min. */
 export function retryDelayMs(failures: number): number {
-  return Math.min(FIRST_RETRY_MS * 2 ** Math.max(0, Math.min(failures, 20) - 1), LAST_RETRY_MS);
+  return doubled(failures, FIRST_RETRY_MS, LAST_RETRY_MS);
 }

@@ -1,4 +1,5 @@
 import type { Exit, StartFailure } from '../../platform/runtime/port.js';
+import { doubled } from '../../platform/time/doubled.js';
 import { MAX_FAILED_STARTS } from '../sessions/session-rest.js';
 import type { SessionPatch, SessionRow } from '../sessions/session-row.js';
 import { CLOSE_CODES, type CloseCode, type SleepReason, type WakeRequest } from '../sessions/session-states.js';
@@ -47,7 +48,7 @@ const MAX_BACKOFF_MS = 60_000;
 
 /** 1 s, 2 s, 4 s … up to a minute, for the first, second, third … failure in a row. */
 export function backoffMs(failures: number): number {
-  return Math.min(MAX_BACKOFF_MS, BACKOFF_MS * 2 ** Math.max(0, Math.min(failures - 1, 16)));
+  return doubled(failures, BACKOFF_MS, MAX_BACKOFF_MS);
 }
 
 /** After a process that had been ready has ended, by itself or on request. */

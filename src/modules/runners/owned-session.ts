@@ -1,5 +1,4 @@
-import { isRetryable } from '../../platform/database/pg-errors.js';
-import { sleep } from '../../platform/time/clock.js';
+import { retrying } from '../../platform/database/retrying.js';
 import type { CityScope } from '../cities/city-scope.js';
 import type { SessionChanges } from '../sessions/session-changes.js';
 import type { SessionChangesService } from '../sessions/session-changes.service.js';
@@ -11,7 +10,6 @@ import type { Owned } from './settlements.js';
 /** The session is somebody else's by now: nothing was written, and nothing may be any more. */
 export class Fenced extends Error {}
 
-const RETRY_MS = 100;
 const MAX_RETRY_MS = 1_000;
 
 /**
@@ -57,15 +55,11 @@ export class OwnedSession {
 
   /** Again and again while the database fails and the lease holds. @throws Fenced */
   async trying<T>(work: () => Promise<T>): Promise<T> {
-    for (let pause = RETRY_MS; ; pause = Math.min(2 * pause, MAX_RETRY_MS)) {
+    const held = async (): Promise<T> => {
       if (!this.held) throw this.#lost();
-      try {
-        return await work();
-      } catch (error) {
-        if (!isRetryable(error)) throw error;
-        await sleep(pause, this.lease.signal);
-      }
-    }
+      return work();
+    };
+    return retrying(held, { mostMs: MAX_RETRY_MS, signal: this.lease.signal });
   }
 
   #lost(): Fenced {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { isRetryable } from '../../platform/database/pg-errors.js';
+import { retrying } from '../../platform/database/retrying.js';
 import type { RuntimeEvent, TurnUsage } from '../../platform/runtime/port.js';
-import { sleep } from '../../platform/time/clock.js';
 import type { EntryWrite, LogWrite } from '../transcripts/entries.js';
 import { Allowance } from './allowance.js';
 import { boundedEntry } from './bounded-entry.js';
@@ -37,7 +36,6 @@ const MAX_BYTES = 256 * 1024;
 /** Of what is said between turns, while the allowance is used up. */
 const MAX_ENTRIES_BETWEEN = 32;
 const MAX_BYTES_BETWEEN = 128 * 1024;
-const RETRY_MS = 100;
 const MAX_RETRY_MS = 1_000;
 const MAX_ID = 200;
 
@@ -244,16 +242,10 @@ export class Recorder {
   }
 
   async #write(write: LogWrite): Promise<void> {
-    for (let pause = RETRY_MS; ; pause = Math.min(2 * pause, MAX_RETRY_MS)) {
-      if (!this.facts.held()) return this.#fence();
-      try {
-        if ((await this.log.append(write)) === 'fenced') this.#fence();
-        return;
-      } catch (error) {
-        if (!isRetryable(error)) return this.facts.lost(error);
-        await sleep(pause);
-      }
-    }
+    const append = async (): Promise<void> => {
+      if (!this.facts.held() || (await this.log.append(write)) === 'fenced') this.#fence();
+    };
+    await retrying(append, { mostMs: MAX_RETRY_MS }).catch((error: unknown) => this.facts.lost(error));
   }
 
   #fence(): void {

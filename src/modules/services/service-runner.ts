@@ -5,6 +5,7 @@ import { EventLog } from '../../platform/event-log/event-log.js';
 import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { AppLogger } from '../../platform/logging/logger.js';
 import { Signals } from '../../platform/streams/signals.js';
+import { doubled } from '../../platform/time/doubled.js';
 import { LeasedWork, type Held } from '../launch/leased-work.js';
 import { ServiceProcesses, type Ended } from './service-processes.js';
 import { Attention } from './attention.js';
@@ -123,7 +124,7 @@ export class ServiceRunner implements OnApplicationBootstrap {
     const ended = await this.processes.run({ city, row, attempt, attention, publish, isLost: () => held.lost });
     if (held.lost || ended.how === 'asked') return;
     const failures = ended.wasStable ? 1 : row.failures + 1;
-    const waitMs = Math.min(this.timings.backoffMs * 2 ** Math.min(failures - 1, 16), this.timings.maxBackoffMs);
+    const waitMs = doubled(failures, this.timings.backoffMs, this.timings.maxBackoffMs);
     this.log.warn({ city, service: row.name, reason: ended.how, detail: ended.detail, waitMs }, 'a service is begun anew');
     await publish({ condition: failedBy(ended), failures, retryAt: new Date(Date.now() + waitMs) });
     await attention.wait(waitMs);

@@ -1,3 +1,4 @@
+import { doubled } from '../../platform/time/doubled.js';
 import type { SessionRest } from '../../contract/sessions.schemas.js';
 
 /** Runs of a pool's members for work of which they took none, since the last one that took some. */
@@ -12,7 +13,7 @@ const PAUSE_MS = 60_000;
 const MAX_PAUSE_MS = 600_000;
 
 export function emptyPauseUntil({ count, lastAt }: EmptyRuns): number {
-  return lastAt + Math.min(MAX_PAUSE_MS, PAUSE_MS * 2 ** (count - 1));
+  return lastAt + doubled(count, PAUSE_MS, MAX_PAUSE_MS);
 }
 
 /** The pause of a pool as people see it; undefined when it is over. */

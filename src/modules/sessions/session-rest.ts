@@ -1,3 +1,4 @@
+import { doubled } from '../../platform/time/doubled.js';
 import type { SessionRest, SessionStart } from '../../contract/sessions.schemas.js';
 import type { SessionRow } from './session-row.js';
 
@@ -53,7 +54,7 @@ export function endedByItself(reason: string | null): boolean {
 
 /** How long a session that was woken for nothing so often in a row is left alone. */
 export function churnMs(churns: number): number {
-  return churns <= 0 ? 0 : Math.min(MAX_CHURN_MS, CHURN_MS * 2 ** (churns - 1));
+  return churns <= 0 ? 0 : doubled(churns, CHURN_MS, MAX_CHURN_MS);
 }
 
 /** Only a person, or other files, can help these. */
@@ -138,5 +139,5 @@ export function poolRestsUntil(seats: readonly Seat[]): number | undefined {
   if (failed.length === 0) return undefined;
   const last = Math.max(...failed);
   if (seats.some(({ readyAt }) => readyAt !== undefined && readyAt > last)) return undefined;
-  return last + Math.min(FAILED_KEPT_MS, PROBE_MS * 2 ** Math.min(failed.length - 1, 10));
+  return last + doubled(failed.length, PROBE_MS, FAILED_KEPT_MS);
 }

@@ -2,18 +2,17 @@ import { Injectable } from '@nestjs/common';
 import { RequestFailed } from '../../contract/events/requests.events.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { isRetryable } from '../database/pg-errors.js';
+import { retrying } from '../database/retrying.js';
 import { Transactions, type Tx } from '../database/transactions.js';
 import { EventLog } from '../event-log/event-log.js';
 import { event, type NewEvent } from '../event-log/event.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { AppLogger } from '../logging/logger.js';
-import { sleep } from '../time/clock.js';
 import type { ClaimedOperation, OperationHandler, OperationOutcome } from './operation.js';
 import { OperationMetrics } from './operation-metrics.js';
 import { OperationsRepository, type ClaimedRow, type Ending } from './operations.repository.js';
 
 const ACTOR = 'reconciler';
-const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 
 /** Whether the claim that an ending relies on may still be good. */
@@ -84,23 +83,14 @@ export class OperationEndings {
     within: (tx: Tx) => Promise<readonly NewEvent[]> | undefined,
   ): Promise<boolean> {
     const key = row.stream === SUPERVISOR_STREAM ? row.target : row.stream;
-    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-      try {
-        return await this.transactions.run(
-          async (tx) => {
-            await handler?.lock?.(tx, row.target, row.stream);
-            if (!(await this.repository.finish(tx, row.id, row.fence, ending))) return false;
-            const beside = (await within(tx)) ?? [];
-            await this.eventLog.append(tx, [...beside, terminal]);
-            return true;
-          },
-          { key },
-        );
-      } catch (error) {
-        if (!isRetryable(error) || !held()) throw error;
-        await sleep(pause);
-      }
-    }
+    const end = async (tx: Tx): Promise<boolean> => {
+      await handler?.lock?.(tx, row.target, row.stream);
+      if (!(await this.repository.finish(tx, row.id, row.fence, ending))) return false;
+      const beside = (await within(tx)) ?? [];
+      await this.eventLog.append(tx, [...beside, terminal]);
+      return true;
+    };
+    return retrying(() => this.transactions.run(end, { key }), { mostMs: LONGEST_PAUSE_MS, goesOn: held });
   }
 
   #record(row: ClaimedRow, outcome: string, began: number): void {

@@ -1,3 +1,5 @@
+import { doubled } from '../time/doubled.js';
+
 /** The operations room's times and limits. Provided once an application; a test gives shorter ones. */
 export class OperationTimings {
   /** How long a claim holds without being renewed. */
@@ -26,7 +28,7 @@ export class OperationTimings {
   }
 
   backoff(attempt: number): number {
-    const full = Math.min(this.backoffMs * 2 ** (attempt - 1), this.backoffMaxMs);
+    const full = doubled(attempt, this.backoffMs, this.backoffMaxMs);
     return Math.round(full * (0.75 + Math.random() / 2));
   }
 }

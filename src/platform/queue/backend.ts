@@ -2,6 +2,7 @@ import { createPostgresBackend, Queue, withBackend, Worker } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
 import { withSettings } from '../database/database.js';
 import { sleep } from '../time/clock.js';
+import { doubled } from '../time/doubled.js';
 import type { QueueTimings } from './timings.js';
 
 /**
@@ -114,7 +115,7 @@ async function atMost(work: Promise<void>, ms: number): Promise<void> {
 function openRedis(url: string, times: QueueTimings, onError: OnError, options: RedisOptions): Redis {
   const redis = new Redis(url, {
     connectTimeout: times.connectMs,
-    retryStrategy: (attempt) => Math.min(times.reconnectMs * 2 ** Math.min(attempt - 1, 10), times.reconnectMaxMs),
+    retryStrategy: (attempt) => doubled(attempt, times.reconnectMs, times.reconnectMaxMs),
     ...options,
   });
   redis.on('error', onError);
