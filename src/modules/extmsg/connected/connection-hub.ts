@@ -19,7 +19,6 @@ import { OffersRepository } from './offers.repository.js';
 import { Offers } from './offers.service.js';
 
 const TICK_MS = 250;
-const MAX_STREAMS = 5_000;
 const RETRY_MS = 500;
 
 /**
@@ -87,10 +86,9 @@ export class ConnectionHub implements OnModuleInit {
     });
   }
 
-  /** @throws ProblemError unavailable when this process takes no streams (any more). */
+  /** @throws ProblemError unavailable when this process takes no streams any more. */
   assertOpen(): void {
     if (this.#stop.signal.aborted) throw problem('unavailable', 'this replica is stopping, connect again');
-    if (this.#open.size >= MAX_STREAMS) throw problem('unavailable', `this replica carries ${MAX_STREAMS} streams of clients, try again`);
   }
 
   /** Gives a client what waits for it, now and from now on. */

@@ -41,6 +41,7 @@ export class ConnectionsService {
     }
     const before = connectionOf(lastEventId, query.after_cursor);
     this.hub.assertOpen();
+    this.streams.assertRoom();
     const prepare = (tx: Tx): Promise<Prepared> => this.#prepare(tx, city, provider, accountId, before);
     const prepared = await this.transactions.run(prepare, { key: city.name });
     return this.streams.opening({

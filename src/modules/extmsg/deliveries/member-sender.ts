@@ -6,6 +6,7 @@ import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Signals } from '../../../platform/streams/signals.js';
+import { atOnce } from '../../../platform/time/at-once.js';
 import { sleep } from '../../../platform/time/clock.js';
 import { notRunning } from '../../cities/cities.service.js';
 import type { CityScope } from '../../cities/city-scope.js';
@@ -64,12 +65,9 @@ export class MemberSender implements OnApplicationBootstrap {
 
   /** Answers how many were put into a queue, or given up. What has to wait counts for nothing. */
   async turn(signal?: AbortSignal): Promise<number> {
-    const due = await this.repository.due(this.db, BATCH);
     let done = 0;
-    const work = async (): Promise<void> => {
-      for (let next = due.shift(); next !== undefined && signal?.aborted !== true; next = due.shift()) if (await this.#one(next)) done++;
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    const one = async (due: Due): Promise<void> => void (done += Number(await this.#one(due)));
+    await atOnce(AT_ONCE, await this.repository.due(this.db, BATCH), one, signal);
     return done;
   }
 
