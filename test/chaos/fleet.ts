@@ -19,6 +19,7 @@ export interface FleetOptions {
   readonly heartbeatMs: number;
   /** Whether its workers run agents. */
   readonly agents: boolean;
+  readonly environment: Readonly<Record<string, string>>;
   /** The failpoints of a process that is about to start; '' arms none. */
   readonly failpoints: (member: Member) => string;
   readonly onTerminate: (member: Member) => void;
@@ -157,7 +158,7 @@ export class Member {
   }
 
   #environment(): NodeJS.ProcessEnv {
-    const { database, credentials, redisUrl, directory, heartbeatMs } = this.options;
+    const { database, credentials, redisUrl, directory, heartbeatMs, environment } = this.options;
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_') && name !== 'NODE_OPTIONS');
     return {
       ...Object.fromEntries(own),
@@ -170,6 +171,7 @@ export class Member {
       SVC_HEARTBEAT_MS: String(heartbeatMs),
       SVC_PROVIDER_CHECK: 'off',
       ...(this.options.agents ? {} : { SVC_RUNNER_CAPACITY: '0' }),
+      ...environment,
       SVC_LOG_LEVEL: process.env.CHAOS_LOG_LEVEL ?? 'warn',
       ...(this.armed === '' ? {} : { SVC_TEST_FAILPOINTS: this.armed }),
     };

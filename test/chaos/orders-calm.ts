@@ -2,8 +2,8 @@ import type { OrdersClients } from './orders-clients.js';
 import { TIMED } from './orders-city.js';
 import { readLeft } from './orders-final.js';
 import type { ChaosPostgres } from './servers.js';
-import { sleep } from './sleep.js';
 import type { Violation } from './violations.js';
+import { left } from './waiting.js';
 
 /** Only a hang meets it: a lost worker is noticed after its lease (10 s), and then what has waited is carried out one by one. */
 const CALM_MS = 180_000;
@@ -20,14 +20,14 @@ export async function calm(
   const violations: Violation[] = [];
   const [{ now }] = (await postgres.query<{ now: Date }>('select clock_timestamp() as now', [], database)) as [{ now: Date }];
   await move();
-  const asleep = await none(async () => {
+  const asleep = await left(CALM_MS, async () => {
     const fired = new Set((await postgres.query<{ name: string }>(ALIVE, [now], database)).map(({ name }) => name));
     return TIMED.filter(({ name }) => !fired.has(name));
   });
   for (const { name } of asleep) violations.push({ property: 'order alive', message: `${name} is not fired any more`, entries: [] });
-  const left = await clients.disable();
-  if (left.length > 0) violations.push({ property: 'order alive', message: 'orders cannot be switched off', entries: left });
-  const open = await none(() => readLeft(postgres, database));
+  const on = await clients.disable();
+  if (on.length > 0) violations.push({ property: 'order alive', message: 'orders cannot be switched off', entries: on });
+  const open = await left(CALM_MS, () => readLeft(postgres, database));
   if (open.length > 0)
     violations.push({
       property: 'ends once',
@@ -35,14 +35,4 @@ export async function calm(
       entries: open,
     });
   return violations;
-}
-
-/** What is left of it in the end. */
-async function none<T>(read: () => Promise<T[]>): Promise<T[]> {
-  const limit = performance.now() + CALM_MS;
-  for (;;) {
-    const found = await read();
-    if (found.length === 0 || performance.now() > limit) return found;
-    await sleep(200);
-  }
 }

@@ -1,23 +1,18 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { check } from './checker.js';
-import { loadHistory } from './history.js';
-import { checkOrders } from './orders-checker.js';
-import { loadOrders } from './orders-history.js';
-import { runOrdersRound, type OrdersRound } from './orders-round.js';
+import type { CityRound } from './city-round.js';
+import { CITY_KINDS, judged } from './kinds.js';
 import { runRound, type Round } from './round.js';
 import { ChaosPostgres, ChaosRedis } from './servers.js';
-import { checkSessions } from './sessions-checker.js';
-import { loadSessions } from './sessions-history.js';
-import { runSessionsRound, type SessionsRound } from './sessions-round.js';
 import type { Violation } from './violations.js';
 
+const KINDS = ['log', ...Object.keys(CITY_KINDS)];
 const HELP = `npm run chaos -- [options]
   --seeds N        how many seeds to run (1)
   --sessions N     how many of them also get a round with sessions (a fifth of the seeds, at least one)
-  --only KIND      nothing but rounds of a kind: log, sessions or orders
+  --only KIND      nothing but rounds of a kind: ${KINDS.join(', ')}
   --seed S         the first seed (1)
-  --seconds T      how long harm is done in each (12; 20 with sessions, or orders)
+  --seconds T      how long harm is done in each (12; 20 in rounds of the other kinds than log)
   --every MS       how often harm is done, on average (900)
   --queue KIND     redis or postgres (redis; every fifth seed uses postgres)
   --keep           save every history, not only those with violations
@@ -41,37 +36,22 @@ const { values } = parseArgs({
 
 function tell(round: Round): void {
   const { seed, violations, deliveries, writes, changes, edits, operations, faults, lateness } = round;
-  const verdict = violations.length === 0 ? 'ok' : `${violations.length} VIOLATIONS`;
   console.log(
-    `seed ${seed}: ${verdict}; ${deliveries} deliveries, ${writes} writes, ${changes} changes of work, ${edits} of configuration, ${operations} operations, ${faults} faults; ` +
+    `seed ${seed}: ${verdict(violations)}; ${deliveries} deliveries, ${writes} writes, ${changes} changes of work, ${edits} of configuration, ${operations} operations, ${faults} faults; ` +
       `write to frame p50 ${lateness.p50} ms, p99 ${lateness.p99} ms, max ${lateness.max} ms`,
   );
   tellViolations(violations, seed, 'log');
 }
 
-function tellSessions(round: SessionsRound): void {
-  const { seed, violations, sessions, processes, delivered, answered, frames, faults } = round;
-  const verdict = violations.length === 0 ? 'ok' : `${violations.length} VIOLATIONS`;
-  console.log(
-    `sessions of seed ${seed}: ${verdict}; ${sessions} sessions, ${processes} processes, ${delivered} messages delivered, ${answered} questions answered, ` +
-      `${frames} frames, ${faults} faults`,
-  );
-  tellViolations(violations, seed, 'sessions');
+function tellCity(kind: string, { seed, violations, faults, counts }: CityRound): void {
+  const counted = Object.entries({ ...counts, faults }).map(([what, count]) => `${count} ${what}`);
+  console.log(`${kind} of seed ${seed}: ${verdict(violations)}; ${counted.join(', ')}`);
+  tellViolations(violations, seed, kind);
 }
 
-function tellOrders(round: OrdersRound): void {
-  const { seed, violations, firings, lost, asks, events, runs, commands, faults } = round;
-  const verdict = violations.length === 0 ? 'ok' : `${violations.length} VIOLATIONS`;
-  console.log(
-    `orders of seed ${seed}: ${verdict}; ${firings} firings (${lost} lost), ${asks} requests, ${events} hand-overs of events, ${runs} runs, ` +
-      `${commands} commands begun, ${faults} faults`,
-  );
-  tellViolations(violations, seed, 'orders');
-}
+const verdict = ({ length }: readonly Violation[]): string => (length === 0 ? 'ok' : `${length} VIOLATIONS`);
 
-type Kind = 'log' | 'sessions' | 'orders';
-
-function tellViolations(violations: readonly Violation[], seed: number, kind: Kind): void {
+function tellViolations(violations: readonly Violation[], seed: number, kind: string): void {
   for (const { property, message, entries } of violations.slice(0, 10)) {
     console.log(`  ${property}: ${message}`);
     for (const entry of entries.slice(0, 3)) console.log(`    ${JSON.stringify(entry)?.slice(0, 400)}`);
@@ -83,16 +63,11 @@ function tellViolations(violations: readonly Violation[], seed: number, kind: Ki
 }
 
 /** Which rounds a seed gets. */
-function kinds(nth: number, seeds: number): readonly Kind[] {
+function kinds(nth: number, seeds: number): readonly string[] {
   const { only } = values;
-  if (only === 'log' || only === 'sessions' || only === 'orders') return [only];
-  if (only !== undefined) throw new Error('--only is log, sessions or orders');
-  return nth < Number(values.sessions ?? Math.ceil(seeds / 5)) ? ['log', 'sessions'] : ['log'];
-}
-
-async function judged(file: string): Promise<readonly Violation[]> {
-  if (file.includes('sessions-')) return checkSessions(await loadSessions(file));
-  return file.includes('orders-') ? checkOrders(await loadOrders(file)) : check(await loadHistory(file));
+  if (only === undefined) return nth < Number(values.sessions ?? Math.ceil(seeds / 5)) ? ['log', 'sessions'] : ['log'];
+  if (!KINDS.includes(only)) throw new Error(`--only is one of ${KINDS.join(', ')}`);
+  return [only];
 }
 
 async function main(): Promise<number> {
@@ -110,37 +85,23 @@ async function main(): Promise<number> {
   const postgres = await ChaosPostgres.start();
   const redis = await ChaosRedis.start();
   const rounds: Round[] = [];
-  const others: (SessionsRound | OrdersRound)[] = [];
-  let failed = 0;
+  const others: CityRound[] = [];
   try {
     const first = Number(values.seed);
     for (let seed = first; seed < first + Number(values.seeds); seed++) {
       const queue = values.queue ?? (seed % 5 === 0 ? 'postgres' : 'redis');
       if (queue !== 'redis' && queue !== 'postgres') throw new Error('--queue is redis or postgres');
-      const options = {
-        seed,
-        faultEveryMs: Number(values.every),
-        queue,
-        directory: DIRECTORY,
-        keep: values.keep,
-      } as const;
+      const options = { seed, faultEveryMs: Number(values.every), queue, directory: DIRECTORY, keep: values.keep } as const;
       for (const kind of kinds(seed - first, Number(values.seeds))) {
         const seconds = Number(values.seconds ?? (kind === 'log' ? 12 : 20));
         if (kind === 'log') {
           const round = await runRound(postgres, redis, { ...options, seconds });
           rounds.push(round);
           tell(round);
-          if (round.violations.length > 0) failed++;
-        } else if (kind === 'sessions') {
-          const round = await runSessionsRound(postgres, redis, { ...options, seconds });
-          others.push(round);
-          tellSessions(round);
-          if (round.violations.length > 0) failed++;
         } else {
-          const round = await runOrdersRound(postgres, redis, { ...options, seconds });
+          const round = await CITY_KINDS[kind]!.run(postgres, redis, { ...options, seconds });
           others.push(round);
-          tellOrders(round);
-          if (round.violations.length > 0) failed++;
+          tellCity(kind, round);
         }
       }
     }
@@ -148,10 +109,12 @@ async function main(): Promise<number> {
     await redis.stop();
     await postgres.stop();
   }
+  const all = [...rounds, ...others];
+  const failed = all.filter(({ violations }) => violations.length > 0).length;
   const sum = (of: (round: Round) => number): number => rounds.reduce((total, round) => total + of(round), 0);
-  await writeFile(`${DIRECTORY}/summary.json`, JSON.stringify([...rounds, ...others], null, 2));
+  await writeFile(`${DIRECTORY}/summary.json`, JSON.stringify(all, null, 2));
   const ends = new Map<string, number>();
-  for (const how of [...rounds, ...others].flatMap((r) => r.exits)) ends.set(how, (ends.get(how) ?? 0) + 1);
+  for (const how of all.flatMap((r) => r.exits)) ends.set(how, (ends.get(how) ?? 0) + 1);
   console.log(
     `ends of processes: ${[...ends]
       .sort()
@@ -159,7 +122,7 @@ async function main(): Promise<number> {
       .join(', ')}`,
   );
   console.log(
-    `${rounds.length + others.length} rounds, ${failed} with violations; ${sum((r) => r.deliveries)} deliveries, ${sum((r) => r.operations)} operations`,
+    `${all.length} rounds, ${failed} with violations; ${sum((r) => r.deliveries)} deliveries, ${sum((r) => r.operations)} operations`,
   );
   return failed === 0 ? 0 : 1;
 }

@@ -3,6 +3,7 @@ import type { ChaosPostgres } from './servers.js';
 import type { SessionsClients } from './sessions-clients.js';
 import { sleep } from './sleep.js';
 import type { Violation } from './violations.js';
+import { left } from './waiting.js';
 
 /** A lost runner is noticed after its lease (10 s); what is started then may have a turn or two before it. */
 const CALM_MS = 60_000;
@@ -30,14 +31,14 @@ export class Calm {
   async run(): Promise<Violation[]> {
     this.#helping = this.#help();
     try {
-      const left = await this.#until(LEFT);
-      const queued = await this.#until(QUEUED);
+      const open = await this.#left(LEFT);
+      const queued = await this.#left(QUEUED);
       const violations: Violation[] = [];
-      if (left.length > 0)
+      if (open.length > 0)
         violations.push({
           property: 'one terminal event',
-          message: `${left.length} operations on sessions did not end within ${CALM_MS} ms of healing`,
-          entries: left,
+          message: `${open.length} operations on sessions did not end within ${CALM_MS} ms of healing`,
+          entries: open,
         });
       if (queued.length > 0)
         violations.push({ property: 'message settled', message: `${queued.length} messages still wait after healing`, entries: queued });
@@ -58,13 +59,8 @@ export class Calm {
     }
   }
 
-  async #until(sql: string): Promise<unknown[]> {
-    const limit = performance.now() + CALM_MS;
-    for (;;) {
-      const rows = await this.postgres.query(sql, [], this.database);
-      if (rows.length === 0 || performance.now() > limit) return rows;
-      await sleep(200);
-    }
+  #left(sql: string): Promise<unknown[]> {
+    return left<unknown>(CALM_MS, () => this.postgres.query(sql, [], this.database));
   }
 
   /** Every session that is open takes a message, then every other one a close. */

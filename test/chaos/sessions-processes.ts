@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import type { ChaosPostgres } from './servers.js';
 import type { AgentProcess, Sample } from './sessions-history.js';
 
 const LOOKS = 8;
@@ -23,6 +24,11 @@ export class ProcessWatch {
     private readonly samples: Sample[],
   ) {}
 
+  static async of(postgres: ChaosPostgres, database: string, now: () => number, samples: Sample[]): Promise<ProcessWatch> {
+    const [row] = await postgres.query<{ id: string }>('select deployment_id()::text as id', [], database);
+    return new ProcessWatch(row!.id, now, samples);
+  }
+
   start(everyMs: number): void {
     this.#timer = setInterval(() => this.samples.push(this.sample()), everyMs);
   }
@@ -37,6 +43,11 @@ export class ProcessWatch {
     const at = this.now();
     this.last = found.filter((one) => look(one.pid)?.birth === one.birth);
     return { at, processes: this.last };
+  }
+
+  /** What a killed worker may have left when a run is broken off. */
+  endAll(): void {
+    for (const { pid } of this.sample().processes) process.kill(pid, 'SIGKILL');
   }
 
   #agent(pid: number): AgentProcess | undefined {

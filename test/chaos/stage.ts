@@ -12,6 +12,8 @@ export interface StageOptions {
   /** Tells its database and its folder from those of other kinds of rounds. */
   readonly prefix: '' | 'sessions-' | 'orders-';
   readonly agents: boolean;
+  /** Settings of its members beyond the usual. */
+  readonly environment?: Readonly<Record<string, string>>;
   readonly draw: (role: Member['role']) => string;
   readonly judge: (member: Member, exit: Exit, recorder: Recorder) => Violation[];
 }
@@ -31,7 +33,7 @@ export class Stage {
     { seed, queue }: RoundOptions,
     readonly database: string,
     readonly directory: string,
-    { agents, draw, judge }: StageOptions,
+    { agents, environment = {}, draw, judge }: StageOptions,
   ) {
     const recorder = new Recorder(seed, HEARTBEAT_MS);
     const target = new URL(postgres.url(database));
@@ -44,6 +46,7 @@ export class Stage {
       directory,
       heartbeatMs: HEARTBEAT_MS,
       agents,
+      environment,
       failpoints: (member) => (this.armed ? draw(member.role) : ''),
       onTerminate: (member) => recorder.fault('terminate', member.name),
       onExit: (member, exit) => {
