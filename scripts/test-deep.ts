@@ -96,6 +96,7 @@ const CHAOS: readonly Part[] = [
   ...times(10, (n) => chaos(`chaos-${n}`, 'a seed of the chaos run', 'log', n)),
   ...times(5, (n) => chaos(`chaos-sessions-${n}`, 'a seed of the chaos run with sessions', 'sessions', 2 * n - 1)),
   ...times(3, (n) => chaos(`chaos-orders-${n}`, 'a seed of the chaos run with orders', 'orders', n)),
+  ...times(3, (n) => chaos(`chaos-messages-${n}`, 'a seed of the chaos run with messages from outside', 'messages', n)),
 ];
 
 /** A part in three hours: what is wide comes round in two days. Beside it chaos and guards take turns: five days, and eight. */

@@ -108,6 +108,29 @@ const ORDERS_NUISANCES = {
   ],
 } as const;
 
+/** Where those who take messages from outside, tell members and publish may end. */
+const MESSAGES_KILLS = {
+  api: [...EVERYWHERE, 'tx.before_commit=kill:0.1', 'tx.after_commit=kill:0.1'],
+  worker: [
+    ...EVERYWHERE,
+    'extmsg.published=kill:0.2',
+    'extmsg.published=kill:0.2',
+    'message.after_in_flight=kill:0.05',
+    'message.after_prompt=kill:0.05',
+    'message.after_delivered=kill:0.05',
+  ],
+} as const;
+const MESSAGES_NUISANCES = {
+  api: ORDERS_NUISANCES.api,
+  worker: [
+    'notify.before=drop',
+    'tx.before_commit=delay:150:0.3',
+    'tx.after_commit=delay:200:0.1',
+    'extmsg.published=delay:500:0.5',
+    'message.after_in_flight=delay:200:0.3',
+  ],
+} as const;
+
 /** What a process that starts is armed with; '' for nothing. */
 export function drawFailpoints(role: 'api' | 'worker', random: Random): string {
   return draw(KILLS[role], NUISANCES[role], random);
@@ -121,6 +144,11 @@ export function drawSessionsFailpoints(role: 'api' | 'worker', random: Random): 
 /** The same for a process that starts in a round with orders. */
 export function drawOrdersFailpoints(role: 'api' | 'worker', random: Random): string {
   return draw(ORDERS_KILLS[role], ORDERS_NUISANCES[role], random);
+}
+
+/** The same for a process that starts in a round with messages from outside. */
+export function drawMessagesFailpoints(role: 'api' | 'worker', random: Random): string {
+  return draw(MESSAGES_KILLS[role], MESSAGES_NUISANCES[role], random);
 }
 
 function draw(kills: readonly string[], nuisances: readonly string[], random: Random): string {

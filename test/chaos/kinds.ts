@@ -1,6 +1,9 @@
 import { check } from './checker.js';
 import type { CityRound } from './city-round.js';
 import { loadHistory } from './history.js';
+import { checkMessages } from './messages-checker.js';
+import { loadMessages } from './messages-history.js';
+import { runMessagesRound } from './messages-round.js';
 import { checkOrders } from './orders-checker.js';
 import { loadOrders } from './orders-history.js';
 import { runOrdersRound } from './orders-round.js';
@@ -20,6 +23,7 @@ interface Kind {
 export const CITY_KINDS: Readonly<Record<string, Kind>> = {
   sessions: { run: runSessionsRound, judge: async (file) => checkSessions(await loadSessions(file)) },
   orders: { run: runOrdersRound, judge: async (file) => checkOrders(await loadOrders(file)) },
+  messages: { run: runMessagesRound, judge: async (file) => checkMessages(await loadMessages(file)) },
 };
 
 /** Judges a saved history again; its name says of which kind it is. */

@@ -10,7 +10,7 @@ const HEARTBEAT_MS = 1_000;
 
 export interface StageOptions {
   /** Tells its database and its folder from those of other kinds of rounds. */
-  readonly prefix: '' | 'sessions-' | 'orders-';
+  readonly prefix: '' | 'sessions-' | 'orders-' | 'messages-';
   readonly agents: boolean;
   /** Settings of its members beyond the usual. */
   readonly environment?: Readonly<Record<string, string>>;

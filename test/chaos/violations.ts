@@ -50,6 +50,14 @@ export const PROPERTIES = [
   'failures counted',
   'carried out',
   'order alive',
+  'once from outside',
+  'members told',
+  'one final state',
+  'one id',
+  'fenced',
+  'no gaps',
+  'acks kept',
+  'one binding',
 ] as const;
 export type Property = (typeof PROPERTIES)[number];
 
