@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
-import { api, type Api } from '../support/http.js';
+import { api, type Api, type Reply } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
 import { COMMAND, rawly, Served, upgradeRequest, Wire } from '../support/served.js';
 import { eventually } from '../support/sse.js';
@@ -217,6 +217,48 @@ describe('who may', () => {
     await stream.until((text) => text.includes('data: '));
     expect((await a.delete(`/v0/keys/${made.id}`)).status).toBeLessThan(300);
     await stream.until((_text, { ended }) => ended);
+  });
+
+  // Guard: what was changed through this door is told of whoever has come in by it.
+  it('has changed something leaves a record: who, of which service, what, and how it was answered', async () => {
+    const keys = await stack.add('api', { auth: 'keys' });
+    const made = (await a.post('/v0/keys', { name: 'changer', scope: 'write' })).body;
+    const changer = api(keys.url, { Authorization: `Bearer ${made.key}` });
+    const ids = new Map<string, object>();
+    const note = (reply: Reply, more: object): void => void ids.set(reply.headers.get('x-svc-request-id')!, more);
+    const common = { key_id: made.id, actor: 'changer', city: 'alpha', operation: 'city-service-proxy', path: '/v0/city/{cityName}/svc/*' };
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
+      note(await changer.send(method, `${BOARD}/a/b%20c?secret=x`, 'x'), {
+        ...common,
+        method,
+        status: 200,
+        ids: { service: 'board', path: '/a/b c' },
+      });
+    note(await changer.post(`${BOARD}/odd`, 'x'), { ...common, method: 'POST', status: 203, ids: { service: 'board', path: '/odd' } });
+    note(await changer.post('/v0/city/alpha/svc/none/x', 'x'), { ...common, method: 'POST', status: 404, code: 'not-found' });
+    note(await changer.post(`${BOARD}/x`, 'x', { 'X-SVC-Request': undefined }), { ...common, method: 'POST', status: 403, code: 'csrf' });
+    const direct = api(keys.url);
+    note(await direct.post('/v0/city/alpha/svc/open', 'x'), {
+      key_id: null,
+      actor: null,
+      status: 200,
+      ids: { service: 'open', path: '/' },
+    });
+    // Who leaves before it is answered may have changed something.
+    const left = await Wire.say(
+      keys.url,
+      `POST ${BOARD}/never HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nX-SVC-Request: 1\r\nAuthorization: Bearer ${made.key}\r\n\r\n`,
+    );
+    await eventually(async () => (await a.get(`${BOARD}/tell`)).body.waiting === 1);
+    left.close();
+    const read = await changer.get(`${BOARD}/x`);
+    const told = async (query: string): Promise<any[]> => (await a.get(`/v0/audit?limit=1000&${query}`)).body.items;
+    await eventually(async () => (await told(`key=${made.id}&operation=city-service-proxy`)).length >= ids.size);
+    for (const [id, more] of ids) expect(await told(`request_id=${id}`)).toMatchObject([more]);
+    expect(await told(`request_id=${read.headers.get('x-svc-request-id')!}`)).toEqual([]);
+    expect((await told(`key=${made.id}`)).filter(({ ids: { path } }) => path === '/never')).toMatchObject([
+      { outcome: 'failed', status: 502 },
+    ]);
   });
 
   it('is far away and unmarked finds nothing, and changes nothing where the service is open to a network', async () => {

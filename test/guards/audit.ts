@@ -56,10 +56,26 @@ export const AUDIT: readonly Guard[] = [
   {
     guard: 'A flood of refusals is counted.',
     file: 'src/platform/audit-log/audit-log.ts',
-    find: 'if (!recorded && !this.#unchanged.admit(record)) return;',
-    replace: 'if (!recorded) this.#unchanged.admit(record);',
+    find: 'if (!recorded && !counting.admit(record)) return;',
+    replace: 'if (!recorded) counting.admit(record);',
     test: RECORDS,
     name: 'leaves few records',
+  },
+  {
+    guard: 'What was forwarded is counted apart, and only so much of it is told one by one.',
+    file: 'src/platform/audit-log/audit-log.ts',
+    find: 'const counting = forwarded ? this.#forwarded : this.#unchanged;',
+    replace: 'const counting = forwarded ? new UnchangedRequests() : this.#unchanged;',
+    test: RECORDS,
+    name: 'leaves few records of what was forwarded',
+  },
+  {
+    guard: 'What is changed in a service through its door leaves a record.',
+    file: 'src/platform/http/http-app.ts',
+    find: 'if (MUTATIONS.has(request.method)) auditing.awaits(request, operation);',
+    replace: "if (request.method === 'NONE') auditing.awaits(request, operation);",
+    test: 'test/e2e/service-proxy.e2e-spec.ts',
+    name: 'leaves a record',
   },
   {
     guard: 'Who follows the records misses none that commits later.',

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import { existsSync } from 'node:fs';
 const open = new Set();
+let waiting = 0;
 const server = createServer((request, response) => {
   const url = new URL(request.url, 'http://service');
   const json = (status, body) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -30,9 +31,9 @@ const server = createServer((request, response) => {
   }
   if (url.pathname === '/tell') {
     for (const one of open) one.write('data: told\n\n');
-    return json(200, { told: open.size });
+    return json(200, { told: open.size, waiting });
   }
-  if (url.pathname === '/never') return;
+  if (url.pathname === '/never') return void waiting++;
   if (url.pathname === '/early') return json(200, { early: true });
   if (url.pathname === '/exit') return process.exit(Number(url.searchParams.get('code') ?? 7));
   if (url.pathname === '/odd') {

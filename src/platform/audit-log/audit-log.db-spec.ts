@@ -144,6 +144,28 @@ describe('a flood of refused requests', () => {
     expect(await all()).toContainEqual(expect.objectContaining({ request_id: late.entry.request_id, count: 1 }));
   });
 
+  // Guard: a service that is called all the time fills no database.
+  it('leaves few records of what was forwarded, by service, method and status, and takes none from what is refused', async () => {
+    const forwarded = (service: string, method: string): AuditedRequest =>
+      new AuditedRequest(
+        entry({ operation: 'city-service-proxy', method, ids: { service, path: `/${randomBytes(4).toString('hex')}` } }),
+        true,
+      );
+    for (let n = 0; n < 3_000; n++)
+      audit.answered(forwarded(n % 3 === 0 ? 'chat' : 'board', n % 2 === 0 ? 'POST' : 'PUT'), { status: 200, code: null, reason: null });
+    audit.answered(of(), refused);
+    audit.endWindow();
+    await audit.flushed();
+    const rows = await all();
+    const told = (service: string): typeof rows => rows.filter(({ ids }) => ids.service === service);
+    expect([told('chat'), told('board')].map((own) => own.reduce((sum, { count }) => sum + count, 0))).toEqual([1_000, 2_000]);
+    for (const service of ['chat', 'board']) {
+      expect(told(service)).toHaveLength(30 + 2);
+      expect(told(service).filter(({ ids }) => ids.path !== undefined)).toHaveLength(30);
+    }
+    expect(rows.filter(({ status, count }) => status === 403 && count === 1)).toHaveLength(1);
+  });
+
   it('waits for a database that is away, and is counted when it is too much', async () => {
     const { store } = repository;
     repository.store = () => Promise.reject(new Error('away'));

@@ -7,7 +7,7 @@ import { repeat } from '../health/repeat.js';
 import { AppLogger } from '../logging/logger.js';
 import { recordOf, type AuditRecord } from './audit-record.js';
 import { AuditRepository } from './audit.repository.js';
-import { UnchangedRequests } from './unchanged-requests.js';
+import { FORWARDED_A_MINUTE, UnchangedRequests } from './unchanged-requests.js';
 
 const WINDOW_MS = 60_000;
 const RETRY_MS = 1_000;
@@ -25,12 +25,15 @@ const MAX_WAITING = 5_000;
  *   one for each city would double the streams that every replica reads, and lock a second row below every write of a city.
  * - One that changes nothing (refused, repeated, a dry run) is recorded when it is answered, outside of any transaction, and within
  *   bounds: see `UnchangedRequests`. What waits to be stored or counted when a process is killed is lost with it.
+ * - What was forwarded to a program of a city, and may have changed something there, is recorded likewise when that has answered, within
+ *   bounds of its own.
  *
  * Reads leave no record. Bodies, queries, headers and secrets are in none.
  */
 @Injectable()
 export class AuditLog extends Auditor implements OnModuleInit {
   readonly #unchanged = new UnchangedRequests();
+  readonly #forwarded = new UnchangedRequests(FORWARDED_A_MINUTE, ['service']);
   #waiting: AuditRecord[] = [];
   #storing: Promise<void> | undefined;
   #retryAt = 0;
@@ -66,18 +69,19 @@ export class AuditLog extends Auditor implements OnModuleInit {
   }
 
   override answered(request: AuditedRequest, outcome: Outcome): void {
-    const { entry, recorded } = request;
+    const { entry, recorded, forwarded } = request;
+    const counting = forwarded ? this.#forwarded : this.#unchanged;
     if (recorded && outcome.status === entry.status) return;
     const record = recordOf({ ...entry, ...outcome }, Date.now());
     // What a change was answered with is always told: a change costs more than its record.
-    if (!recorded && !this.#unchanged.admit(record)) return;
-    this.#wait(record);
+    if (!recorded && !counting.admit(record)) return;
+    this.#wait(record, counting);
     this.#store();
   }
 
   /** What was counted is stored, and callers have their allowance again. */
   endWindow(): void {
-    for (const record of this.#unchanged.end()) this.#wait(record);
+    for (const counting of [this.#unchanged, this.#forwarded]) for (const record of counting.end()) this.#wait(record, counting);
     this.#store();
   }
 
@@ -87,9 +91,9 @@ export class AuditLog extends Auditor implements OnModuleInit {
     await this.#storing;
   }
 
-  #wait(record: AuditRecord): void {
+  #wait(record: AuditRecord, counting: UnchangedRequests): void {
     if (this.#waiting.length < MAX_WAITING) this.#waiting.push(record);
-    else this.#unchanged.count(record);
+    else counting.count(record);
   }
 
   /** One statement at a time; what comes meanwhile goes with the next. */

@@ -19,6 +19,12 @@ interface Share {
 /** Whoever has no key can write some 80 records a minute at each replica, whatever he does and from wherever. */
 export const A_MINUTE: Allowance = { each: 60, known: { own: 1_200, counts: 200 }, unknown: { own: 60, counts: 20 } };
 
+/**
+ * Of what programs of cities have answered, apart from the others: a service that is called all the time leaves at most 880 records a minute at
+ * each replica, and takes none from those of requests that were refused.
+ */
+export const FORWARDED_A_MINUTE: Allowance = { each: 30, known: { own: 600, counts: 200 }, unknown: { own: 60, counts: 20 } };
+
 /** What is used of a share. */
 class Used {
   own = 0;
@@ -28,15 +34,19 @@ class Used {
 }
 
 /**
- * Keeps a flood of requests that change nothing (refused ones above all) from filling the database. In each window the first of a
- * caller have records of their own; from then on they are counted: one record for all of a caller, operation, city and outcome that
+ * Keeps a flood of requests that change nothing here (refused ones above all) from filling the database. In each window the first of a
+ * caller have records of their own; from then on they are counted: one record for all of a caller, operation, method, city and outcome that
  * says how many they were. When these are too many as well, those of one status are counted together. Every request is in one record.
  */
 export class UnchangedRequests {
   #known: Used;
   #unknown: Used;
 
-  constructor(private readonly allowance: Allowance = A_MINUTE) {
+  /** @param kept the ids that tell callers, and what is counted, apart */
+  constructor(
+    private readonly allowance: Allowance = A_MINUTE,
+    private readonly kept: readonly string[] = [],
+  ) {
     this.#known = new Used(allowance.known);
     this.#unknown = new Used(allowance.unknown);
   }
@@ -44,7 +54,8 @@ export class UnchangedRequests {
   /** True when the request gets a record of its own. Otherwise it is counted, and is in what `end` returns. */
   admit(record: AuditRecord): boolean {
     const used = this.#of(record);
-    const who = record.key_id ?? record.session_id ?? record.address ?? '';
+    const caller = record.key_id ?? record.session_id ?? record.address ?? '';
+    const who = JSON.stringify([caller, this.#idsOf(record)]);
     const before = used.callers.get(who) ?? 0;
     if (before >= this.allowance.each || used.own >= used.share.own) {
       this.count(record);
@@ -58,12 +69,17 @@ export class UnchangedRequests {
   /** Counts it with others, whatever the allowance is. */
   count(record: AuditRecord): void {
     const { counts, share } = this.#of(record);
-    const { key_id, session_id, address, operation, city, status, code, reason } = record;
-    const key = JSON.stringify([key_id, session_id, address, operation, city, status, code, reason]);
-    if (counts.has(key) || counts.size < share.counts) return add(counts, key, { ...record, request_id: null, ids: {} });
+    const { key_id, session_id, address, operation, method, city, status, code, reason } = record;
+    const ids = this.#idsOf(record);
+    const key = JSON.stringify([key_id, session_id, address, operation, method, city, ids, status, code, reason]);
+    if (counts.has(key) || counts.size < share.counts) return add(counts, key, { ...record, request_id: null, ids });
     const nobody = { request_id: null, key_id: null, actor: null, session_id: null, session_city: null, address: null };
     const anything = { operation: null, method: null, path: null, city: null, ids: {}, reason: 'many callers or operations' };
     add(counts, JSON.stringify([status, code]), { ...record, ...nobody, ...anything });
+  }
+
+  #idsOf({ ids }: AuditRecord): AuditRecord['ids'] {
+    return Object.fromEntries(this.kept.flatMap((name) => (ids[name] === undefined ? [] : [[name, ids[name]]])));
   }
 
   #of({ actor }: AuditRecord): Used {

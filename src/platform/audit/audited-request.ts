@@ -40,7 +40,11 @@ export class AuditedRequest {
   /** What the open transaction has accepted. */
   accepted: Accepted | undefined;
 
-  constructor(readonly entry: AuditEntry) {}
+  /** @param forwarded a program of a city has answered it: what it has changed is not ours */
+  constructor(
+    readonly entry: AuditEntry,
+    readonly forwarded = false,
+  ) {}
 }
 
 const requests = new AsyncLocalStorage<AuditedRequest | undefined>();

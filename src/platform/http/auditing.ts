@@ -7,6 +7,15 @@ import { isIdentified, principalOf, requestId } from './request.js';
 
 const MAX_ID = 200;
 const requests = new WeakMap<FastifyRequest, AuditedRequest>();
+type Tell = (outcome: Pick<AuditEntry, 'status' | 'code'>) => void;
+const forwarded = new WeakMap<FastifyRequest, Tell>();
+
+/** What a program has answered to a request that was forwarded to it, or why it has not: the first that is said counts. */
+export function answeredElsewhere(request: FastifyRequest, outcome: Pick<AuditEntry, 'status' | 'code'>): void {
+  const tell = forwarded.get(request);
+  forwarded.delete(request);
+  tell?.(outcome);
+}
 
 /** What the audit room hears of the requests of one operation that may change something. */
 export class Auditing {
@@ -27,6 +36,15 @@ export class Auditing {
     onBehalfOf(here, next);
   }
 
+  /** Of a request that a program may answer: whoever forwards it says what that has said. */
+  awaits(request: FastifyRequest, operation: OperationSpec): void {
+    const auditor = this.#auditor;
+    if (auditor === undefined) return;
+    forwarded.set(request, (outcome) =>
+      auditor.answered(new AuditedRequest(this.#entry(request, operation), true), { ...outcome, reason: null }),
+    );
+  }
+
   /** Before the answer is sent. */
   answered(request: FastifyRequest, reply: FastifyReply, operation: OperationSpec): void {
     if (this.#auditor === undefined) return;
@@ -41,6 +59,8 @@ export class Auditing {
     const caller = principalOf(request);
     const known = !refused && (this.open || isIdentified(request));
     const { cityName, ...ids } = request.params as Record<string, string>;
+    if (operation.forwarded === true) Object.assign(ids, serviceOf(ids));
+    delete ids['*'];
     return {
       request_id: requestId(request),
       key_id: caller.session === undefined ? (caller.keyId ?? null) : null,
@@ -58,6 +78,12 @@ export class Auditing {
       reason: null,
     };
   }
+}
+
+/** Which of a city's programs, and what of it. Without the query. */
+function serviceOf({ '*': rest = '' }: Record<string, string>): { service: string; path: string } {
+  const at = rest.indexOf('/');
+  return at === -1 ? { service: rest, path: '/' } : { service: rest.slice(0, at), path: rest.slice(at) };
 }
 
 /** A path has what somebody wrote into it. */

@@ -26,7 +26,7 @@ import { wantsUpgrade } from './upgrades.js';
  * that a read costs a handful of comparisons. The order is part of the contract: request id, Host, CORS, key, limits, CSRF,
  * read-only; then the router's own answers.
  */
-const MUTATIONS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+export const MUTATIONS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const MAX_TARGET = 512 * 1024;
 /** Of a city: what is longer is none. */
 const LONGEST_NAME = 128;

@@ -27,7 +27,8 @@ import { Authenticator, SessionPolicy } from './authenticator.js';
 import { problem } from '../../contract/problems.js';
 import { parseBody, requireUnencoded, textOf } from './body.parser.js';
 import { answerClientError, refuseOnSocket } from './client-error.js';
-import { Gate, type RouteConfiguration } from './gate.js';
+import { Gate, MUTATIONS, type RouteConfiguration } from './gate.js';
+import type { OperationSpec } from './operation.js';
 import { ProblemFilter } from './problem.filter.js';
 import { ERROR_MAPPERS, ProblemRenderer, type ErrorMapper } from './problem.renderer.js';
 import { createRequestIds } from './request.js';
@@ -173,7 +174,7 @@ function createInstance({ gate, inWork, unread, renderer, access, auditing, pair
     if (!['GET', 'HEAD'].includes([route.method].flat()[0]!.toUpperCase())) {
       route.preHandler = [gate.afterBody(route)].concat((route.preHandler ?? []) as never);
       audit(route, auditing);
-    }
+    } else if (isForwarded(route)) audit(route, auditing);
     leaveWhenAnswered(route, inWork);
     countUnread(route, inWork, unread);
     const ended = access.forRoute(route);
@@ -249,11 +250,25 @@ function countUnread(route: RouteOptions, inWork: RequestsInWork, unread: Unread
 function audit(route: RouteOptions, auditing: Auditing): void {
   const { operation } = (route.config ?? {}) as RouteConfiguration;
   if (operation === undefined) return;
-  route.preHandler = [...[route.preHandler ?? []].flat(), (request, _reply, done) => auditing.follow(request, operation, done)];
+  const forwarded = isForwarded(route);
+  if (forwarded) route.onRequest = [...[route.onRequest ?? []].flat(), awaiting(operation, auditing)];
+  else route.preHandler = [...[route.preHandler ?? []].flat(), (request, _reply, done) => auditing.follow(request, operation, done)];
   route.onSend = (request, reply, payload, done) => {
-    auditing.answered(request, reply, operation);
+    if (!forwarded || MUTATIONS.has(request.method)) auditing.answered(request, reply, operation);
     done(null, payload);
   };
+}
+
+/** What a program answers is told by whoever forwards it; an answer of ours tells only what never got there. */
+function awaiting(operation: OperationSpec, auditing: Auditing): onRequestHookHandler {
+  return (request, _reply, done) => {
+    if (MUTATIONS.has(request.method)) auditing.awaits(request, operation);
+    done();
+  };
+}
+
+function isForwarded({ config }: RouteOptions): boolean {
+  return (config as RouteConfiguration | undefined)?.operation?.forwarded === true;
 }
 
 function hasNoBody({ headers }: FastifyRequest): boolean {

@@ -6,6 +6,7 @@ import { createProxyServer, type ProxyServerOptions } from 'httpxy';
 import { credentialOf } from '../../../contract/principal.js';
 import { problem, type ProblemError } from '../../../contract/problems.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
+import { answeredElsewhere } from '../../../platform/http/auditing.js';
 import { bePatient, refuseOnSocket } from '../../../platform/http/client-error.js';
 import { problemBody, PROBLEM_TYPE } from '../../../platform/http/problem.renderer.js';
 import { hijack, principalOf, requestId } from '../../../platform/http/request.js';
@@ -121,6 +122,7 @@ export class Forwarding {
     });
     proxy.on('proxyRes', (answer) => {
       asked.request?.setTimeout(0);
+      answeredElsewhere(request, { status: answer.statusCode ?? 502, code: null });
       fromService(answer.headers, own);
       for (const [name, value] of Object.entries(own)) if (name !== 'connection') response.setHeader(name, value);
     });
@@ -139,6 +141,8 @@ export class Forwarding {
       if (response.headersSent) response.destroy();
       else this.#answer(response, own, asked.why ?? this.#unreachable(error), request);
     } finally {
+      // Who has left before it was answered may have changed something all the same.
+      answeredElsewhere(request, { status: LEFT.status, code: LEFT.code });
       hurry();
       done();
     }
@@ -207,8 +211,9 @@ export class Forwarding {
   }
 
   #answer(response: ServerResponse, own: ReturnType<typeof hijack>, why: ProblemError, request: FastifyRequest): void {
+    const { status, retryAfter, code } = why.kind;
+    answeredElsewhere(request, { status, code });
     if (response.destroyed) return;
-    const { status, retryAfter } = why.kind;
     const { raw } = request;
     // What is still to come of its body is for nobody.
     if (!raw.complete) raw.resume();
@@ -235,6 +240,8 @@ export class Forwarding {
     for (const [end, { lasting }] of [...this.#open]) if (lasting) end();
   }
 }
+
+const LEFT = problem('bad_gateway', 'whoever has asked has left').kind;
 
 function tooLarge(limit: number): ProblemError {
   return problem('payload_too_large', `the request body exceeds ${limit} bytes`);
