@@ -6,12 +6,14 @@ import { composing, configChange, configRead } from './config.js';
 import { apiBesideStreams, endToEnd } from './end-to-end.js';
 import { fanOut } from './fan-out.js';
 import { isolation } from './isolation.js';
+import { inbound, insideOut } from './messages.js';
 import { neighbours } from './neighbours.js';
 import { arrival, notifier } from './notify.js';
 import { heldCity, hotCityHttp, http } from './requests.js';
 import { idle, memory } from './resting.js';
 import { orders } from './orders.js';
 import { launch, molecules, runReads } from './runs.js';
+import { forwarded, forwardedStreams } from './services.js';
 import { coldStart, liveChunks, recording, transcripts } from './sessions.js';
 import { fairShares } from './shares.js';
 import { manyCities, supervisorStream } from './supervisor.js';
@@ -53,4 +55,8 @@ export const BARS: readonly Bar[] = [
   molecules,
   runReads,
   orders,
+  inbound,
+  insideOut,
+  forwarded,
+  forwardedStreams,
 ];

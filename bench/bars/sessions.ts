@@ -32,10 +32,12 @@ prompt_mode = "none"
 ] as const;
 
 /** Two replicas, one of which runs agents; somebody who asks that one and follows the other; and the floor beside them. */
-async function live(context: Context, city: string): Promise<{ client: Child; floor: Child }> {
+export async function live(context: Context, city: string): Promise<{ client: Child; floor: Child }> {
   const url = await context.postgres.database(1);
   const core = undefined; // agents run beside what starts them
-  const [runner, streams] = [await context.service(url, { role: 'all', core }), await context.service(url)];
+  // Their programs are in this checkout, which walls may hide.
+  const env = { SVC_RUNNER_ISOLATION: 'none' };
+  const [runner, streams] = [await context.service(url, { role: 'all', core, env }), await context.service(url)];
   await runningCity(context, runner, city, FILES);
   const client = await context.client('sessions');
   await client.call('open', { city, port: runner.port, streams: streams.port });

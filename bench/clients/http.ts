@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { serve } from '../lib/rpc.js';
+import { UNIQUE } from '../lib/requests.js';
 import { quantile } from '../lib/stats.js';
 
 /**
@@ -9,7 +10,7 @@ import { quantile } from '../lib/stats.js';
 export interface RequestGroup {
   readonly name: string;
   readonly connections: number;
-  /** Whole requests; a connection takes them in turn. */
+  /** Whole requests; a connection takes them in turn. `UNIQUE` in one is another number each time. */
   readonly requests: readonly string[];
   /** Requests a second of the whole group at fixed times; absent: the next one as soon as the answer is there. */
   readonly rate?: number;
@@ -81,6 +82,13 @@ async function run({
   return Object.fromEntries(groups.map((group, i) => [group.name, results[i]!]));
 }
 
+let serial = 0;
+
+/** As long as what it stands for: lengths are in the request already. */
+function unique(request: string): string {
+  return request.includes(UNIQUE) ? request.replace(UNIQUE, String(++serial).padStart(UNIQUE.length, '0')) : request;
+}
+
 async function runGroup(port: number, group: RequestGroup, until: number): Promise<GroupResult> {
   const connections = await Promise.all(Array.from({ length: group.connections }, () => Connection.open(port)));
   const latencies: number[] = [];
@@ -95,7 +103,7 @@ async function runGroup(port: number, group: RequestGroup, until: number): Promi
         if (due > began) await new Promise((resolve) => setTimeout(resolve, due - began));
         began = Math.max(due, performance.now());
       }
-      const status = await connection.request(group.requests[i % group.requests.length]!);
+      const status = await connection.request(unique(group.requests[i % group.requests.length]!));
       latencies.push(performance.now() - began);
       statuses[status] = (statuses[status] ?? 0) + 1;
       if (status === 'closed') return;

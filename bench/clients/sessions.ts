@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Talked, Talking } from '../floors/agent.js';
 import { nowUs, sleep } from '../lib/machine.js';
 import { stampsIn } from '../lib/piped-agent.js';
+import { UNIQUE } from '../lib/requests.js';
 import { serve } from '../lib/rpc.js';
 import { openSseSocket } from '../lib/sse-socket.js';
 import { quantile } from '../lib/stats.js';
@@ -60,7 +61,7 @@ async function follow(of: { session: string }): Promise<void> {
 }
 
 /** Frames repeat what a message said before: each stamp counts when it is seen for the first time. */
-async function talk({ chunks, everyMs }: Talking): Promise<Talked> {
+async function talk({ chunks, everyMs, outside }: Talking & { readonly outside?: string }): Promise<Talked> {
   await idle();
   const latencies: number[] = [];
   let carry = '';
@@ -80,7 +81,8 @@ async function talk({ chunks, everyMs }: Talking): Promise<Talked> {
     if (latencies.length >= chunks) all.resolve();
   };
   const sent = nowUs();
-  await post(`session/${session}/messages`, { message: `say ${chunks} ${everyMs}` });
+  if (outside === undefined) await post(`session/${session}/messages`, { message: `say ${chunks} ${everyMs}` });
+  else await post('extmsg/inbound', outside.replace(UNIQUE, `m-${sent}`));
   const accepted = nowUs();
   await all.promise;
   return {
@@ -101,18 +103,23 @@ async function idle(): Promise<void> {
   }
 }
 
+/** From now on the session that is followed answers in a conversation elsewhere. */
+async function bind({ conversation }: { conversation: object }): Promise<void> {
+  await post('extmsg/bind', { conversation, session_id: session });
+}
+
 async function close({ session: id }: { session: string }): Promise<void> {
   await post(`session/${id}/close`, {});
 }
 
-async function post(path: string, body: unknown): Promise<{ request_id?: string; session_id?: string }> {
+async function post(path: string, body: object | string): Promise<{ request_id?: string; session_id?: string }> {
   const answer = await fetch(`http://127.0.0.1:${place.port}/v0/city/${place.city}/${path}`, {
     method: 'POST',
     headers: { 'x-svc-request': '1', 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    body: typeof body === 'string' ? body : JSON.stringify(body),
   });
   if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
   return (await answer.json()) as { request_id?: string };
 }
 
-serve({ open, create, follow, talk, close, end: () => events?.destroy() });
+serve({ open, create, follow, bind, talk, close, end: () => events?.destroy() });

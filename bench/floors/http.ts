@@ -3,6 +3,23 @@ import pg from 'pg';
 import { serve } from '../lib/rpc.js';
 import { READY_FLOORS } from './ready.js';
 
+interface Inbound {
+  readonly provider_message_id: string;
+  readonly actor: unknown;
+  readonly text: string;
+}
+
+/** An entry with the next number of its conversation, an event with the next number of its city, and a delivery. */
+const INBOUND = `
+  with c as (update floor_city set head = head + 1 where id = $1::int returning head),
+    s as (update floor_city set head = head + 1 where id = 1000 + $2::int returning head),
+    i as (insert into floor_inbound (conversation, seq, once_key, actor, text) select $1::int, c.head, $3, $4::jsonb, $5 from c),
+    e as (
+      insert into floor_event (city, seq, type, actor, subject, payload)
+      select 1000 + $2::int, s.head, 'extmsg.inbound', 'adapter', 's', jsonb_build_object('sequence', c.head) from c, s
+    )
+  insert into floor_delivery (conversation, seq, member, body) select $1::int, c.head, 's', 'A message: ' || $5 from c returning seq`;
+
 /** Bare Fastify: a constant, one row by its key, one row with its event, and ready lists written by hand. Prepared statements, no more. */
 async function listen({ port, url }: { port: number; url: string }): Promise<void> {
   const pool = new pg.Pool({ connectionString: url, max: 8 });
@@ -30,6 +47,15 @@ async function listen({ port, url }: { port: number; url: string }): Promise<voi
     });
     return reply.code(201).send(rows[0]);
   });
+  app.post<{ Params: { city: string; conversation: string }; Body: { message: Inbound } }>(
+    '/inbound/:city/:conversation',
+    async (request, reply) => {
+      const { provider_message_id, actor, text } = request.body.message;
+      const { city, conversation } = request.params;
+      const values = [conversation, city, provider_message_id, JSON.stringify(actor), text];
+      return reply.send((await pool.query({ name: 'inbound', text: INBOUND, values })).rows[0]);
+    },
+  );
   app.get('/bead', async (_request, reply) => {
     const values = [`o-${(n = (n % 1000) + 1)}`];
     const text = 'select id, title, description, status, issue_type, priority, created_at from beads where stream_id = 2 and id = $1';

@@ -6,6 +6,14 @@ export const FLOOR_SCHEMA = `
     city integer not null, seq bigint not null, ts timestamptz not null default clock_timestamp(),
     type text not null, actor text not null, subject text, payload jsonb not null, primary key (city, seq)
   );
+  create table floor_inbound (
+    conversation integer not null, seq bigint not null, once_key text not null, actor jsonb not null, text text not null,
+    ts timestamptz not null default clock_timestamp(), primary key (conversation, seq), unique (conversation, once_key)
+  );
+  create table floor_delivery (
+    id bigint generated always as identity primary key, conversation integer not null, seq bigint not null, member text not null,
+    state text not null default 'pending', body text not null, unique (conversation, seq, member)
+  );
   create table floor_chunk (id bigint generated always as identity primary key, text text not null);
   create table floor_entry (like session_entries including defaults, primary key (session_pk, seq));
   create function floor_append(p_city integer, p_payload jsonb) returns bigint language plpgsql as $$

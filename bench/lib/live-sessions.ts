@@ -1,7 +1,7 @@
 import { cityName, withClient } from './database.js';
 
-/** A session of the first city that a runner holds, made without any agent. @returns its key. */
-export async function liveSession(url: string, id: string): Promise<number> {
+/** A session of a city that a runner holds, made without any agent. @returns its key. */
+export async function liveSession(url: string, id: string, city = cityName(1)): Promise<number> {
   return withClient(url, async (client) => {
     await client.query(
       `insert into runners (id, process_id, host, capacity, state, lease_until)
@@ -11,7 +11,7 @@ export async function liveSession(url: string, id: string): Promise<number> {
       `insert into sessions (stream_id, id, session_name, title, kind, template, provider, origin, created_by, state, generation, runner_id, live)
        select s.id, $2, $2, 'bench', 'provider', 'loopback', 'loopback', 'manual', 'bench', 'active', 1, 'bench', true
        from event_streams s where s.name = $1 returning pk`,
-      [cityName(1), id],
+      [city, id],
     );
     const pk = Number(rows[0]!.pk);
     await client.query('insert into session_logs (session_pk, generation) values ($1, 1)', [pk]);

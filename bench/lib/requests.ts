@@ -17,6 +17,9 @@ export function post(port: number, path: string, body: string): string {
 
 export const EMIT_BODY = '{"type":"bench.tick","actor":"agent-7","subject":"row-1","payload":{"row_id":7,"title":"write the report"}}';
 
+/** Stands for what is different in each request. */
+export const UNIQUE = 'unique-000000000';
+
 const WRK = findProgram('wrk');
 export const CLIENT_NAME = WRK === undefined ? 'own client' : 'wrk';
 
@@ -26,15 +29,22 @@ export interface LoadOptions {
   readonly port: number;
   readonly paths: readonly string[];
   readonly body?: string;
+  /** One for each of the paths. */
+  readonly bodies?: readonly string[];
   readonly connections: number;
   readonly seconds: number;
 }
 
 /** Closed-loop load over `connections`, with wrk where it is installed: a client in Node binds before a bare server does. */
 export async function load(fallback: Child, tempDir: string, options: LoadOptions): Promise<Load> {
-  if (WRK !== undefined) return runWrk(WRK, tempDir, options);
-  const { port, paths, body, connections, seconds } = options;
-  const requests = paths.map((path) => (body === undefined ? get(port, path) : post(port, path, body)));
+  const { port, paths, connections, seconds } = options;
+  const bodies = options.bodies ?? [options.body];
+  // Its script would make each request anew.
+  if (WRK !== undefined && options.bodies === undefined) return runWrk(WRK, tempDir, options);
+  const requests = paths.map((path, i) => {
+    const one = bodies[i % bodies.length];
+    return one === undefined ? get(port, path) : post(port, path, one);
+  });
   const groups = [{ name: 'all', connections, requests }];
   const { all } = await fallback.call<Record<'all', GroupResult>>('run', { port, seconds, groups });
   const refused = Object.entries(all.statuses).reduce((n, [status, times]) => (status.startsWith('2') ? n : n + times), 0);
