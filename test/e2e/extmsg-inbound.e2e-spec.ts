@@ -75,6 +75,18 @@ describe('what comes from outside', () => {
     expect(heard.map(({ message }) => Number(/ sequence="(\d+)"/.exec(message)![1]))).toEqual(entries.map(({ Sequence }) => Sequence));
   });
 
+  // Guard: who finds nothing to lock looks again once there is something.
+  it('of many at once in conversations that nobody knows yet is taken once each, and bound once each', async () => {
+    for (let round = 0; round < 6; round++) {
+      const c = city.conversation({ provider: 'routed' });
+      const replies = await Promise.all(Array.from({ length: 16 }, (_, n) => city.inbound(c, 'first', {}, n % 2 === 0 ? a : b)));
+      expect(new Set(replies.map(outcome))).toEqual(new Set([200]));
+      expect(replies.filter(({ body }) => body.Duplicate !== true)).toHaveLength(1);
+      expect(new Set(replies.map(({ body }) => body.TranscriptEntry.Sequence))).toEqual(new Set([1]));
+      expect(await city.events('extmsg.bound', c.conversation_id)).toHaveLength(1);
+    }
+  });
+
   it('counts once by what the adapter says where the provider gives no id, and else as often as it comes', async () => {
     const c = city.conversation();
     await bind(c, { session_id: one });

@@ -17,6 +17,7 @@ import { ExtmsgCoreModule } from './extmsg-core.module.js';
 import { GroupsController } from './groups/groups.controller.js';
 import { GroupsService } from './groups/groups.service.js';
 import { InboundController } from './inbound/inbound.controller.js';
+import { InboundRepository } from './inbound/inbound.repository.js';
 import { InboundService } from './inbound/inbound.service.js';
 import { OutboundController } from './outbound/outbound.controller.js';
 import { OutboundService } from './outbound/outbound.service.js';
@@ -46,6 +47,7 @@ import { TranscriptService } from './transcript/transcript.service.js';
     ConnectionsService,
     DeliveriesService,
     GroupsService,
+    InboundRepository,
     InboundService,
     Offers,
     OffersRepository,

@@ -103,17 +103,23 @@ export class DeliveriesRepository {
     return rows.length === 1;
   }
 
-  /** Whether a session is told of an entry by another delivery. */
-  async isTold(tx: Tx, { pk, conversation_pk, sequence }: DeliveryRow, sessionPk: number): Promise<boolean> {
-    const { rows } = await sql`
-      select 1 from extmsg_deliveries where conversation_pk = ${conversation_pk} and sequence = ${sequence} and session_pk = ${sessionPk}
-        and direction <> 'outbound' and pk <> ${pk}`.execute(tx);
-    return rows.length > 0;
-  }
-
-  async lockPending(tx: Tx, pk: number): Promise<DeliveryRow | undefined> {
-    const { rows } = await sql<DeliveryRow>`
-      select ${ROW} from ${FROM} where d.pk = ${pk} and d.state = 'pending' for no key update of d`.execute(tx);
+  /**
+   * One that waits, locked until the commit. `told`: another delivery tells that session of the entry; `waiting`: how many messages wait for it,
+   * counted up to a limit. Whoever asks has the session locked, so that both stay as they are.
+   */
+  async lockPending(
+    tx: Tx,
+    pk: number,
+    sessionPk: number,
+    limit: number,
+  ): Promise<(DeliveryRow & { readonly told: boolean; readonly waiting: number }) | undefined> {
+    const { rows } = await sql<DeliveryRow & { told: boolean; waiting: number }>`
+      select ${ROW},
+        exists (select from extmsg_deliveries o where o.conversation_pk = d.conversation_pk and o.sequence = d.sequence
+          and o.session_pk = ${sessionPk} and o.direction <> 'outbound' and o.pk <> d.pk) as told,
+        (select count(*)::int from (select from session_messages where session_pk = ${sessionPk} and status in ('queued', 'in_flight')
+          limit ${limit}) w) as waiting
+      from ${FROM} where d.pk = ${pk} and d.state = 'pending' for no key update of d`.execute(tx);
     return rows[0];
   }
 
@@ -160,14 +166,6 @@ export class DeliveriesRepository {
     await sql`
       update extmsg_deliveries set session_pk = ${to.pk}, selector = ${to.id}
       where stream_id = ${streamId} and state = 'pending' and direction <> 'outbound' and session_pk = ${fromPk}`.execute(tx);
-  }
-
-  /** How many messages wait for a session, counted up to a limit. */
-  async waiting(tx: Tx, sessionPk: number, limit: number): Promise<number> {
-    const { rows } = await sql<{ count: number }>`
-      select count(*)::int as count from (select from session_messages where session_pk = ${sessionPk} and status in ('queued', 'in_flight')
-        limit ${limit}) w`.execute(tx);
-    return rows[0]!.count;
   }
 
   /** Newest first. */

@@ -1,7 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { ProblemError } from '../../../contract/problems.js';
 import { Db } from '../../../platform/database/database.js';
-import type { Tx } from '../../../platform/database/transactions.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
@@ -56,9 +55,12 @@ export class MemberSender implements OnApplicationBootstrap {
       name: 'messages from outside',
       everyMs: 10,
       work: async (signal) => {
-        const heard = new AbortController();
-        wake = () => heard.abort();
-        if ((await this.turn(signal)) === 0) await sleep(this.timings.pollMs, AbortSignal.any([signal, heard.signal]));
+        // Whoever hears of something goes at once: a message waits for no pause between two turns.
+        while (!signal.aborted) {
+          const heard = new AbortController();
+          wake = () => heard.abort();
+          if ((await this.turn(signal)) === 0) await sleep(this.timings.pollMs, AbortSignal.any([signal, heard.signal]));
+        }
       },
     });
   }
@@ -92,13 +94,16 @@ export class MemberSender implements OnApplicationBootstrap {
     const city = await this.repository.runningCity(this.db, due.stream_id);
     if (city === undefined) throw notRunning(due.city);
     const actor = `extmsg:${due.provider}`;
-    const found = await this.resolver.resolve(city, due.selector, { closed: false, materialize: true, actor });
-    const suspended = await this.suspension.blocker(city, found);
+    const [found, blockers] = await Promise.all([
+      this.resolver.resolve(city, due.selector, { closed: false, materialize: true, actor }),
+      this.suspension.blockers(city),
+    ]);
+    const suspended = blockers(found.agent ?? undefined, found.rig);
     return this.sessions.run(city, actor, async (changes) => {
       const session = await changes.require(found.pk, due.selector);
-      const delivery = await this.repository.lockPending(changes.tx, due.pk);
+      const delivery = await this.repository.lockPending(changes.tx, due.pk, session.pk, FULL);
       if (delivery === undefined) return false;
-      if (await this.repository.isTold(changes.tx, delivery, session.pk)) {
+      if (delivery.told) {
         await this.repository.end(changes.tx, delivery, 'skipped', { code: 'told_already', error: 'its session is told of this already' });
         return true;
       }
@@ -109,7 +114,7 @@ export class MemberSender implements OnApplicationBootstrap {
         changes.emit(deliveryFailed(changes.city.stream, actor, delivery, failure.code, failure.error));
         return true;
       }
-      const kept = await this.#kept(changes.tx, session, suspended);
+      const kept = keptBy(session, suspended, delivery.waiting);
       if (kept !== undefined) {
         await this.repository.later(changes.tx, delivery.pk, this.timings.pauseAfter(delivery.attempts + 1), 'waiting', kept);
         return false;
@@ -124,13 +129,6 @@ export class MemberSender implements OnApplicationBootstrap {
     });
   }
 
-  /** What keeps a session from being told for now. */
-  async #kept(tx: Tx, session: SessionRow, suspended: string | undefined): Promise<string | undefined> {
-    if (suspended !== undefined) return `session ${session.id} takes no messages: ${suspended}`;
-    if ((await this.repository.waiting(tx, session.pk, FULL)) >= FULL) return `${FULL} messages wait for session ${session.id}`;
-    return undefined;
-  }
-
   async #failed(due: Due, ended: Failure | undefined, failure: Failure): Promise<boolean> {
     const city: Pick<CityScope, 'name' | 'stream' | 'streamId'> = { name: due.city, stream: due.city, streamId: due.stream_id };
     return this.sessions.anyhow(city, 'reconciler', async (changes) => {
@@ -143,6 +141,12 @@ export class MemberSender implements OnApplicationBootstrap {
       return gone !== undefined;
     });
   }
+}
+
+/** What keeps a session from being told for now. */
+function keptBy({ id }: SessionRow, suspended: string | undefined, waiting: number): string | undefined {
+  if (suspended !== undefined) return `session ${id} takes no messages: ${suspended}`;
+  return waiting >= FULL ? `${FULL} messages wait for session ${id}` : undefined;
 }
 
 interface Failure {

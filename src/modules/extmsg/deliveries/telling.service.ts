@@ -6,7 +6,7 @@ import type { ConversationRow } from '../conversations/conversation.js';
 import type { ParticipantRow } from '../groups/groups.repository.js';
 import type { MembershipRow } from '../groups/memberships.repository.js';
 import { EXTMSG_TOPIC } from '../topics.js';
-import { DeliveriesRepository } from './deliveries.repository.js';
+import { DeliveriesRepository, type MemberDelivery } from './deliveries.repository.js';
 import { listenerOf, noticeOf, type Told } from './notice.js';
 
 export interface Telling {
@@ -22,6 +22,20 @@ export interface Telling {
   readonly most?: number;
 }
 
+/** What each member is told, in the order of their names. */
+export function deliveriesOf({ direction, told, members, participants, target, root, most = Infinity }: Telling): MemberDelivery[] {
+  return members.map((member, nth) => ({
+    id: newId('dlv'),
+    direction,
+    sequence: told.sequence,
+    selector: member.selector,
+    sessionPk: member.session_pk,
+    body: noticeOf(told, listenerOf(participants, member, { handle: told.target, participant: target })),
+    ...(root === undefined ? {} : { root }),
+    ...(nth < most ? {} : { skipped: 'fanout_limit' }),
+  }));
+}
+
 /** Writes down who is to be told of an entry, in its transaction: one delivery a member, sent by workers afterwards. */
 @Injectable()
 export class TellingService {
@@ -31,24 +45,15 @@ export class TellingService {
   ) {}
 
   /** Answers how many are told. */
-  async tell(
-    tx: Tx,
-    at: ConversationRow,
-    { direction, told, members, participants, target, root, most = Infinity }: Telling,
-  ): Promise<number> {
-    const deliveries = members.map((member, nth) => ({
-      id: newId('dlv'),
-      direction,
-      sequence: told.sequence,
-      selector: member.selector,
-      sessionPk: member.session_pk,
-      body: noticeOf(told, listenerOf(participants, member, { handle: told.target, participant: target })),
-      ...(root === undefined ? {} : { root }),
-      ...(nth < most ? {} : { skipped: 'fanout_limit' }),
-    }));
-    await this.repository.insert(tx, at, deliveries);
-    const count = Math.min(members.length, most);
-    if (count > 0) this.signals.mark(tx, EXTMSG_TOPIC);
+  async tell(tx: Tx, at: ConversationRow, telling: Telling): Promise<number> {
+    await this.repository.insert(tx, at, deliveriesOf(telling));
+    const count = Math.min(telling.members.length, telling.most ?? Infinity);
+    if (count > 0) this.hurry(tx);
     return count;
+  }
+
+  /** Somebody is to be told of something that was written in this transaction. */
+  hurry(tx: Tx): void {
+    this.signals.mark(tx, EXTMSG_TOPIC);
   }
 }

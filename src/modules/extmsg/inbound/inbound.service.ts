@@ -11,6 +11,7 @@ import { newId } from '../../../platform/time/clock.js';
 import type { CityScope } from '../../cities/city-scope.js';
 import { ConfigReadsService } from '../../config/config-reads.service.js';
 import { AdaptersRepository } from '../adapters/adapters.repository.js';
+import type { Telling } from '../bindings/binding-events.js';
 import { toBinding } from '../bindings/bindings.mapper.js';
 import { BindingsRepository, type BindingRow } from '../bindings/bindings.repository.js';
 import { BindingsService } from '../bindings/bindings.service.js';
@@ -24,23 +25,15 @@ import {
   type ConversationRow,
 } from '../conversations/conversation.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
-import { TellingService } from '../deliveries/telling.service.js';
-import { GroupsRepository, type GroupRow, type ParticipantRow } from '../groups/groups.repository.js';
+import { deliveriesOf, TellingService, type Telling as MembersTelling } from '../deliveries/telling.service.js';
+import { GroupsRepository } from '../groups/groups.repository.js';
 import { handleOf } from '../groups/groups.service.js';
-import { MembershipsRepository } from '../groups/memberships.repository.js';
 import { decide, type Decision } from '../groups/route.js';
 import { toEntry } from '../transcript/transcript.mapper.js';
-import { onceKeyOf, TranscriptRepository, type EntryRow } from '../transcript/transcript.repository.js';
+import { onceKeyOf, type EntryRow, type NewEntry } from '../transcript/transcript.repository.js';
 import { defaultRoute } from './default-route.js';
+import { InboundRepository, type Found } from './inbound.repository.js';
 import type { ExternalInboundMessage, ExtMsgInboundInput, GroupRouteDecision, InboundResult } from './inbound.schemas.js';
-
-/** Whom a message is for. */
-interface Routed {
-  readonly binding: BindingRow | undefined;
-  readonly group: GroupRow | undefined;
-  readonly participants: readonly ParticipantRow[];
-  readonly decision: Decision | undefined;
-}
 
 /**
  * Takes messages from outside: the route, the binding that a default route makes, the entry, its event and a delivery for each member
@@ -58,8 +51,7 @@ export class InboundService {
     private readonly bindings: BindingsRepository,
     private readonly binding: BindingsService,
     private readonly groups: GroupsRepository,
-    private readonly memberships: MembershipsRepository,
-    private readonly transcript: TranscriptRepository,
+    private readonly repository: InboundRepository,
     private readonly telling: TellingService,
     private readonly log: AppLogger,
   ) {}
@@ -70,17 +62,7 @@ export class InboundService {
     if (message === undefined) return this.#raw(city, body, caller);
     const conversation = conversationOf(message.conversation, { as: 'invalid_request', at: 'body.message.conversation' });
     requireOwn(caller, conversation);
-    const current = await this.config.known(city);
-    const { identity, unresolved } = current === undefined ? {} : defaultRoute(current.config, conversation);
-    if (unresolved !== undefined)
-      this.log.warn({ city: city.name, agent: unresolved }, 'a default route leads to an agent that has no session of its own');
-    return this.transactions.run(
-      async (tx) => {
-        if (!(await this.config.isRunning(city, tx))) throw problem('unavailable', `city ${city.name} does not run; try again`);
-        return this.#take(tx, city, conversation, message, { caller, identity });
-      },
-      { key: city.name },
-    );
+    return this.transactions.run((tx) => this.#take(tx, city, conversation, message, caller), { key: city.name });
   }
 
   async #take(
@@ -88,33 +70,42 @@ export class InboundService {
     city: CityScope,
     conversation: Conversation,
     message: ExternalInboundMessage,
-    { caller, identity }: { caller: Principal; identity: string | undefined },
+    caller: Principal,
   ): Promise<InboundResult> {
     const telling = { stream: city.stream, actor: caller.actor };
-    const at =
-      (await this.conversations.lock(tx, city.streamId, conversation)) ??
-      // What nobody answers leaves nothing behind.
-      (identity === undefined ? undefined : await this.conversations.ensure(tx, city.streamId, conversation));
-    if (at === undefined) return unrouted(message, undefined);
     const onceKey = onceKeyOf(message.provider_message_id, message.dedup_key);
-    const known = await this.transcript.known(tx, at.pk, onceKey);
-    if (known !== undefined) return this.#repeated(tx, at, message, known);
-
-    const events: NewEvent[] = await this.binding.expireIn(tx, at, telling);
-    let routed = await this.#route(tx, at, handleOf(message.explicit_target ?? ''));
-    if (routed.decision?.match === 'no_group' && identity !== undefined) {
-      const made = await this.binding.bindIn(tx, at, { target: ofAgent(identity), replace: false, metadata: {} }, telling);
-      events.push(...made.events);
-      routed = { ...routed, binding: made.bound, decision: undefined };
+    const looked = await this.repository.look(tx, city.streamId, conversation, onceKey);
+    if (!looked.running) throw problem('unavailable', `city ${city.name} does not run; try again`);
+    if (looked.known !== undefined) return this.#repeated(tx, looked.at!, message, looked.known);
+    const events: NewEvent[] = [];
+    let found = looked;
+    if (looked.overdue) {
+      events.push(...(await this.binding.expireIn(tx, looked.at!, telling)));
+      found = await this.repository.look(tx, city.streamId, conversation, onceKey);
     }
-    const { binding, decision, group } = routed;
+    if (found.binding === undefined && found.group === undefined) {
+      const bound = await this.#bindDefault(tx, city, conversation, telling);
+      if (bound !== undefined) {
+        events.push(...bound);
+        found = await this.repository.look(tx, city.streamId, conversation, onceKey);
+        // Somebody has brought it while there was no conversation to lock.
+        if (found.known !== undefined) {
+          await this.eventLog.append(tx, events);
+          return this.#repeated(tx, found.at!, message, found.known);
+        }
+      }
+    }
+    const { at, binding, group, participants } = found;
+    // What nobody answers leaves nothing behind.
+    if (at === undefined) return unrouted(message, undefined);
+    const decision = binding === undefined ? decide(group, participants, handleOf(message.explicit_target ?? '')) : undefined;
     const to = binding ?? decision?.participant;
     if (to === undefined) {
       await this.eventLog.append(tx, events);
       return unrouted(message, decision);
     }
     if (decision?.handle !== undefined) await this.groups.remember(tx, group!.pk, decision.handle);
-    const entry = await this.transcript.append(tx, at.pk, {
+    const entry: NewEntry = {
       id: newId('entry'),
       kind: 'inbound',
       providerMessageId: message.provider_message_id,
@@ -131,8 +122,10 @@ export class InboundService {
         session: to.session_id,
         agent: to.agent_name,
       },
-    });
-    const members = await this.#tell(tx, at, message, entry, routed);
+    };
+    const deliveries = deliveriesOf(toTell(at, message, entry, found));
+    const row = await this.repository.take(tx, at, entry, deliveries);
+    if (deliveries.length > 0) this.telling.hurry(tx);
     if (caller.adapter !== undefined) await this.adapters.seen(tx, caller.adapter.pk);
     events.push(
       event(ExtmsgInbound, {
@@ -143,60 +136,33 @@ export class InboundService {
           actor: message.actor.display_name,
           target_session: to.session_id,
           ...(to.agent_name === '' ? {} : { target_agent: to.agent_name }),
-          sequence: entry.sequence,
-          members,
+          sequence: row.sequence,
+          members: deliveries.length,
         },
       }),
     );
     await this.eventLog.append(tx, events);
-    return { ...(await this.#answer(tx, at, message, entry)), Members: members };
+    return { ...answer(at, message, row, binding), Members: deliveries.length };
   }
 
-  /** The binding of exactly this conversation; without one what its group decides. */
-  async #route(tx: Tx, at: ConversationRow, explicitTarget: string): Promise<Routed> {
-    const binding = await this.bindings.active(tx, at.pk);
-    const group = await this.groups.of(tx, at.pk);
-    const participants = group === undefined ? [] : await this.groups.participants(tx, group.pk);
-    const decision = binding === undefined ? decide(group, participants, explicitTarget) : undefined;
-    return { binding, group, participants, decision };
-  }
-
-  async #tell(tx: Tx, at: ConversationRow, message: ExternalInboundMessage, entry: EntryRow, { participants }: Routed): Promise<number> {
-    const { actor } = message;
-    const target = handleOf(message.explicit_target ?? '');
-    return this.telling.tell(tx, at, {
-      direction: 'inbound',
-      told: {
-        conversation: at,
-        sequence: entry.sequence,
-        from: { name: actor.display_name, id: actor.id, kind: actor.is_bot ? 'agent' : 'human' },
-        text: entry.text,
-        messageId: entry.provider_message_id,
-        replyTo: entry.reply_to_message_id,
-        attachments: entry.attachments,
-        target,
-      },
-      members: await this.memberships.members(tx, at.pk),
-      participants,
-      target: participants.find(({ handle }) => handle === target),
-    });
+  /** Whom a default route names has what nobody has. Answers what is to be told of it; undefined where there is no route. */
+  async #bindDefault(tx: Tx, city: CityScope, conversation: Conversation, telling: Telling): Promise<NewEvent[] | undefined> {
+    const current = await this.config.known(city, tx);
+    const { identity, unresolved } = current === undefined ? {} : defaultRoute(current.config, conversation);
+    if (unresolved !== undefined)
+      this.log.warn({ city: city.name, agent: unresolved }, 'a default route leads to an agent that has no session of its own');
+    if (identity === undefined) return undefined;
+    const at = await this.conversations.ensure(tx, city.streamId, conversation);
+    // Somebody may have made it, and given it to somebody, before this one had its lock.
+    const { binding, group } = await this.repository.look(tx, city.streamId, conversation, '');
+    if (binding !== undefined || group !== undefined) return [];
+    return (await this.binding.bindIn(tx, at, { target: ofAgent(identity), replace: false, metadata: {} }, telling)).events;
   }
 
   async #repeated(tx: Tx, at: ConversationRow, message: ExternalInboundMessage, entry: EntryRow): Promise<InboundResult> {
-    return { ...(await this.#answer(tx, at, message, entry)), Duplicate: true };
-  }
-
-  async #answer(tx: Tx, at: ConversationRow, message: ExternalInboundMessage, entry: EntryRow): Promise<InboundResult> {
-    const { binding: pk, group, session = '', agent = '' } = entry.route;
+    const { binding: pk } = entry.route;
     const binding = pk === undefined ? undefined : await this.bindings.byPk(tx, pk);
-    return {
-      Message: inUtc(message),
-      Binding: binding === undefined ? null : toBinding(binding),
-      GroupRoute: group === undefined ? null : { Match: group.match, TargetSessionID: session, UpdateCursor: group.update },
-      TranscriptEntry: toEntry(entry, at),
-      TargetSessionID: session,
-      TargetAgentName: agent,
-    };
+    return { ...answer(at, message, entry, binding), Duplicate: true };
   }
 
   /** What nobody here can read: adapters normalise what they send. */
@@ -215,6 +181,43 @@ export class InboundService {
         : `adapter ${provider}/${account} does not support raw inbound verification: adapter unsupported`;
     throw problem('validation_failed', why, { at: 'body.payload' });
   }
+}
+
+function toTell(
+  at: ConversationRow,
+  { actor, explicit_target }: ExternalInboundMessage,
+  entry: NewEntry,
+  { participants, members }: Found,
+): MembersTelling {
+  const target = handleOf(explicit_target ?? '');
+  return {
+    direction: 'inbound',
+    told: {
+      conversation: at,
+      sequence: at.head + 1,
+      from: { name: actor.display_name, id: actor.id, kind: actor.is_bot ? 'agent' : 'human' },
+      text: entry.text,
+      messageId: entry.providerMessageId,
+      replyTo: entry.replyTo,
+      attachments: entry.attachments,
+      target,
+    },
+    members,
+    participants,
+    target: participants.find(({ handle }) => handle === target),
+  };
+}
+
+function answer(at: ConversationRow, message: ExternalInboundMessage, entry: EntryRow, binding: BindingRow | undefined): InboundResult {
+  const { group, session = '', agent = '' } = entry.route;
+  return {
+    Message: inUtc(message),
+    Binding: binding === undefined ? null : toBinding(binding),
+    GroupRoute: group === undefined ? null : { Match: group.match, TargetSessionID: session, UpdateCursor: group.update },
+    TranscriptEntry: toEntry(entry, at),
+    TargetSessionID: session,
+    TargetAgentName: agent,
+  };
 }
 
 /** As all times in answers are. */
