@@ -284,6 +284,13 @@ describe('what goes on', () => {
     await eventually(async () => (await a.get(`${BOARD}/tell`)).body.told === 0);
   });
 
+  // Guard: a stream that says nothing yet has begun.
+  it('has begun when its service says so, before it says anything', async () => {
+    const wire = await Wire.say(base, `GET ${BOARD}/hush HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    expect(await wire.until((text) => text.includes('\r\n\r\n'))).toMatch(/^HTTP\/1\.1 200 [\s\S]*text\/event-stream/);
+    wire.close();
+  });
+
   it('on a WebSocket passes both ways, where the files allow it', async () => {
     const wire = await Wire.say(base, Buffer.concat([Buffer.from(upgradeRequest(`${BOARD}/ws`)), Buffer.from('early')]));
     await wire.until((text) => text.endsWith('early'));

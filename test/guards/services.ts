@@ -43,9 +43,9 @@ export const SERVICES: readonly Guard[] = [
   {
     guard: 'A key of some cities reaches services of no other.',
     file: 'src/modules/services/proxy/service-proxy.ts',
-    find: 'const row = maySee(caller, target.city) ? await this.repository.route(target.city, target.service) : undefined;',
+    find: 'const row = maySee(caller, target.city) ? await this.routes.read(target.city, target.service) : undefined;',
     replace:
-      'const row = target.city === undefined && maySee(caller, "") ? undefined : await this.repository.route(target.city, target.service);',
+      'const row = target.city === undefined && maySee(caller, "") ? undefined : await this.routes.read(target.city, target.service);',
     test: PROXY,
     name: 'has a key',
   },
@@ -64,6 +64,28 @@ export const SERVICES: readonly Guard[] = [
     replace: 'left -= 0 * chunk.length;',
     test: PROXY,
     name: 'is refused beyond the limit',
+  },
+  {
+    guard: 'Nobody is told of a service what was true before he came.',
+    file: 'src/modules/services/proxy/service-routes.ts',
+    find: 'if (line !== undefined) return (line.next ??=',
+    replace: 'if (line !== undefined && line.next === undefined) return line.now;\n    if (line !== undefined) return (line.next ??=',
+    test: 'src/modules/services/proxy/service-routes.spec.ts',
+  },
+  {
+    guard: 'What has a body shares its connection to a service with nobody.',
+    file: 'src/modules/services/proxy/owner-agent.ts',
+    find: 'if (!shares) return this.#agent(to, { keepAlive: false });',
+    replace: 'if (!shares && to.instance === "") return this.#agent(to, { keepAlive: false });',
+    test: 'src/modules/services/proxy/owner-agent.spec.ts',
+  },
+  {
+    guard: 'A stream that says nothing yet has begun.',
+    file: 'src/modules/services/proxy/forwarding.ts',
+    find: 'if (!response.headersSent && !response.destroyed) response.flushHeaders();',
+    replace: 'void response.headersSent;',
+    test: PROXY,
+    name: 'has begun when its service says so',
   },
   {
     guard: 'A service has its places, and others have theirs.',

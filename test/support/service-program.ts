@@ -29,6 +29,10 @@ const server = createServer((request, response) => {
     open.add(response);
     return response.on('close', () => open.delete(response));
   }
+  if (url.pathname === '/hush') {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    return response.flushHeaders();
+  }
   if (url.pathname === '/tell') {
     for (const one of open) one.write('data: told\n\n');
     return json(200, { told: open.size, waiting });

@@ -11,10 +11,16 @@ interface Owned {
 @Injectable()
 export class OwnedSockets {
   readonly #owned = new Map<string, Owned>();
+  readonly #closing: ((instance: string) => void)[] = [];
 
   /** From now on whoever names the instance is connected to this socket. */
   open(instance: string, socket: string): void {
     this.#owned.set(instance, { socket, open: new Set() });
+  }
+
+  /** Hears of instances that nobody new is connected to. */
+  onClosing(listener: (instance: string) => void): void {
+    this.#closing.push(listener);
   }
 
   has(instance: string): boolean {
@@ -36,6 +42,7 @@ export class OwnedSockets {
     const owned = this.#owned.get(instance);
     if (owned === undefined) return;
     this.#owned.delete(instance);
+    for (const listener of this.#closing) listener(instance);
     const stop = new AbortController();
     const left = (): void => {
       if (owned.open.size === 0) stop.abort();

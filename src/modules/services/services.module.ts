@@ -4,6 +4,7 @@ import { CitiesModule } from '../cities/cities.module.js';
 import { ForwardLimits, Forwarding } from './proxy/forwarding.js';
 import { Owners } from './proxy/owner-agent.js';
 import { ServiceProxy } from './proxy/service-proxy.js';
+import { ServiceRoutes } from './proxy/service-routes.js';
 import { ServiceLogHub } from './service-log-hub.js';
 import { ServiceLogStreams } from './service-log-streams.service.js';
 import { ServicesController } from './services.controller.js';
@@ -21,6 +22,7 @@ import { ServicesService } from './services.service.js';
     ServiceLogHub,
     ServiceLogStreams,
     ServiceProxy,
+    ServiceRoutes,
     ServicesRepository,
     ServicesService,
     { provide: ForwardLimits, useFactory: () => new ForwardLimits() },

@@ -1,5 +1,5 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
-import { Transform } from 'node:stream';
+import { Readable, Transform } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createProxyServer, type ProxyServerOptions } from 'httpxy';
@@ -10,18 +10,18 @@ import { answeredElsewhere } from '../../../platform/http/auditing.js';
 import { bePatient, refuseOnSocket } from '../../../platform/http/client-error.js';
 import { problemBody, PROBLEM_TYPE } from '../../../platform/http/problem.renderer.js';
 import { hijack, principalOf, requestId } from '../../../platform/http/request.js';
-import { takeUpgrade, type Upgrade } from '../../../platform/http/upgrades.js';
+import { takeUpgrade, wantsUpgrade, type Upgrade } from '../../../platform/http/upgrades.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { KeyWatch } from '../../../platform/streams/key-watch.js';
 import { forService, fromService } from './headers.js';
-import { Owners } from './owner-agent.js';
+import { Owners, shares } from './owner-agent.js';
 
 /** What a request, and all of them, may take. Bytes and milliseconds. */
 export class ForwardLimits {
   /** Of a request's body. Answers have no end. */
   readonly body: number = 1024 * 1024 * 1024;
   /** Requests and connections at once: of one service, and of this process. */
-  readonly service: number = 512;
+  readonly service: number = 2_048;
   readonly total: number = 4_096;
   /** Until a service answers, from the last byte that it was sent. */
   readonly answerMs: number = 120_000;
@@ -49,7 +49,9 @@ type End = () => void;
 @Injectable()
 export class Forwarding {
   /** What goes on, and how it is ended. */
-  readonly #open = new Map<End, { readonly pk: number; readonly lasting: boolean }>();
+  readonly #open = new Map<End, { readonly lasting: boolean }>();
+  /** How much of it is each service's. */
+  readonly #counts = new Map<number, number>();
   #stopping = false;
 
   constructor(
@@ -69,11 +71,12 @@ export class Forwarding {
     const { connection: asked } = raw.headers;
     // What is read from here on is the service's: its own name, and nothing that was meant for this door.
     const headers = forService(raw.headers, requestId(request));
+    const upgrades = wantsUpgrade(request);
     const options: ProxyServerOptions = {
+      agent: this.owners.agentFor(to, !upgrades && shares(raw.method ?? '', raw.headers)),
       // The path as it was written: as a URL it would be written anew.
       target: { protocol: 'http:', host: 'service', port: 80, pathname: to.path } as never,
       ignorePath: true,
-      agent: this.owners.agentFor(to),
     };
     const upgrade = takeUpgrade(request);
     if (upgrade !== undefined) {
@@ -89,8 +92,7 @@ export class Forwarding {
 
   #admit({ headers }: IncomingMessage, pk: number): void {
     if (this.#stopping) throw problem('unavailable', 'this process is stopping, try again');
-    let ofService = 0;
-    for (const open of this.#open.values()) if (open.pk === pk) ofService++;
+    const ofService = this.#counts.get(pk) ?? 0;
     if (ofService >= this.limits.service || this.#open.size >= this.limits.total)
       throw problem('unavailable', `service unavailable: ${Math.min(ofService, this.#open.size)} requests for it are open here`);
     const coding = headers['transfer-encoding'];
@@ -125,6 +127,10 @@ export class Forwarding {
       answeredElsewhere(request, { status: answer.statusCode ?? 502, code: null });
       fromService(answer.headers, own);
       for (const [name, value] of Object.entries(own)) if (name !== 'connection') response.setHeader(name, value);
+      // A stream may say nothing for long: whoever listens is told that it has begun. Of most answers something has come by then.
+      setImmediate(() => {
+        if (!response.headersSent && !response.destroyed) response.flushHeaders();
+      });
     });
     const hurry = bePatient(socket);
     socket.setTimeout(this.limits.idleMs);
@@ -136,7 +142,11 @@ export class Forwarding {
     try {
       // Who says how long it is has been believed, and is held to it.
       const source = raw.headers['transfer-encoding'] === undefined ? {} : { buffer: this.#counted(raw, abort) };
-      await proxy.web(raw, response, { ...options, ...source });
+      await proxy.web(raw, response, { ...options, ...source }).catch((error: unknown) => {
+        // It was closed while it was kept: nobody has heard the request.
+        if (asked.request?.reusedSocket !== true || asked.why !== undefined || response.headersSent || response.destroyed) throw error;
+        return proxy.web(raw, response, { ...options, agent: this.owners.agentFor(to, false), buffer: Readable.from([]) });
+      });
     } catch (error) {
       if (response.headersSent) response.destroy();
       else this.#answer(response, own, asked.why ?? this.#unreachable(error), request);
@@ -202,11 +212,15 @@ export class Forwarding {
   }
 
   #opened(request: FastifyRequest, { pk }: Destination, end: End, lasting = false): () => void {
-    this.#open.set(end, { pk, lasting });
+    this.#open.set(end, { lasting });
+    this.#counts.set(pk, (this.#counts.get(pk) ?? 0) + 1);
     const forget = this.keys.add(credentialOf(principalOf(request)), end);
     return () => {
       forget();
-      this.#open.delete(end);
+      if (!this.#open.delete(end)) return;
+      const left = this.#counts.get(pk)! - 1;
+      if (left === 0) this.#counts.delete(pk);
+      else this.#counts.set(pk, left);
     };
   }
 

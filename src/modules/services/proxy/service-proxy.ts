@@ -7,9 +7,10 @@ import { isLoopbackName } from '../../../platform/http/host.js';
 import { isIdentified, principalOf } from '../../../platform/http/request.js';
 import { wantsUpgrade } from '../../../platform/http/upgrades.js';
 import { isSupported } from '../service-definition.js';
-import { ServicesRepository, type Routed } from '../services.repository.js';
+import type { Routed } from '../services.repository.js';
 import { refusal } from './access.js';
 import { Forwarding } from './forwarding.js';
+import { ServiceRoutes } from './service-routes.js';
 import { targetOf, type ServiceTarget } from './target.js';
 
 /** Answers requests for services of cities: who may, which process, and then what that says. */
@@ -17,7 +18,7 @@ import { targetOf, type ServiceTarget } from './target.js';
 export class ServiceProxy {
   constructor(
     private readonly config: AppConfig,
-    private readonly repository: ServicesRepository,
+    private readonly routes: ServiceRoutes,
     private readonly forwarding: Forwarding,
   ) {}
 
@@ -27,7 +28,7 @@ export class ServiceProxy {
     const identified = isIdentified(request);
     const needsKey = this.config.auth === 'keys';
     const target = readTarget(request);
-    const row = maySee(caller, target.city) ? await this.repository.route(target.city, target.service) : undefined;
+    const row = maySee(caller, target.city) ? await this.routes.read(target.city, target.service) : undefined;
     const asking = {
       method: request.method,
       upgrade: wantsUpgrade(request),
