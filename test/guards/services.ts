@@ -98,8 +98,15 @@ export const SERVICES: readonly Guard[] = [
   {
     guard: 'Who does not know the secret of the deployment reaches nothing at its hosts.',
     file: 'src/modules/services/hop.ts',
-    find: 'if (end > LONGEST_HELLO || !isEqual(proof, proofOf(secret, instance)))',
+    find: "if (end > LONGEST_HELLO || !isEqual(proof, proofOf(secret, 'caller', words)))",
     replace: 'if (end > LONGEST_HELLO || proof === secret.toString())',
+    test: 'src/modules/services/hop.spec.ts',
+  },
+  {
+    guard: 'Who has taken the address of a host is told nothing.',
+    file: 'src/modules/services/hop.ts',
+    find: "if (!isEqual(line, `+${proofOf(secret, 'owner', words)}`)) return closed();",
+    replace: "if (!line.startsWith('+')) return closed();",
     test: 'src/modules/services/hop.spec.ts',
   },
   {

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AppConfig } from '../../platform/config/config.js';
 import type { Lifecycle } from '../../platform/health/lifecycle.js';
-import { HopListener, hopTo, OwnerGone, proofOf } from './hop.js';
+import { HopListener, hopTo, OwnerGone, proofOf, type Words } from './hop.js';
 import type { HopSecret } from './hop-secret.js';
 import { OwnedSockets } from './owned-sockets.js';
 
@@ -60,14 +60,17 @@ function heard(socket: Socket, until: string): Promise<string> {
   });
 }
 
-/** What somebody hears who says this, and nothing else, to the host. */
-async function says(text: string): Promise<string> {
+/** What somebody hears after the word of the host who says this, and nothing else. */
+async function says(text: (words: Words) => string): Promise<string> {
   const socket = connect(Number(address.split(':')[1]), '127.0.0.1');
-  socket.write(text);
-  const answer = await heard(socket, '+');
+  const owner = (await heard(socket, '\n')).trimEnd();
+  const answer = heard(socket, '+');
+  socket.write(text({ instance: INSTANCE, owner, caller: 'word' }));
+  const found = await answer;
   socket.destroy();
-  return answer;
+  return found;
 }
+const proven = (words: Words, by = proofOf(SECRET, 'caller', words)): string => `${INSTANCE} ${words.caller} ${by}\n`;
 
 describe('the way to a service at another process', () => {
   it('is there for who knows the secret, for the instance that is meant', async () => {
@@ -82,15 +85,39 @@ describe('the way to a service at another process', () => {
   });
 
   // Guard: who does not know the secret of the deployment reaches nothing at its hosts.
-  it.each([
-    ['nothing that proves it', `${INSTANCE} \n`],
-    ['a wrong proof', `${INSTANCE} ${proofOf(Buffer.alloc(32, 8), INSTANCE)}\n`],
-    ['the proof of another instance', `${INSTANCE} ${proofOf(SECRET, 'another')}\n`],
-    ['a request', 'GET / HTTP/1.1\r\n\r\n'],
-    ['something without an end', 'x'.repeat(5_000)],
+  it.each<readonly [string, (words: Words) => string]>([
+    ['nothing that proves it', () => `${INSTANCE} \n`],
+    ['a wrong proof', (words) => proven(words, proofOf(Buffer.alloc(32, 8), 'caller', words))],
+    ['the proof of another instance', (words) => proven(words, proofOf(SECRET, 'caller', { ...words, instance: 'another' }))],
+    ['what another has said before', (words) => proven(words, proofOf(SECRET, 'caller', { ...words, owner: 'another word' }))],
+    ['what the host itself would say', (words) => proven(words, proofOf(SECRET, 'owner', words))],
+    ['a request', () => 'GET / HTTP/1.1\r\n\r\n'],
+    ['something without an end', () => 'x'.repeat(5_000)],
   ])('is closed to who says %s', async (_what, text) => {
     expect(await says(text)).toBe('');
     expect(asked).toBe(0);
+  });
+
+  // Guard: who has taken the address of a host is told nothing.
+  it.each([
+    ['nothing', ''],
+    ['what somebody else has proved', `+${proofOf(SECRET, 'owner', { instance: INSTANCE, owner: 'word', caller: 'another' })}\n`],
+    ['that all is well', '+\n'],
+  ])('is not gone by who finds another there, who says %s', async (_what, answer) => {
+    const said: string[] = [];
+    const impostor = createServer((socket) => {
+      socket.on('error', () => undefined).write('word\n');
+      socket.on('data', (chunk) => {
+        said.push(chunk.toString());
+        if (answer === '') socket.end();
+        else socket.write(answer);
+      });
+    });
+    await new Promise<void>((resolve) => impostor.listen(0, '127.0.0.1', resolve));
+    const { port } = impostor.address() as AddressInfo;
+    await expect(hopTo(`127.0.0.1:${port}`, INSTANCE, SECRET)).rejects.toThrow(OwnerGone);
+    expect(said).toHaveLength(1);
+    await new Promise((resolve) => impostor.close(resolve));
   });
 
   it('ends when the service is begun anew: those who are on it have a moment, and nobody new gets in', async () => {

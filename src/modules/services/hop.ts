@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../platform/config/config.js';
@@ -7,8 +7,10 @@ import { OwnedSockets } from './owned-sockets.js';
 import { HopSecret } from './hop-secret.js';
 
 /**
- * How one process of a deployment reaches a service that another one has: a connection to where the owner listens, one line that says
- * which instance is meant and proves to know the deployment's secret, and then the bytes of the service, in both directions.
+ * How one process of a deployment reaches a service that another one has: a connection to where the owner listens, on which the owner
+ * says a word of its own, the caller which instance is meant, a word of its own and a proof to know the deployment's secret, and the owner
+ * proves the same. Then come the bytes of the service, in both directions. A proof is good for this connection only: whoever hears one on
+ * the network can do nothing with it, and whoever has taken an owner's address is told nothing.
  */
 const HELLO_MS = 5_000;
 const LONGEST_HELLO = 256;
@@ -16,12 +18,21 @@ const LONGEST_HELLO = 256;
 const MAX_STRANGERS = 256;
 /** A host that has vanished is noticed after this, and ten seconds. */
 const ALIVE_MS = 10_000;
-const WELCOME = '+\n';
+const WORD_BYTES = 16;
 
-/** Proves that somebody knows the secret, for one instance only; the secret itself stays at home. */
-export function proofOf(secret: Buffer, instance: string): string {
-  return createHmac('sha256', secret).update(`service hop: ${instance}`).digest('base64url');
+/** What both sides have said on one connection. */
+export interface Words {
+  readonly instance: string;
+  readonly owner: string;
+  readonly caller: string;
 }
+
+/** Proves that one side knows the secret, on one connection only; the secret itself stays at home. */
+export function proofOf(secret: Buffer, side: 'owner' | 'caller', { instance, owner, caller }: Words): string {
+  return createHmac('sha256', secret).update(`service hop: ${side} ${instance} ${owner} ${caller}`).digest('base64url');
+}
+
+const newWord = (): string => randomBytes(WORD_BYTES).toString('base64url');
 
 /** Takes connections for services that are in this process's care. */
 @Injectable()
@@ -65,6 +76,8 @@ export class HopListener {
     caller.on('error', () => caller.destroy());
     if (++this.#strangers > MAX_STRANGERS) caller.destroy();
     let said = Buffer.alloc(0);
+    const owner = newWord();
+    caller.write(`${owner}\n`);
     const known = (): void => {
       clearTimeout(limit);
       this.#strangers--;
@@ -77,15 +90,16 @@ export class HopListener {
       if (end === -1 && said.length <= LONGEST_HELLO) return;
       caller.pause();
       known();
-      const [instance = '', proof = ''] = said.toString('latin1', 0, Math.max(end, 0)).split(' ');
+      const [instance = '', word = '', proof = ''] = said.toString('latin1', 0, Math.max(end, 0)).split(' ');
+      const words = { instance, owner, caller: word };
       // Who is not known is told nothing, whatever they asked for.
-      if (end > LONGEST_HELLO || !isEqual(proof, proofOf(secret, instance))) return void caller.destroy();
-      this.#join(caller, instance, said.subarray(end + 1));
+      if (end > LONGEST_HELLO || !isEqual(proof, proofOf(secret, 'caller', words))) return void caller.destroy();
+      this.#join(caller, instance, proofOf(secret, 'owner', words), said.subarray(end + 1));
     };
     caller.on('data', read).once('close', known);
   }
 
-  #join(caller: Socket, instance: string, first: Buffer): void {
+  #join(caller: Socket, instance: string, proof: string, first: Buffer): void {
     const service = this.owned.connect(instance);
     if (service === undefined) return void caller.end('-\n');
     caller.setKeepAlive(true, ALIVE_MS);
@@ -93,7 +107,7 @@ export class HopListener {
     service.once('close', () => caller.destroySoon());
     caller.once('close', () => service.destroy());
     service.once('connect', () => {
-      caller.write(WELCOME);
+      caller.write(`+${proof}\n`);
       if (first.length > 0) service.write(first);
       caller.pipe(service);
       service.pipe(caller);
@@ -109,7 +123,7 @@ export class HopListener {
   }
 }
 
-/** The owner does not have the instance any more, or is not there. */
+/** The owner does not have the instance any more, is not there, or is not the owner. */
 export class OwnerGone extends Error {}
 
 /** A connection to an instance at its owner; one that is ready to be used. @throws OwnerGone */
@@ -126,12 +140,20 @@ export function hopTo(address: string, instance: string, secret: Buffer, limitMs
     const limit = setTimeout(() => failed('its host does not answer'), limitMs);
     const error = ({ code }: NodeJS.ErrnoException): void => failed(`its host cannot be reached (${code ?? 'error'})`);
     const closed = (): void => failed('its host has let go of it');
-    let said = Buffer.alloc(0);
+    let said = '';
+    let words: Words | undefined;
     const read = (chunk: Buffer): void => {
-      said = Buffer.concat([said, chunk]);
-      if (said.length < WELCOME.length) return;
-      // Who is greeted speaks first: nothing more can have come.
-      if (said.toString('latin1') !== WELCOME) return closed();
+      said += chunk.toString('latin1');
+      if (said.length > LONGEST_HELLO) return closed();
+      if (!said.endsWith('\n')) return;
+      // Nobody says more than a line before the other has answered.
+      const line = said.slice(0, -1);
+      said = '';
+      if (words === undefined) {
+        words = { instance, owner: line, caller: newWord() };
+        return void socket.write(`${instance} ${words.caller} ${proofOf(secret, 'caller', words)}\n`);
+      }
+      if (!isEqual(line, `+${proofOf(secret, 'owner', words)}`)) return closed();
       clearTimeout(limit);
       socket.off('data', read).off('error', error).off('close', closed).off('end', closed);
       socket.setKeepAlive(true, ALIVE_MS);
@@ -139,7 +161,6 @@ export function hopTo(address: string, instance: string, secret: Buffer, limitMs
       resolve(socket);
     };
     socket.on('data', read).once('error', error).once('close', closed).once('end', closed);
-    socket.once('connect', () => socket.write(`${instance} ${proofOf(secret, instance)}\n`));
   });
 }
 
