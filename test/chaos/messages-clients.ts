@@ -110,7 +110,10 @@ export class MessagesClients {
           ...(TranscriptEntry === null ? {} : { sequence: TranscriptEntry.Sequence as number }),
         }),
       });
-    return repeated(send, key, random);
+    const sent = repeated(send, key, random);
+    // While it is on its way another gets the conversation.
+    if (!isBound(conversation) || random.chance(0.6)) return sent;
+    return Promise.all([sent, sleep(random.int(50, 600)).then(() => this.#handOver(random, conversation))]);
   }
 
   /** Mostly somebody who may. */
@@ -122,8 +125,7 @@ export class MessagesClients {
     return holder === undefined || random.chance(0.15) ? random.pick(hands) : holder;
   }
 
-  #handOver(random: Random): Promise<unknown> {
-    const conversation = random.pick(CONVERSATIONS.filter(isBound));
+  #handOver(random: Random, conversation = random.pick(CONVERSATIONS.filter(isBound))): Promise<unknown> {
     const session = random.pick(this.cast.hands);
     const replace = random.chance(0.8);
     const asked = { kind: 'bind', marker: this.#marker('b'), conversation: conversation.id, session } as const;

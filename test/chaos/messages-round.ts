@@ -21,6 +21,8 @@ const KIND: RoundKind<MessagesHistory> = {
   draw: drawMessagesFailpoints,
   // A worker hands its sessions over before it ends.
   workerStopMs: 26_000,
+  // Something has to happen between two faults.
+  pace: 2,
   environment: { SVC_ALLOWED_TARGETS: '127.0.0.1/32' },
   empty: emptyMessages,
   check: checkMessages,
