@@ -95,7 +95,8 @@ export class MessagesClients {
   }
 
   #publish(random: Random): Promise<unknown> {
-    const conversation = random.pick(CONVERSATIONS);
+    // Mostly where it is tried again, and somebody else may have the conversation by then.
+    const conversation = random.pick(random.chance(0.5) ? CONVERSATIONS.filter(isContested) : CONVERSATIONS);
     const text = this.#marker('o');
     const session = this.#speaker(conversation, random);
     const key = random.chance(0.6) ? `k-${text}` : undefined;
@@ -112,7 +113,7 @@ export class MessagesClients {
       });
     const sent = repeated(send, key, random);
     // While it is on its way another gets the conversation.
-    if (!isBound(conversation) || random.chance(0.6)) return sent;
+    if (!isBound(conversation) || random.chance(0.4)) return sent;
     return Promise.all([sent, sleep(random.int(50, 600)).then(() => this.#handOver(random, conversation))]);
   }
 
@@ -229,6 +230,8 @@ export class MessagesClients {
     return made;
   }
 }
+
+const isContested = (one: ChaosConversation): boolean => isBound(one) && one.account === 'failing';
 
 export function conversationOf(id: string): ChaosConversation {
   return CONVERSATIONS.find((each) => each.id === id)!;
