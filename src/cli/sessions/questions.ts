@@ -38,13 +38,15 @@ export async function tellQuestions(
   signal: AbortSignal,
 ): Promise<void> {
   const told = new Set<string>();
-  while (!signal.aborted) {
+  for (;;) {
+    // At first, too: what a message makes a session ask comes after the word that it was delivered.
+    await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
     const open = await questionsOf(api, { cityName: of.city, id: of.session }).catch(() => []);
     for (const question of signal.aborted ? [] : open) {
       if (told.has(question.request_id)) continue;
       told.add(question.request_id);
       of.progress.tell(`it asks: ${questionLine(of.session, question)}`);
     }
-    await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
   }
 }
