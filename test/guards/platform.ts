@@ -32,6 +32,14 @@ export const PLATFORM: readonly Guard[] = [
     name: 'reads nothing for too long',
   },
   {
+    guard: 'A key that leaves answers unread keeps no other key of its city from its own.',
+    file: 'src/platform/http/unread-answers.ts',
+    find: 'return limited ? `${owner} ${lane}` : owner;',
+    replace: 'return limited ? owner + lane.slice(lane.length) : owner;',
+    test: UNREAD,
+    name: 'keep further ones',
+  },
+  {
     guard: 'A slow client is cut only where it is in the way.',
     file: 'src/platform/http/unread-answers.ts',
     find: '&& (isFull || answer.owner === owner)) answer.cut()',

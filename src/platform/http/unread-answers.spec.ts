@@ -3,19 +3,25 @@ import { fastify, type FastifyInstance } from 'fastify';
 import { once } from 'node:events';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { eventually } from '../../../test/support/sse.js';
+import { Metrics } from '../health/metrics.js';
 import type { Party } from '../turns/turns.js';
 import { LARGE, openDoor } from './testing/front-door.js';
 import { UnreadAnswers } from './unread-answers.js';
 
-const of = (city: string): Party => ({ owner: `city ${city}`, limited: true, lane: '' });
+const of = (city: string, lane = 'one'): Party => ({ owner: `city ${city}`, limited: true, lane });
 
 let now = 0;
 let unread: UnreadAnswers;
 let app: FastifyInstance;
 const clients: Socket[] = [];
 
-const limit = (slowMs: number): void =>
-  void (unread = new UnreadAnswers({ city: LARGE, key: 2 * LARGE, all: 3 * LARGE, slowMs }, () => now));
+let metrics: Metrics;
+function limit(slowMs: number): void {
+  unread = new UnreadAnswers({ city: LARGE, key: 2 * LARGE, all: 3 * LARGE, slowMs }, () => now);
+  unread.use((metrics = new Metrics()));
+}
+/** How many connections were cut. */
+const cut = async (): Promise<number> => (await metrics.registry.getSingleMetric('svc_unread_answers_cut_total')!.get()).values[0]!.value;
 
 beforeEach(async () => {
   limit(10_000);
@@ -57,8 +63,14 @@ describe('answers that are not read', () => {
       message: expect.stringContaining('by the keys of this city'),
     });
     expect(unread.refusal(of('b'))).toBeUndefined();
+    expect(unread.refusal(of('a', 'another'))).toBeUndefined();
     await read(client, LARGE);
     await eventually(() => unread.refusal(of('a')) === undefined);
+  });
+
+  it('keep them from all keys of a city at twice its limit', async () => {
+    for (let n = 0; n < 2; n++) ask('a');
+    await eventually(() => unread.refusal(of('a', 'another')) !== undefined);
   });
 
   it('keep them from nobody who has none, also when all together have too many', async () => {
@@ -73,7 +85,7 @@ describe('answers that are not read', () => {
     const [stuck, leaves] = [ask('anybody'), ask('b')];
     await once(leaves, 'readable');
     leaves.destroy();
-    await eventually(() => unread.cut === 1, 10_000);
+    await eventually(async () => (await cut()) === 1, 10_000);
     stuck.resume();
     await once(stuck, 'close');
     expect(stuck.bytesRead).toBeLessThan(LARGE);
@@ -83,9 +95,9 @@ describe('answers that are not read', () => {
     const [slow, others] = [ask('a'), ask('b')];
     await eventually(() => unread.refusal(of('a')) !== undefined && unread.refusal(of('b')) !== undefined);
     now += 9_999;
-    expect([unread.refusal(of('a')) !== undefined, unread.cut]).toEqual([true, 0]);
+    expect([unread.refusal(of('a')) !== undefined, await cut()]).toEqual([true, 0]);
     now += 1;
-    expect([unread.refusal(of('a')) !== undefined, unread.cut]).toEqual([true, 1]);
+    expect([unread.refusal(of('a')) !== undefined, await cut()]).toEqual([true, 1]);
     expect(unread.refusal(of('a'))).toBeUndefined();
     slow.resume();
     await once(slow, 'close');
@@ -102,9 +114,14 @@ describe('the front door', () => {
       for (let n = 0; n < 2; n++) asks(door.port, '/v0/city/one/large', 'Authorization: Bearer svc_one\r\n');
       let refused!: Response;
       await eventually(async () => (refused = await asked('svc_one')).status === 429, 10_000);
-      expect(refused.headers.get('retry-after')).toBe('1');
+      expect(['retry-after', 'ratelimit-policy', 'ratelimit'].map((name) => refused.headers.get(name))).toEqual([
+        '1',
+        '"city";q=33554432;qu="content-bytes"',
+        '"city";r=0;t=1',
+      ]);
       expect(await refused.json()).toMatchObject({ code: 'rate-limited', detail: expect.stringContaining('wait to be read') });
       expect((await asked('svc_two')).status).toBe(200);
+      expect((await asked('svc_also')).status).toBe(200);
     } finally {
       for (const client of clients.splice(0)) client.destroy();
       await door.close();

@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify';
+import type { Counter } from 'prom-client';
 import { problem, type ProblemError } from '../../contract/problems.js';
 import type { Metrics } from '../health/metrics.js';
 import type { Party } from '../turns/turns.js';
@@ -17,10 +18,12 @@ export interface UnreadLimits {
 const LIMITS: UnreadLimits = { city: 32 << 20, key: 64 << 20, all: 128 << 20, slowMs: 10_000 };
 
 /** Who has no key at all, for what needs none. */
-const NOBODY = 'nobody';
+const NOBODY: Pick<Party, 'owner' | 'limited' | 'lane'> = { owner: 'nobody', limited: false, lane: '' };
 
 interface Unread {
   readonly owner: string;
+  /** Of its owner: the key of a city. */
+  readonly lane: string;
   readonly bytes: number;
   readonly since: number;
   cut(): void;
@@ -28,15 +31,15 @@ interface Unread {
 
 /**
  * Answers that are made and that their clients have not read yet: they stay in memory until then. Whoever leaves too much of them unread gets
- * no further ones, and what is slow of it then loses its connection; whoever reads nothing at all loses it anyway.
+ * no further ones, and what is slow of it then loses its connection; whoever reads nothing at all loses it anyway. At a limit of several,
+ * those that have nothing unread go on, up to twice as much: one key does not keep its city from being answered, nor one city all others.
  */
 export class UnreadAnswers {
   /** The oldest first. */
   readonly #unread = new Set<Unread>();
   readonly #bytes = new Map<string, number>();
   #all = 0;
-  /** Connections that were cut. */
-  cut = 0;
+  #cut: Counter | undefined;
 
   constructor(
     private readonly limits: UnreadLimits = LIMITS,
@@ -44,7 +47,7 @@ export class UnreadAnswers {
   ) {}
 
   use(metrics: Metrics): void {
-    const [unread, cut] = [(): number => this.#all, (): number => this.cut];
+    const unread = (): number => this.#all;
     metrics.gauge({
       name: 'svc_unread_answer_bytes',
       help: 'Bytes of large answers that clients have not read yet',
@@ -52,26 +55,26 @@ export class UnreadAnswers {
         this.set(unread());
       },
     });
-    metrics.gauge({
-      name: 'svc_unread_answers_cut',
-      help: 'Connections cut because their clients did not read, since the start',
-      collect() {
-        this.set(cut());
-      },
-    });
+    this.#cut = metrics.counter({ name: 'svc_unread_answers_cut_total', help: 'Connections cut because their clients did not read' });
   }
 
-  /** The refusal when the owner, or all with it among them, have too much to read. */
-  refusal({ owner, limited }: Party): ProblemError | undefined {
-    const unread = this.#bytes.get(owner) ?? 0;
-    if (unread === 0) return undefined;
-    const isFull = this.#all >= this.limits.all;
-    if (unread < (limited ? this.limits.city : this.limits.key) && !isFull) return undefined;
+  /** The refusal when too much waits to be read by whoever asks. */
+  refusal(party: Party): ProblemError | undefined {
+    const owner = this.#of(party.owner);
+    if (owner === 0) return undefined;
+    const what = party.limited ? 'city' : 'key';
+    const most = this.limits[what];
+    const isFull = isOver(this.#all, this.limits.all, owner);
+    if (!isFull && !isOver(owner, most, this.#of(laneOf(party)))) return undefined;
     const old = this.now() - this.limits.slowMs;
-    for (const answer of this.#unread) if (answer.since <= old && (isFull || answer.owner === owner)) answer.cut();
-    return problem('rate_limited', `${unread} bytes of answers wait to be read ${limited ? 'by the keys of this city' : 'by this key'}`, {
-      headers: { 'retry-after': '1' },
-    });
+    for (const answer of this.#unread) if (answer.since <= old && (isFull || answer.owner === party.owner)) answer.cut();
+    return problem(
+      'rate_limited',
+      `${owner} bytes of answers wait to be read ${party.limited ? 'by the keys of this city' : 'by this key'}`,
+      {
+        headers: { 'retry-after': '1', 'ratelimit-policy': `"${what}";q=${most};qu="content-bytes"`, ratelimit: `"${what}";r=0;t=1` },
+      },
+    );
   }
 
   /** An answer goes to its client. `party` is absent for what anybody may ask for. */
@@ -85,10 +88,11 @@ export class UnreadAnswers {
     };
     const cut = (): void => {
       over();
-      this.cut++;
+      this.#cut?.inc();
       raw.destroy();
     };
-    const answer = { owner: party?.owner ?? NOBODY, bytes, since: this.now(), cut };
+    const { owner } = party ?? NOBODY;
+    const answer = { owner, lane: laneOf(party ?? NOBODY), bytes, since: this.now(), cut };
     this.#unread.add(answer);
     this.#count(answer, bytes);
     raw.once('finish', over);
@@ -97,10 +101,25 @@ export class UnreadAnswers {
     raw.setTimeout(this.limits.slowMs, cut);
   }
 
-  #count({ owner }: Unread, bytes: number): void {
-    this.#all += bytes;
-    const left = (this.#bytes.get(owner) ?? 0) + bytes;
-    if (left === 0) this.#bytes.delete(owner);
-    else this.#bytes.set(owner, left);
+  #of(name: string): number {
+    return this.#bytes.get(name) ?? 0;
   }
+
+  #count({ owner, lane }: Unread, bytes: number): void {
+    this.#all += bytes;
+    for (const name of new Set([owner, lane])) {
+      const left = this.#of(name) + bytes;
+      if (left === 0) this.#bytes.delete(name);
+      else this.#bytes.set(name, left);
+    }
+  }
+}
+
+/** Cities of one key are one client; keys of one city are several. */
+function laneOf({ owner, limited, lane }: Pick<Party, 'owner' | 'limited' | 'lane'>): string {
+  return limited ? `${owner} ${lane}` : owner;
+}
+
+function isOver(unread: number, most: number, own: number): boolean {
+  return unread >= (own > 0 ? most : 2 * most);
 }
