@@ -1,5 +1,6 @@
 import { frameText, heartbeatFrame, retryFrame } from '../../../platform/streams/sse.js';
 import type { Subscriber } from '../../../platform/streams/subscriber.js';
+import { Bell } from '../../../platform/time/bell.js';
 import { sleep } from '../../../platform/time/clock.js';
 import type { AdapterRow } from '../adapters/adapters.repository.js';
 import { toPublished } from '../outbound/publication-body.js';
@@ -25,8 +26,7 @@ export class Connection {
   /** What it has, or may have, and has not been written: what its client had on the stream before, and where it is not known whether a claim was committed. */
   readonly unwritten: Candidate[];
   #frames = 0;
-  #heard = true;
-  #wake: (() => void) | undefined;
+  readonly #bell = new Bell();
 
   constructor(
     { id, adapter, account, resumed }: Prepared,
@@ -36,6 +36,7 @@ export class Connection {
     this.adapterPk = adapter.pk;
     this.account = account;
     this.unwritten = [...resumed];
+    this.#bell.ring();
   }
 
   get open(): boolean {
@@ -44,16 +45,13 @@ export class Connection {
 
   /** Something may be free for it. */
   hear(): void {
-    this.#heard = true;
-    this.#wake?.();
+    this.#bell.ring();
   }
 
   /** Resolves when something may be free and the client reads: one that does not is given nothing, and keeps nobody waiting. */
   async ready(): Promise<void> {
     while (this.open && this.subscriber.full) await Promise.race([this.subscriber.drained(), sleep(LOOK_MS)]);
-    if (this.open && !this.#heard) await new Promise<void>((resolve) => (this.#wake = resolve));
-    this.#wake = undefined;
-    this.#heard = false;
+    if (this.open) await this.#bell.heard();
   }
 
   get full(): boolean {
@@ -86,7 +84,7 @@ export class Connection {
 
   end(): void {
     this.subscriber.end(retryFrame());
-    this.#wake?.();
+    this.#bell.ring();
   }
 
   #position(): string {

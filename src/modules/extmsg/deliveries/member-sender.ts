@@ -6,7 +6,7 @@ import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Signals } from '../../../platform/streams/signals.js';
 import { atOnce } from '../../../platform/time/at-once.js';
-import { sleep } from '../../../platform/time/clock.js';
+import { Bell } from '../../../platform/time/bell.js';
 import { notRunning } from '../../cities/cities.service.js';
 import type { CityScope } from '../../cities/city-scope.js';
 import { EffectiveSuspension } from '../../launch/effective-suspension.service.js';
@@ -46,9 +46,9 @@ export class MemberSender implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    let wake = (): void => undefined;
+    const bell = new Bell();
     const unlisten = this.signals.onTopics((topics) => {
-      if (topics === 'all' || topics.has(EXTMSG_TOPIC)) wake();
+      if (topics === 'all' || topics.has(EXTMSG_TOPIC)) bell.ring();
     });
     this.lifecycle.onStop('worker', 'hints of messages from outside', unlisten);
     repeat(this.lifecycle, this.log, {
@@ -57,9 +57,8 @@ export class MemberSender implements OnApplicationBootstrap {
       work: async (signal) => {
         // Whoever hears of something goes at once: a message waits for no pause between two turns.
         while (!signal.aborted) {
-          const heard = new AbortController();
-          wake = () => heard.abort();
-          if ((await this.turn(signal)) === 0) await sleep(this.timings.pollMs, AbortSignal.any([signal, heard.signal]));
+          bell.hush();
+          if ((await this.turn(signal)) === 0) await bell.heardWithin(this.timings.pollMs, signal);
         }
       },
     });

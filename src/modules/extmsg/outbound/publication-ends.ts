@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { ExtmsgOutbound } from '../../../contract/events/extmsg.events.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
@@ -37,7 +36,7 @@ export class PublicationEnds {
   /** What one try has come to, by whoever has the publication, under the lock of the conversation. It comes last in its transaction. */
   async record(tx: Tx, at: ConversationRow, row: PublicationRow, adapter: AdapterRow | undefined, outcome: Outcome): Promise<void> {
     if (adapter !== undefined) await this.adapters.called(tx, adapter.pk, outcome.delivered ? undefined : outcome.error);
-    const stream = await this.#stream(tx, row.stream_id);
+    const stream = await this.repository.stream(tx, row.stream_id);
     this.signals.mark(tx, publicationTopic(row.pk));
     this.signals.mark(tx, EXTMSG_TOPIC);
     if (outcome.delivered) return void (await this.eventLog.append(tx, await this.#delivered(tx, stream, at, row, outcome)));
@@ -48,12 +47,6 @@ export class PublicationEnds {
     if (isRetried(outcome) && row.attempts < most && !row.overdue) return this.repository.later(tx, row.pk, pause, receipt);
     await this.repository.end(tx, row.pk, 'failed', receipt);
     await this.eventLog.append(tx, [deliveryFailed(stream, 'extmsg', row, kind === '' ? 'not_delivered' : kind, error)]);
-  }
-
-  /** The name of a city's event stream. */
-  async #stream(tx: Tx, streamId: number): Promise<string> {
-    const { rows } = await sql<{ name: string }>`select name from event_streams where id = ${streamId}`.execute(tx);
-    return rows[0]!.name;
   }
 
   /** Answers what is to be told last. */

@@ -86,6 +86,12 @@ export class PublicationsRepository {
     return rows[0];
   }
 
+  /** The name of a city's event stream. */
+  async stream(tx: Tx, streamId: number): Promise<string> {
+    const { name } = await tx.selectFrom('event_streams').select('name').where('id', '=', streamId).executeTakeFirstOrThrow();
+    return name;
+  }
+
   async byPk(db: Kysely<Database>, pk: number): Promise<PublicationRow | undefined> {
     const { rows } = await sql<PublicationRow>`
       select ${ROW} from extmsg_deliveries d join extmsg_conversations c on c.pk = d.conversation_pk where d.pk = ${pk}`.execute(db);
