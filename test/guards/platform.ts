@@ -42,7 +42,7 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'A slow client is cut only where it is in the way.',
     file: 'src/platform/http/unread-answers.ts',
-    find: '&& (isFull || answer.owner === owner)) answer.cut()',
+    find: '&& (isFull || answer.owner === party.owner)) answer.cut()',
     replace: ') answer.cut()',
     test: UNREAD,
     name: 'in the way of others',
