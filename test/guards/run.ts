@@ -45,19 +45,38 @@ function tell(ok: boolean, text: string): void {
 
 /** What each guard becomes can be found and compiled. */
 async function uptodate(): Promise<Guard[]> {
-  const types = values.trusted ? undefined : new Types(ROOT);
+  const problems = new Map<Guard, string>();
+  const texts = new Map<Guard, string>();
+  for (const guard of chosen) {
+    await without(guard, ROOT).then(
+      (text) => texts.set(guard, text),
+      (error: unknown) => problems.set(guard, String(error)),
+    );
+  }
+  if (!values.trusted) for (const [guard, problem] of wrong(texts)) problems.set(guard, problem);
   const good: Guard[] = [];
   for (const guard of chosen) {
-    const problem = await without(guard, ROOT).then(
-      (text) => types?.wrong(guard.file, text),
-      (error: unknown) => String(error),
-    );
+    const problem = problems.get(guard);
     if (problem !== undefined) tell(false, `${guard.guard}: ${problem}`);
     else if (guard.unproven !== undefined) console.log(`     ${guard.guard}: not proved, ${guard.unproven}`);
     else if (values.types) tell(true, guard.guard);
     else good.push(guard);
   }
   return good;
+}
+
+/** Guards of different files are compiled together. A file that is wrong is compiled alone, so that no other is to blame. */
+function* wrong(texts: ReadonlyMap<Guard, string>): Generator<[Guard, string]> {
+  const types = new Types(ROOT);
+  const waiting = [...Map.groupBy(texts.keys(), ({ file }) => file).values()];
+  for (let nth = 0; waiting.some((guards) => nth < guards.length); nth++) {
+    const round = waiting.flatMap((guards) => guards.slice(nth, nth + 1));
+    const found = types.wrong(new Map(round.map((guard) => [guard.file, texts.get(guard)!])));
+    for (const guard of round.filter(({ file }) => found.has(file))) {
+      const problem = types.wrong(new Map([[guard.file, texts.get(guard)!]])).get(guard.file);
+      if (problem !== undefined) yield [guard, problem];
+    }
+  }
 }
 
 /** The test files as they are: all green. Whole files run together; of a slow one only the tests that are named. */

@@ -28,13 +28,20 @@ export class Types {
     });
   }
 
-  /** The first thing that is wrong with a file when it holds this text; of what is no TypeScript nothing is known. */
-  wrong(file: string, text: string): string | undefined {
-    if (!file.endsWith('.ts')) return undefined;
-    const path = join(this.root, file);
+  /**
+   * The first thing that is wrong with each file when all of them hold these texts; of what is no TypeScript nothing is
+   * known. Most of the time goes into what all files share: hundreds of files take little longer than one.
+   */
+  wrong(texts: ReadonlyMap<string, string>): Map<string, string> {
+    const files = [...texts.keys()].filter((file) => file.endsWith('.ts'));
     this.#changed.clear();
-    this.#changed.set(path, text);
+    for (const file of files) this.#changed.set(join(this.root, file), texts.get(file)!);
     this.#version++;
+    const found = files.map((file) => [file, this.#first(join(this.root, file))] as const);
+    return new Map(found.flatMap(([file, problem]) => (problem === undefined ? [] : [[file, problem]])));
+  }
+
+  #first(path: string): string | undefined {
     const found = this.#service.getSyntacticDiagnostics(path).at(0) ?? this.#service.getSemanticDiagnostics(path).at(0);
     return found === undefined ? undefined : ts.flattenDiagnosticMessageText(found.messageText, '\n');
   }
