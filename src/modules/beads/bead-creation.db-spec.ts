@@ -10,7 +10,6 @@ import { workRealm, type WorkRealm } from '../../../test/support/work.js';
 import type { NewBead } from '../work/bead-record.js';
 import { Idempotency } from '../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../platform/idempotency/idempotency.repository.js';
-import type { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import { CitiesRepository } from '../cities/cities.repository.js';
 import { CitiesService } from '../cities/cities.service.js';
 import { RosterRepository } from '../roster/roster.repository.js';
@@ -53,13 +52,7 @@ function aProcess(): Process {
   streams.listen((m) => moved.push(...m));
   const service = new BeadCreationService(
     new CreateCommitter(repository, streams, failpoints, new Metrics()),
-    new CitiesService(
-      new CitiesRepository(createDb(pool), pool),
-      realm.transactions,
-      realm.eventLog,
-      {} as HeadWaiter,
-      ...([] as unknown as [never, never, never, never, never]),
-    ),
+    new CitiesService(new CitiesRepository(createDb(pool), pool), realm.transactions, realm.eventLog),
     new RosterService(new RosterRepository(realm.db)),
     realm.work,
     new Idempotency(new IdempotencyRepository()),

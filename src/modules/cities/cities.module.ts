@@ -2,11 +2,9 @@ import { Module } from '@nestjs/common';
 import { EventLogModule } from '../../platform/event-log/event-log.module.js';
 import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.js';
 import { OperationsModule } from '../../platform/operations/operations.module.js';
-import { WaitingRequests } from '../../platform/turns/waiting-requests.js';
 import { DirectoriesModule } from '../directories/directories.module.js';
 import { ProvidersModule } from '../providers/providers.module.js';
 import { RunnerListModule } from '../runner-list/runner-list.module.js';
-import { EmptyRunsModule } from '../sessions/empty-runs.module.js';
 import { CitiesController } from './cities.controller.js';
 import { CitiesRepository } from './cities.repository.js';
 import { CitiesService } from './cities.service.js';
@@ -18,9 +16,9 @@ import { CityLifecycleService } from './city-lifecycle.service.js';
 import { CityRegistrationService } from './city-registration.service.js';
 import { ReservationsRepository } from './reservations.repository.js';
 
-/** The registry over HTTP. Other families import this module for `CitiesService` and `@City()`. Needs the streams room beside it in the root. */
+/** The registry over HTTP. Other families import this module for `CitiesService` and `@City()`. */
 @Module({
-  imports: [DirectoriesModule, EmptyRunsModule, EventLogModule, IdempotencyModule, OperationsModule, ProvidersModule, RunnerListModule],
+  imports: [DirectoriesModule, EventLogModule, IdempotencyModule, OperationsModule, ProvidersModule, RunnerListModule],
   controllers: [CitiesController, CityLifecycleController],
   providers: [
     CitiesRepository,
@@ -31,7 +29,6 @@ import { ReservationsRepository } from './reservations.repository.js';
     CityLifecycleService,
     CityRegistrationService,
     ReservationsRepository,
-    WaitingRequests,
   ],
   exports: [CitiesService],
 })

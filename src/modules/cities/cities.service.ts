@@ -2,19 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { CityResumed, CitySuspended } from '../../contract/events/cities.events.js';
 import { maySee, type Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
-import { AppConfig } from '../../platform/config/config.js';
-import { Db } from '../../platform/database/database.js';
 import { Transactions } from '../../platform/database/transactions.js';
 import { EventLog } from '../../platform/event-log/event-log.js';
 import { event } from '../../platform/event-log/event.js';
-import { Operations } from '../../platform/operations/operations.js';
-import { HeadWaiter } from '../../platform/streams/head-waiter.js';
-import { WaitingRequests } from '../../platform/turns/waiting-requests.js';
-import { EmptyRunsService } from '../sessions/empty-runs.service.js';
-import { toCity, toCityInfo, toHealth, toStatus } from './cities.mapper.js';
-import { CitiesRepository } from './cities.repository.js';
-import type { CitiesQuery, CityGetResponse, CityPatchInputBody, HealthOutputBody, StatusBody, StatusQuery } from './cities.schemas.js';
-import { waitingOf } from './city-waiting.js';
+import { toCity, toCityInfo, toHealth } from './cities.mapper.js';
+import { CitiesRepository, type RunningCityRow } from './cities.repository.js';
+import type { CitiesQuery, CityGetResponse, CityPatchInputBody, HealthOutputBody } from './cities.schemas.js';
 import type { CityScope } from './city-scope.js';
 
 /** The registry as requests see it, and the door of every other family to a running city. */
@@ -24,12 +17,6 @@ export class CitiesService {
     private readonly repository: CitiesRepository,
     private readonly transactions: Transactions,
     private readonly eventLog: EventLog,
-    private readonly heads: HeadWaiter,
-    private readonly operations: Operations,
-    private readonly config: AppConfig,
-    private readonly db: Db,
-    private readonly emptyRuns: EmptyRunsService,
-    private readonly requests: WaitingRequests,
   ) {}
 
   /**
@@ -68,33 +55,11 @@ export class CitiesService {
   }
 
   async get(name: string, caller: Principal): Promise<CityGetResponse> {
-    return toCity(await this.#load(name, caller, (n) => this.repository.loadRunning(n)));
+    return toCity(await this.#load(name, caller));
   }
 
   async health(name: string, caller: Principal): Promise<HealthOutputBody> {
-    return toHealth(await this.#load(name, caller, (n) => this.repository.loadRunning(n)));
-  }
-
-  /** Its counts now, or once the city's stream has moved beyond `index`. */
-  async status(
-    name: string,
-    query: StatusQuery,
-    caller: Principal,
-    gone: AbortSignal,
-  ): Promise<{ head: number; streamId: number; body: StatusBody }> {
-    const load = (n: string): ReturnType<CitiesRepository['loadRunningAtHead']> => this.repository.loadRunningAtHead(n, !query.lite);
-    let row = await this.#load(name, caller, load);
-    if (await this.heads.readAgain(name, row.head, query, gone)) row = await this.#load(name, caller, load);
-    const resting = query.lite ? { total: 0, rows: [] } : await this.repository.resting(name);
-    const pools = query.lite ? new Map<string, never>() : await this.emptyRuns.rests(row.stream_id);
-    const waiting = query.lite ? [] : await this.#waiting(name);
-    return { head: row.head, streamId: row.stream_id, body: toStatus(row, query.lite, { ...resting, pools }, waiting) };
-  }
-
-  async #waiting(name: string): Promise<NonNullable<StatusBody['waiting']>> {
-    const { operationSlots: places, operationSlotsPerCity: perCity = Math.ceil(places / 2) } = this.config;
-    const [operations, sessions] = await Promise.all([this.operations.backlog(this.db, name), this.repository.wanting(name)]);
-    return waitingOf({ requests: this.requests.of(name), operations, sessions, slots: { places, perCity } });
+    return toHealth(await this.#load(name, caller));
   }
 
   async patch(name: string, input: CityPatchInputBody, caller: Principal): Promise<void> {
@@ -111,8 +76,8 @@ export class CitiesService {
     );
   }
 
-  async #load<Row>(name: string, caller: Principal, read: (name: string) => Promise<Row | undefined>): Promise<Row> {
-    const row = maySee(caller, name) ? await read(name) : undefined;
+  async #load(name: string, caller: Principal): Promise<RunningCityRow> {
+    const row = maySee(caller, name) ? await this.repository.loadRunning(name) : undefined;
     if (row === undefined) throw notRunning(name);
     return row;
   }

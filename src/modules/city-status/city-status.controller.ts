@@ -4,8 +4,8 @@ import type { Principal } from '../../contract/principal.js';
 import { Caller } from '../../platform/http/caller.decorator.js';
 import { Operation } from '../../platform/http/operation.decorator.js';
 import { clientGone } from '../../platform/streams/head-waiter.js';
-import { StatusBody, StatusQuery } from '../cities/cities.schemas.js';
 import { CityNameParam } from '../cities/city-name.param.js';
+import { StatusBody, StatusQuery } from './city-status.schemas.js';
 import { CityStatusService } from './city-status.service.js';
 
 @Controller('v0/city/:cityName')

@@ -1,16 +1,21 @@
 import { Module } from '@nestjs/common';
-import { CitiesModule } from '../cities/cities.module.js';
+import { OperationsModule } from '../../platform/operations/operations.module.js';
+import { WaitingRequests } from '../../platform/turns/waiting-requests.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
 import { SuspensionModule } from '../launch/suspension.module.js';
 import { RosterModule } from '../roster/roster.module.js';
+import { EmptyRunsModule } from '../sessions/empty-runs.module.js';
+import { CityCountsRepository } from './city-counts.repository.js';
+import { CityCounts } from './city-counts.service.js';
 import { CityStatusController } from './city-status.controller.js';
 import { CityStatusRepository } from './city-status.repository.js';
 import { CityStatusService } from './city-status.service.js';
+import { WaitingWork } from './city-waiting.js';
 
-/** What is going on in a city, over HTTP: beside the registry, since it knows the configuration. */
+/** What is going on in a city, over HTTP. Needs the streams room beside it in the root. */
 @Module({
-  imports: [CitiesModule, ConfigCoreModule, RosterModule, SuspensionModule],
+  imports: [ConfigCoreModule, EmptyRunsModule, OperationsModule, RosterModule, SuspensionModule],
   controllers: [CityStatusController],
-  providers: [CityStatusRepository, CityStatusService],
+  providers: [CityCounts, CityCountsRepository, CityStatusRepository, CityStatusService, WaitingRequests, WaitingWork],
 })
 export class CityStatusModule {}

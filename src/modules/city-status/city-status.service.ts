@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../contract/principal.js';
-import type { StatusBody, StatusQuery } from '../cities/cities.schemas.js';
-import { CitiesService } from '../cities/cities.service.js';
 import { ConfigReadsService } from '../config/config-reads.service.js';
 import { EffectiveSuspension } from '../launch/effective-suspension.service.js';
 import { RosterService } from '../roster/roster.service.js';
+import { CityCounts } from './city-counts.service.js';
 import { CityStatusRepository } from './city-status.repository.js';
+import type { StatusBody, StatusQuery } from './city-status.schemas.js';
 import { agentDetails, DETAILS, namedDetails, rigDetails, storeHealth } from './details.js';
 
 /** The status of a city: its counts, and what they are made of. */
 @Injectable()
 export class CityStatusService {
   constructor(
-    private readonly cities: CitiesService,
+    private readonly counts: CityCounts,
     private readonly config: ConfigReadsService,
     private readonly suspension: EffectiveSuspension,
     private readonly roster: RosterService,
@@ -21,7 +21,7 @@ export class CityStatusService {
 
   /** The status now, or once the city's stream has moved beyond `index`. */
   async status(name: string, query: StatusQuery, caller: Principal, gone: AbortSignal): Promise<{ head: number; body: StatusBody }> {
-    const { head, streamId, body } = await this.cities.status(name, query, caller, gone);
+    const { head, streamId, body } = await this.counts.status(name, query, caller, gone);
     if (query.lite) return { head, body };
     return { head, body: { ...body, ...CONDITIONAL, ...(await this.#details({ name, streamId }, body.path)) } };
   }

@@ -1,6 +1,6 @@
 import { linesOf } from '../agents/agent-lines.js';
 import { sizeOf } from '../agents/agent-members.js';
-import type { StatusBody } from '../cities/cities.schemas.js';
+import type { StatusBody } from './city-status.schemas.js';
 import type { AgentConfig, CityConfig, NamedSessionConfig, RigConfig } from '../composition/city-config.js';
 import type { Blockers } from '../launch/effective-suspension.service.js';
 import type { Switches } from '../roster/roster.service.js';

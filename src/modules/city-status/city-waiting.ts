@@ -1,7 +1,11 @@
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../platform/config/config.js';
+import { Db } from '../../platform/database/database.js';
+import { Operations } from '../../platform/operations/operations.js';
 import type { Backlog } from '../../platform/operations/operations.repository.js';
-import type { CityRequests } from '../../platform/turns/waiting-requests.js';
-import type { WantingRow } from './cities.repository.js';
-import type { StatusBody } from './cities.schemas.js';
+import { WaitingRequests, type CityRequests } from '../../platform/turns/waiting-requests.js';
+import { CityCountsRepository, type WantingRow } from './city-counts.repository.js';
+import type { StatusBody } from './city-status.schemas.js';
 
 type Waiting = NonNullable<StatusBody['waiting']>;
 
@@ -13,6 +17,24 @@ interface Wanting {
   readonly operations: Backlog;
   readonly sessions: WantingRow;
   readonly slots: { readonly places: number; readonly perCity: number };
+}
+
+/** What of a city waits for its turn. */
+@Injectable()
+export class WaitingWork {
+  constructor(
+    private readonly repository: CityCountsRepository,
+    private readonly operations: Operations,
+    private readonly requests: WaitingRequests,
+    private readonly config: AppConfig,
+    private readonly db: Db,
+  ) {}
+
+  async of(name: string): Promise<Waiting> {
+    const { operationSlots: places, operationSlotsPerCity: perCity = Math.ceil(places / 2) } = this.config;
+    const [operations, sessions] = await Promise.all([this.operations.backlog(this.db, name), this.repository.wanting(name)]);
+    return waitingOf({ requests: this.requests.of(name), operations, sessions, slots: { places, perCity } });
+  }
 }
 
 /** Why work of a city waits for its turn, in words for who looks at it. Settings, and requests, are this process's. */
