@@ -31,7 +31,7 @@ export const KNOWN: readonly Known[] = [
     why: 'Tables come from the catalogue.',
   },
   {
-    file: 'src/modules/sessions/session-store.repository.ts',
+    file: 'src/modules/session-store/session-store.repository.ts',
     fault: 'cannot be read: column',
     why: 'Which columns are set says the patch, whose members are those of the row.',
   },

@@ -24,7 +24,7 @@ import { OrdersModule } from './orders/orders.module.js';
 import { MaintenanceModule } from './maintenance/maintenance.module.js';
 import { PacksModule } from './packs/packs.module.js';
 import { PatchesModule } from './patches/patches.module.js';
-import { CityProvidersModule } from './providers/city-providers.module.js';
+import { CityProvidersModule } from './city-providers/city-providers.module.js';
 import { ProvidersModule } from './providers/providers.module.js';
 import { RigsModule } from './rigs/rigs.module.js';
 import { RunnerListModule } from './runner-list/runner-list.module.js';

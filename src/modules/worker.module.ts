@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { OperationsWorkerModule } from '../platform/operations/operations.worker.module.js';
 import { AuditWorkerModule } from './audit/audit.worker.module.js';
+import { BringUpWorkerModule } from './bring-up/bring-up.worker.module.js';
 import { CitiesWorkerModule } from './cities/cities.worker.module.js';
 import { ConfigWorkerModule } from './config/config.worker.module.js';
 import { EventsWorkerModule } from './events/events.worker.module.js';
@@ -27,6 +28,7 @@ import { SystemModule } from './system/system.module.js';
     SystemModule,
     OperationsWorkerModule,
     CitiesWorkerModule,
+    BringUpWorkerModule,
     EventsWorkerModule,
     AuditWorkerModule,
     ProvidersWorkerModule,

@@ -49,7 +49,7 @@ export const CONFIGURATION: readonly Guard[] = [
     file: 'src/modules/config/unmasked.ts',
     find: "const isMasked = (value: unknown): boolean => typeof value === 'string' && value.includes(MASK);",
     replace: 'const isMasked = (value: unknown): boolean => value === undefined;',
-    test: 'src/modules/providers/provider-documents.spec.ts',
+    test: 'src/modules/city-providers/provider-documents.spec.ts',
   },
   {
     guard: 'Pipes and devices are not read as files.',

@@ -50,7 +50,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'Another session of a configured name has what the one before had.',
-    file: 'src/modules/sessions/named-sessions.service.ts',
+    file: 'src/modules/session-names/named-sessions.service.ts',
     find: 'if (bearer !== undefined) await changes.replace(bearer, created);',
     replace: '',
     test: BINDINGS,

@@ -4,7 +4,7 @@ import { ProblemError } from '../../src/contract/problems.js';
 import { ANYBODY } from '../../src/contract/principal.js';
 import type { CityScope } from '../../src/modules/cities/city-scope.js';
 import type { ConfigReadsService } from '../../src/modules/config/config-reads.service.js';
-import type { SessionResolver } from '../../src/modules/sessions/session-resolver.service.js';
+import type { SessionResolver } from '../../src/modules/session-names/session-resolver.service.js';
 import { AgentOutput } from '../../src/modules/transcripts/agent-output.service.js';
 import { AgentStreams } from '../../src/modules/transcripts/agent-streams.service.js';
 import { LiveReads } from '../../src/modules/transcripts/live-reads.repository.js';

@@ -9,7 +9,7 @@ import { pageAfter } from '../config/page.js';
 import { ConfigReadsService } from '../config/config-reads.service.js';
 import { ProvidersService } from '../providers/providers.service.js';
 import { RosterService } from '../roster/roster.service.js';
-import { EmptyRunsService } from '../sessions/empty-runs.service.js';
+import { EmptyRunsService } from '../session-store/empty-runs.service.js';
 import { poolRestsOf } from './pool-rests.js';
 import { linesOf } from './agent-lines.js';
 import { findMember, type Member } from './agent-members.js';

@@ -1,6 +1,6 @@
 import type { AgentConfig, CityConfig } from '../composition/city-config.js';
 import type { Member } from './agent-members.js';
-import { restOf, startOf } from '../sessions/session-rest.js';
+import { restOf, startOf } from '../session-store/session-rest.js';
 import type { AgentSession } from './agents.repository.js';
 import { presetBehind, providerOf, specOf, startsItself } from './agent-provider.js';
 import type { AgentRest, AgentResponse } from './agents.schemas.js';

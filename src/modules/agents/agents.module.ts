@@ -4,7 +4,7 @@ import { CitiesModule } from '../cities/cities.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
 import { ProvidersModule } from '../providers/providers.module.js';
 import { RosterModule } from '../roster/roster.module.js';
-import { EmptyRunsModule } from '../sessions/empty-runs.module.js';
+import { SessionStoreModule } from '../session-store/session-store.module.js';
 import { AgentController } from './agent.controller.js';
 import { AgentDirController } from './agent-dir.controller.js';
 import { AgentReadsService } from './agent-reads.service.js';
@@ -15,7 +15,7 @@ import { AgentsService } from './agents.service.js';
 
 /** The agents of cities over HTTP. */
 @Module({
-  imports: [CitiesModule, ConfigCoreModule, EmptyRunsModule, EventLogModule, ProvidersModule, RosterModule],
+  imports: [CitiesModule, ConfigCoreModule, SessionStoreModule, EventLogModule, ProvidersModule, RosterModule],
   controllers: [AgentsController, AgentController, AgentDirController],
   providers: [AgentReadsService, AgentSwitchesService, AgentsRepository, AgentsService],
 })

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../platform/database/database.js';
-import type { Resting } from '../sessions/session-rest.js';
+import type { Resting } from '../session-store/session-rest.js';
 
 /** The session of an agent or a member that counts: a live one before others, the newest before older ones. */
 export interface AgentSession extends Resting {

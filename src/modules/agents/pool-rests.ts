@@ -1,4 +1,4 @@
-import { poolRestsUntil } from '../sessions/session-rest.js';
+import { poolRestsUntil } from '../session-store/session-rest.js';
 import type { AgentSession } from './agents.repository.js';
 import type { AgentRest } from './agents.schemas.js';
 

@@ -1,6 +1,6 @@
 import type { SessionRest } from '../../contract/sessions.schemas.js';
 import { VERSION } from '../../contract/version.js';
-import { restOf } from '../sessions/session-rest.js';
+import { restOf } from '../session-store/session-rest.js';
 import type { RestingRow, RestingRows, StatusRow } from './city-counts.repository.js';
 import type { StatusBody } from './city-status.schemas.js';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PgPool } from '../../platform/database/database.js';
-import { CAUSED, CHURN_MS, ENDS_BY_HAND, MAX_CHURN_MS, type Resting } from '../sessions/session-rest.js';
+import { CAUSED, CHURN_MS, ENDS_BY_HAND, MAX_CHURN_MS, type Resting } from '../session-store/session-rest.js';
 
 /** What the status of a city shows: beside its own row, the head of its log, its unfinished beads, its mail and its sessions. */
 export type StatusRow = Readonly<Record<'name' | 'dir', string>> &

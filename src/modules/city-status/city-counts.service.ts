@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { maySee, type Principal } from '../../contract/principal.js';
 import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import { notRunning } from '../cities/cities.service.js';
-import { EmptyRunsService } from '../sessions/empty-runs.service.js';
+import { EmptyRunsService } from '../session-store/empty-runs.service.js';
 import { toStatus } from './city-counts.mapper.js';
 import { CityCountsRepository, type StatusRow } from './city-counts.repository.js';
 import type { StatusBody, StatusQuery } from './city-status.schemas.js';

@@ -4,7 +4,7 @@ import { WaitingRequests } from '../../platform/turns/waiting-requests.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
 import { SuspensionModule } from '../launch/suspension.module.js';
 import { RosterModule } from '../roster/roster.module.js';
-import { EmptyRunsModule } from '../sessions/empty-runs.module.js';
+import { SessionStoreModule } from '../session-store/session-store.module.js';
 import { CityCountsRepository } from './city-counts.repository.js';
 import { CityCounts } from './city-counts.service.js';
 import { CityStatusController } from './city-status.controller.js';
@@ -14,7 +14,7 @@ import { WaitingWork } from './city-waiting.js';
 
 /** What is going on in a city, over HTTP. Needs the streams room beside it in the root. */
 @Module({
-  imports: [ConfigCoreModule, EmptyRunsModule, OperationsModule, RosterModule, SuspensionModule],
+  imports: [ConfigCoreModule, SessionStoreModule, OperationsModule, RosterModule, SuspensionModule],
   controllers: [CityStatusController],
   providers: [CityCounts, CityCountsRepository, CityStatusRepository, CityStatusService, WaitingRequests, WaitingWork],
 })

@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import { CitiesModule } from '../cities/cities.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
 import { RosterModule } from '../roster/roster.module.js';
-import { RunCountsModule } from '../runs/run-counts.module.js';
 import { FormulaEditsService } from './formula-edits.service.js';
 import { FormulaTargetsRepository } from './formula-targets.repository.js';
 import { FormulaWorkModule } from './formula-work.module.js';
@@ -10,7 +9,7 @@ import { FormulasController } from './formulas.controller.js';
 import { FormulasService } from './formulas.service.js';
 
 @Module({
-  imports: [CitiesModule, ConfigCoreModule, FormulaWorkModule, RosterModule, RunCountsModule],
+  imports: [CitiesModule, ConfigCoreModule, FormulaWorkModule, RosterModule],
   controllers: [FormulasController],
   providers: [FormulaEditsService, FormulasService, FormulaTargetsRepository],
 })

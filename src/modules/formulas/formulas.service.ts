@@ -6,7 +6,7 @@ import { ConfigReadsService, type CurrentConfig, type Read } from '../config/con
 import { pageFrom, startAfter } from '../config/page.js';
 import { fieldsOf, summaryOf } from '../config/refusals.js';
 import { RosterService } from '../roster/roster.service.js';
-import { RunCountsService } from '../runs/run-counts.service.js';
+import { RunCountsService } from './run-counts.service.js';
 import { compiling, layersIn, listing } from './formula-tasks.js';
 import { rigOf, type AskedScope } from './formula-scope.js';
 import { hostOf } from './host.js';

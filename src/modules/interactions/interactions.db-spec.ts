@@ -4,7 +4,7 @@ import { ANYBODY, type Principal } from '../../contract/principal.js';
 import { ProblemError } from '../../contract/problems.js';
 import type { Database } from '../../platform/database/database.js';
 import { sessionRealm, type SessionProcess, type SessionRealm } from '../messages/testing/session-realm.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import type { InteractionRow, NewInteraction } from './interaction-row.js';
 import { PendingQuery } from './interactions.schemas.js';
 

@@ -4,9 +4,9 @@ import { SessionInteractionOpened, SessionInteractionResolved } from '../../cont
 import type { Database } from '../../platform/database/database.js';
 import type { Tx } from '../../platform/database/transactions.js';
 import { event } from '../../platform/event-log/event.js';
-import type { SessionChanges } from '../sessions/session-changes.js';
-import { SessionChangesService } from '../sessions/session-changes.service.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionChanges } from '../session-store/session-changes.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import type { AnswerToApply, InteractionRow, NewInteraction } from './interaction-row.js';
 import { InteractionsRepository, type Answer } from './interactions.repository.js';
 

@@ -1,5 +1,5 @@
-import type { SessionRow } from '../sessions/session-row.js';
-import type { StopRequest } from '../sessions/session-states.js';
+import type { SessionRow } from '../session-store/session-row.js';
+import type { StopRequest } from '../session-store/session-states.js';
 import type { Parts } from './launch.js';
 
 /** What decides whether a session's process runs with an older configuration. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ProblemError } from '../../contract/problems.js';
 import type { CityConfig } from '../composition/city-config.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { chosenOptions, flagArguments } from './chosen-options.js';
 import { commandOf, programOf } from './command.js';
 import { declaredEnvironment } from './environment.js';

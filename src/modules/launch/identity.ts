@@ -1,4 +1,4 @@
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { actingName } from './acting-name.js';
 import type { Template } from './launch.js';
 import type { Directories } from './work-dir.js';

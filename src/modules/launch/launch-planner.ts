@@ -8,7 +8,7 @@ import { Threads } from '../../platform/threads/threads.js';
 import type { CityConfig, RigConfig } from '../composition/city-config.js';
 import { ConfigReadsService } from '../config/config-reads.service.js';
 import { DirectoriesService } from '../directories/directories.service.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { actingName } from './acting-name.js';
 import { AgentHost } from './agent-host.js';
 import { chosenOptions } from './chosen-options.js';

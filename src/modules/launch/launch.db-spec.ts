@@ -14,7 +14,7 @@ import { AppLogger, createLogger } from '../../platform/logging/logger.js';
 import { StartError } from '../../platform/runtime/port.js';
 import { describeIssue } from '../composition/issue.js';
 import type { ConfigReadsService } from '../config/config-reads.service.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { AgentHost } from './agent-host.js';
 import { DeploymentService } from './deployment.service.js';
 import { LaunchPlanner } from './launch-planner.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { CityConfig, NamedSessionConfig } from '../composition/city-config.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import type { LaunchPlan, Parts, Template } from './launch.js';
 import { LaunchPlanner, type LaunchCity } from './launch-planner.js';
 import { startHash } from './start-hash.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CityConfig } from '../composition/city-config.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { fingerprintOf, fingerprintOfTemplate, partsOf, partsOfTemplate } from './fingerprint.js';
 import type { Parts, Template } from './launch.js';
 import { serverFiles } from './mcp-servers.js';

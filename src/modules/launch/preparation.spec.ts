@@ -9,7 +9,7 @@ import type { CityConfig } from '../composition/city-config.js';
 import { DiskPackStore } from '../composition/packs/disk-pack-store.js';
 import { plain } from '../composition/tree.js';
 import { DiskTree } from '../composition/trees/disk-tree.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { mcpServersOf } from './mcp-servers.js';
 import { fingerprintNow, fingerprintWithPlace, partsNow, partsWithPlace, placeParts } from './place-fingerprint.js';
 import { configDirectory, preparationOf, preparedFor } from './preparation.js';

@@ -2,7 +2,7 @@ import { StartError } from '../../platform/runtime/port.js';
 import { TooDear } from '../../platform/threads/thread.js';
 import type { Threads } from '../../platform/threads/threads.js';
 import type { CityConfig } from '../composition/city-config.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { actingName } from './acting-name.js';
 import type { Template } from './launch.js';
 import { readNamedFile } from './named-file.js';

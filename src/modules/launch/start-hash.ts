@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CityConfig } from '../composition/city-config.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { declaredEnvironment, upstreamEnvironment } from './environment.js';
 import { fingerprintNow } from './place-fingerprint.js';
 import { startupMs } from './startup.js';

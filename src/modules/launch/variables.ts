@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { StartError } from '../../platform/runtime/port.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { actingName } from './acting-name.js';
 import type { Template } from './launch.js';
 import { WORKTREES, type Directories, type Places } from './work-dir.js';

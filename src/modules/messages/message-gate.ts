@@ -1,5 +1,5 @@
-import { hasOpenCircuit, openCircuit } from '../sessions/open-circuit.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import { hasOpenCircuit, openCircuit } from '../session-store/open-circuit.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import type { QueueFacts } from './message-queue.repository.js';
 import type { MessageIntent } from './message-row.js';
 

@@ -6,7 +6,7 @@ import { ProblemError } from '../../contract/problems.js';
 import type { Tx } from '../../platform/database/transactions.js';
 import { OperationsRepository, type EndedOperation } from '../../platform/operations/operations.repository.js';
 import { eventually } from '../../../test/support/sse.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { MessageQueueRepository } from './message-queue.repository.js';
 import type { MessageRow } from './message-row.js';
 import { sessionRealm, type SessionProcess, type SessionRealm } from './testing/session-realm.js';

@@ -1,5 +1,5 @@
-import type { SessionChanges } from '../sessions/session-changes.js';
-import type { SessionPatch, SessionRow } from '../sessions/session-row.js';
+import type { SessionChanges } from '../session-store/session-changes.js';
+import type { SessionPatch, SessionRow } from '../session-store/session-row.js';
 
 /**
  * Has a session started for a message unless a process is there, or on its way, that will stay. What keeps it from

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { ANYBODY } from '../../contract/principal.js';
 import { ProblemError } from '../../contract/problems.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { QUEUE_LIMIT } from './message-gate.js';
 import type { MessageIntent } from './message-row.js';
 import { MessagesQuery } from './messages.schemas.js';

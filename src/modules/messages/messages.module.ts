@@ -3,7 +3,7 @@ import { IdempotencyModule } from '../../platform/idempotency/idempotency.module
 import { OperationsModule } from '../../platform/operations/operations.module.js';
 import { CitiesModule } from '../cities/cities.module.js';
 import { SuspensionModule } from '../launch/suspension.module.js';
-import { SessionAccessModule } from '../sessions/session-access.module.js';
+import { SessionNamesModule } from '../session-names/session-names.module.js';
 import { MessageListService } from './message-list.service.js';
 import { MessagesController } from './messages.controller.js';
 import { MessagesCoreModule } from './messages-core.module.js';
@@ -11,7 +11,7 @@ import { MessagesService } from './messages.service.js';
 
 /** Messages over HTTP. */
 @Module({
-  imports: [CitiesModule, IdempotencyModule, MessagesCoreModule, OperationsModule, SessionAccessModule, SuspensionModule],
+  imports: [CitiesModule, IdempotencyModule, MessagesCoreModule, OperationsModule, SessionNamesModule, SuspensionModule],
   controllers: [MessagesController],
   providers: [MessageListService, MessagesService],
 })

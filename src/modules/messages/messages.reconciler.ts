@@ -7,7 +7,7 @@ import { AppLogger } from '../../platform/logging/logger.js';
 import type { OperationDefinition } from '../../platform/operations/operation.js';
 import { Operations } from '../../platform/operations/operations.js';
 import { ACTOR } from '../cities/actor.js';
-import { SessionChangesService } from '../sessions/session-changes.service.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { MessageQueueRepository, type OverdueQueue } from './message-queue.repository.js';
 import { MessageQueue } from './message-queue.service.js';
 import { SessionMessage, SessionSubmit, type MessageInput } from './messages.operations.js';

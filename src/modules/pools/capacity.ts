@@ -1,4 +1,4 @@
-import type { SessionState } from '../sessions/session-states.js';
+import type { SessionState } from '../session-store/session-states.js';
 import type { PoolAgent, PoolFacts, PoolSession } from './pool-facts.js';
 
 /** States that count against limits of sessions at once: they have a process, had one a moment ago, or will have. */

@@ -1,9 +1,9 @@
-import type { SessionState, WakeRequest } from '../sessions/session-states.js';
+import type { SessionState, WakeRequest } from '../session-store/session-states.js';
 import { Capacity } from './capacity.js';
 import type { Dependencies } from './pool-dependencies.js';
 import type { OfferedBead, PoolAgent, PoolDecision, PoolFacts, PoolNamed, PoolSession } from './pool-facts.js';
-import { emptyPauseUntil } from '../sessions/empty-runs.js';
-import { churnMs, endedByItself, poolRestsUntil } from '../sessions/session-rest.js';
+import { emptyPauseUntil } from '../session-store/empty-runs.js';
+import { churnMs, endedByItself, poolRestsUntil } from '../session-store/session-rest.js';
 import { blockerOf, isOrphaned, type SessionContext } from './session-rules.js';
 
 /** A session that is told of work and takes none is told again after this. */

@@ -8,7 +8,7 @@ import { driftOf, type Started } from '../launch/drift.js';
 import { agentOfNamed, templateOf } from '../launch/template.js';
 import type { OfferedBead, PoolAgent, PoolFacts, PoolNamed, PoolSession } from './pool-facts.js';
 import type { PoolRow } from './pool-state.repository.js';
-import { agentSettings, poolSettings, providerIdleMs } from './settings.js';
+import { agentSettings, poolSettings, providerIdleMs } from '../session-store/settings.js';
 
 export interface Loaded {
   readonly now: number;

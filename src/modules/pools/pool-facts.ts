@@ -1,6 +1,6 @@
-import type { EmptyRuns } from '../sessions/empty-runs.js';
-import type { SessionState, StopRequest, WakeRequest } from '../sessions/session-states.js';
-import type { AgentSettings, PoolSettings } from './settings.js';
+import type { EmptyRuns } from '../session-store/empty-runs.js';
+import type { SessionState, StopRequest, WakeRequest } from '../session-store/session-states.js';
+import type { AgentSettings, PoolSettings } from '../session-store/settings.js';
 
 /** All that decides what a city's sessions should do. Times are milliseconds of the database's clock. */
 export interface PoolFacts {

@@ -5,17 +5,17 @@ import { ConfigReadsService } from '../config/config-reads.service.js';
 import { OfferedWork } from '../hooks/offered-work.service.js';
 import { EffectiveSuspension } from '../launch/effective-suspension.service.js';
 import { LaunchService } from '../launch/launch.service.js';
-import type { SessionChanges } from '../sessions/session-changes.js';
-import { EmptyRunsService } from '../sessions/empty-runs.service.js';
-import { SessionChangesService } from '../sessions/session-changes.service.js';
-import { ClaimsOfSessions } from './claims-of-sessions.service.js';
+import type { SessionChanges } from '../session-store/session-changes.js';
+import { EmptyRunsService } from '../session-store/empty-runs.service.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
+import { ClaimsOfSessions } from '../session-store/claims-of-sessions.service.js';
 import { PoolExecutor } from './pool-executor.js';
 import { factsOf, factsWithoutConfig } from './pool-facts.mapper.js';
 import type { PoolDecision, PoolFacts } from './pool-facts.js';
 import { poolPlan } from './pool-plan.js';
 import { PoolStateRepository, type PoolCity } from './pool-state.repository.js';
 import { ScaleChecks } from './scale-checks.js';
-import { agentSettings, poolSettings } from './settings.js';
+import { agentSettings, poolSettings } from '../session-store/settings.js';
 
 export const ACTOR = 'reconciler';
 /** Between two looks at a city, whoever takes them. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { SLEEP_REASONS } from '../sessions/session-states.js';
+import { SLEEP_REASONS } from '../session-store/session-states.js';
 import type { PoolDecision, PoolFacts, PoolSession } from './pool-facts.js';
 import { poolPlan } from './pool-plan.js';
 import { beads, factsWith, namedOf, NOW, sessionOf } from './testing/facts.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type Kysely } from 'kysely';
 import { Db, type Database } from '../../platform/database/database.js';
 import type { Tx } from '../../platform/database/transactions.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 
 /** A city whose sessions are to be looked at. */
 export interface PoolCity {

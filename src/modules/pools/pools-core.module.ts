@@ -4,9 +4,8 @@ import { OfferedWorkModule } from '../hooks/offered-work.module.js';
 import { LaunchModule } from '../launch/launch.module.js';
 import { SuspensionModule } from '../launch/suspension.module.js';
 import { MessagesCoreModule } from '../messages/messages-core.module.js';
-import { EmptyRunsModule } from '../sessions/empty-runs.module.js';
+import { SessionStoreModule } from '../session-store/session-store.module.js';
 import { SessionAccessModule } from '../sessions/session-access.module.js';
-import { ClaimsOfSessionsModule } from './claims-of-sessions.module.js';
 import { CitySessions } from './city-sessions.service.js';
 import { PoolExecutor } from './pool-executor.js';
 import { PoolPass } from './pool-pass.service.js';
@@ -16,9 +15,8 @@ import { ScaleChecks } from './scale-checks.js';
 /** Looking at the sessions of a city as a whole; for workers. */
 @Module({
   imports: [
-    ClaimsOfSessionsModule,
+    SessionStoreModule,
     ConfigCoreModule,
-    EmptyRunsModule,
     LaunchModule,
     MessagesCoreModule,
     OfferedWorkModule,
@@ -26,6 +24,6 @@ import { ScaleChecks } from './scale-checks.js';
     SuspensionModule,
   ],
   providers: [CitySessions, PoolExecutor, PoolPass, PoolStateRepository, ScaleChecks],
-  exports: [CitySessions, ClaimsOfSessionsModule, MessagesCoreModule, PoolPass, PoolStateRepository, SessionAccessModule],
+  exports: [CitySessions, SessionStoreModule, MessagesCoreModule, PoolPass, PoolStateRepository, SessionAccessModule],
 })
 export class PoolsCoreModule {}

@@ -5,7 +5,7 @@ import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../platform/logging/logger.js';
 import type { HintListener } from '../../platform/streams/listener.js';
 import { Signals } from '../../platform/streams/signals.js';
-import type { ClaimsOfSessions } from './claims-of-sessions.service.js';
+import type { ClaimsOfSessions } from '../session-store/claims-of-sessions.service.js';
 import type { PoolPass } from './pool-pass.service.js';
 import type { PoolStateRepository } from './pool-state.repository.js';
 import { PoolsReconciler } from './pools.reconciler.js';

@@ -6,7 +6,7 @@ import { Signals } from '../../platform/streams/signals.js';
 import { atOnce } from '../../platform/time/at-once.js';
 import { Bell } from '../../platform/time/bell.js';
 import { sleep } from '../../platform/time/clock.js';
-import { ClaimsOfSessions } from './claims-of-sessions.service.js';
+import { ClaimsOfSessions } from '../session-store/claims-of-sessions.service.js';
 import { PoolPass } from './pool-pass.service.js';
 import { PoolStateRepository, type PoolCity } from './pool-state.repository.js';
 import { WaitDelivery } from './wait-delivery.js';

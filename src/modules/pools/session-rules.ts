@@ -1,7 +1,7 @@
 import { DRIFT_REASON, driftStep, type DriftFacts } from '../launch/drift.js';
-import { endedByItself, endsOnlyByHand, FAILED_KEPT_MS } from '../sessions/session-rest.js';
+import { endedByItself, endsOnlyByHand, FAILED_KEPT_MS } from '../session-store/session-rest.js';
 import type { PoolAgent, PoolDecision, PoolFacts, PoolNamed, PoolSession } from './pool-facts.js';
-import { share, type AgentSettings } from './settings.js';
+import { share, type AgentSettings } from '../session-store/settings.js';
 import { timerDecision, type Blocker } from './timer-decision.js';
 
 /** What one session should do whatever the demand is. `at` is when to look again at the latest. */

@@ -5,7 +5,7 @@ import { Idempotency } from '../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../platform/idempotency/idempotency.repository.js';
 import { RosterRepository } from '../roster/roster.repository.js';
 import { RosterService } from '../roster/roster.service.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { WaitsRepository } from '../waits/waits.repository.js';
 import { WaitsService } from '../waits/waits.service.js';
 import { poolRealm, type PoolProcess, type PoolRealm } from './testing/pool-realm.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ProblemError } from '../../contract/problems.js';
 import { MessageQueue } from '../messages/message-queue.service.js';
-import { SessionChangesService } from '../sessions/session-changes.service.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { finishWait, isLive, isWait } from '../work/wait-states.js';
 import { WorkService } from '../work/work.service.js';
 import type { PoolCity } from './pool-state.repository.js';

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../contract/principal.js';
 import { sleep } from '../../platform/time/clock.js';
 import type { CityScope } from '../cities/city-scope.js';
-import { SessionChangesService } from '../sessions/session-changes.service.js';
-import { stopWish } from '../sessions/session-stops.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
+import { stopWish } from '../session-store/session-stops.js';
 import { RigsRepository } from './rigs.repository.js';
 
 export interface Restarted {

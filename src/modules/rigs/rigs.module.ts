@@ -6,7 +6,7 @@ import { CitiesModule } from '../cities/cities.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
 import { DirectoriesModule } from '../directories/directories.module.js';
 import { RosterModule } from '../roster/roster.module.js';
-import { SessionsCoreModule } from '../sessions/sessions-core.module.js';
+import { SessionStoreModule } from '../session-store/session-store.module.js';
 import { RigAdmissionService } from './rig-admission.service.js';
 import { RigChangesService } from './rig-changes.service.js';
 import { RigCreationService } from './rig-creation.service.js';
@@ -27,7 +27,7 @@ import { RigsCoreModule } from './rigs-core.module.js';
     OperationsModule,
     RigsCoreModule,
     RosterModule,
-    SessionsCoreModule,
+    SessionStoreModule,
   ],
   controllers: [RigsController],
   providers: [RigAdmissionService, RigChangesService, RigCreationService, RigPlaces, RigReadsService, RigRestarts],

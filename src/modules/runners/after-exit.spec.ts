@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { SessionRow } from '../sessions/session-row.js';
-import { STOP_REQUESTS } from '../sessions/session-states.js';
+import type { SessionRow } from '../session-store/session-row.js';
+import { STOP_REQUESTS } from '../session-store/session-states.js';
 import { afterExit, afterFailedStart, afterLoss, backoffMs, type ExitFacts } from './after-exit.js';
 import { NOW, running as row } from './testing/exit-rows.js';
 

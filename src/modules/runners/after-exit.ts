@@ -1,8 +1,8 @@
 import type { Exit, StartFailure } from '../../platform/runtime/port.js';
 import { doubled } from '../../platform/time/doubled.js';
-import { MAX_FAILED_STARTS } from '../sessions/session-rest.js';
-import type { SessionPatch, SessionRow } from '../sessions/session-row.js';
-import { CLOSE_CODES, type CloseCode, type SleepReason, type WakeRequest } from '../sessions/session-states.js';
+import { MAX_FAILED_STARTS } from '../session-store/session-rest.js';
+import type { SessionPatch, SessionRow } from '../session-store/session-row.js';
+import { CLOSE_CODES, type CloseCode, type SleepReason, type WakeRequest } from '../session-store/session-states.js';
 
 /** What becomes of a session whose process is confirmed dead. Pure: the transaction that applies it reads the facts under the row's lock. */
 export type Decision =

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import type { Decision } from './after-exit.js';
 import { withBreaker } from './circuit-breaker.js';
 

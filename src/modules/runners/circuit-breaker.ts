@@ -1,5 +1,5 @@
-import type { BreakerSettings } from '../pools/settings.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { BreakerSettings } from '../session-store/settings.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import type { Decision } from './after-exit.js';
 
 /** How a process ended, as far as the breaker has to know. */

@@ -4,7 +4,7 @@ import { DEEP } from '../../../test/support/depth.js';
 import { eventually } from '../../../test/support/sse.js';
 import { registerCity } from '../../../test/support/registry.js';
 import type { CityScope } from '../cities/city-scope.js';
-import type { SessionPatch } from '../sessions/session-row.js';
+import type { SessionPatch } from '../session-store/session-row.js';
 import { TEST_TIMINGS, WANTED, type RunnerProcess } from './testing/runner-process.js';
 import { RunnerRealm } from './testing/runner-realm.js';
 

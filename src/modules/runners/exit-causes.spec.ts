@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Exit } from '../../platform/runtime/port.js';
-import type { SessionRow } from '../sessions/session-row.js';
-import { STOP_REQUESTS } from '../sessions/session-states.js';
+import type { SessionRow } from '../session-store/session-row.js';
+import { STOP_REQUESTS } from '../session-store/session-states.js';
 import { afterExit, afterFailedStart, afterLoss, type Decision, type ExitFacts } from './after-exit.js';
 import { NOW, running } from './testing/exit-rows.js';
 

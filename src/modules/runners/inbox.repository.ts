@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Kysely } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
-import type { SessionState, StopRequest } from '../sessions/session-states.js';
+import type { SessionState, StopRequest } from '../session-store/session-states.js';
 
 export interface InboxAnswer {
   readonly pk: number;

@@ -1,8 +1,8 @@
 import { retrying } from '../../platform/database/retrying.js';
 import type { CityScope } from '../cities/city-scope.js';
-import type { SessionChanges } from '../sessions/session-changes.js';
-import type { SessionChangesService } from '../sessions/session-changes.service.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionChanges } from '../session-store/session-changes.js';
+import type { SessionChangesService } from '../session-store/session-changes.service.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { RUNNER_ACTOR } from './runner-actor.js';
 import type { RunnerLease } from './runner-lease.js';
 import type { Owned } from './settlements.js';

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { eventually } from '../../../test/support/sse.js';
 import type { Tx } from '../../platform/database/transactions.js';
 import { Clock } from '../../platform/time/clock.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { Fenced, OwnedSession } from './owned-session.js';
 import { RunnerLease } from './runner-lease.js';
 import { RunnerTimings } from './runner-timings.js';

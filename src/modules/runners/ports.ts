@@ -1,7 +1,7 @@
 import type { AgentRuntime, Transport } from '../../platform/runtime/port.js';
 import type { CityScope } from '../cities/city-scope.js';
 import type { LaunchPlan } from '../launch/launch.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 
 /** What a runner has from outside and tests put stand-ins in place of. */
 

@@ -3,7 +3,7 @@ import { Failpoints } from '../../platform/failpoints/failpoints.js';
 import { AppLogger } from '../../platform/logging/logger.js';
 import { Interactions } from '../interactions/interactions.service.js';
 import { MessageQueue } from '../messages/message-queue.service.js';
-import { SessionChangesService } from '../sessions/session-changes.service.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { TranscriptLogService } from '../transcripts/transcript-log.service.js';
 import { UsageRecorder } from '../usage/usage-recorder.service.js';
 import { AgentRuntimes, HostProcesses, LaunchPlans } from './ports.js';

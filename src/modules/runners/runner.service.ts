@@ -6,7 +6,7 @@ import { Metrics } from '../../platform/health/metrics.js';
 import { AppLogger } from '../../platform/logging/logger.js';
 import { Signals, type Signalled } from '../../platform/streams/signals.js';
 import { sleep } from '../../platform/time/clock.js';
-import { runnerTopic, WANTED_TOPIC } from '../sessions/topics.js';
+import { runnerTopic, WANTED_TOPIC } from '../session-store/topics.js';
 import { Pulse } from './pulse.js';
 import { InboxRepository, type InboxItem } from './inbox.repository.js';
 import { Leftovers } from './leftovers.js';

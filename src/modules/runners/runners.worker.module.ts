@@ -7,10 +7,9 @@ import { LaunchModule } from '../launch/launch.module.js';
 import { LaunchService } from '../launch/launch.service.js';
 import { SuspensionModule } from '../launch/suspension.module.js';
 import { MessagesCoreModule } from '../messages/messages-core.module.js';
-import { ClaimsOfSessionsModule } from '../pools/claims-of-sessions.module.js';
+import { SessionStoreModule } from '../session-store/session-store.module.js';
 import { ProvidersWorkerModule } from '../providers/providers.worker.module.js';
 import { SessionTokensCoreModule } from '../session-tokens/session-tokens-core.module.js';
-import { SessionsCoreModule } from '../sessions/sessions-core.module.js';
 import { TranscriptLogModule } from '../transcripts/transcript-log.module.js';
 import { UsageCoreModule } from '../usage/usage-core.module.js';
 import { ClaimsRepository } from './claims.repository.js';
@@ -32,7 +31,7 @@ import { ShippedRuntimes } from './shipped-runtimes.js';
 /** What a worker does for sessions: it runs their processes, and takes over from workers that are gone. */
 @Module({
   imports: [
-    ClaimsOfSessionsModule,
+    SessionStoreModule,
     ConfigCoreModule,
     InteractionsCoreModule,
     IsolationModule,
@@ -40,7 +39,6 @@ import { ShippedRuntimes } from './shipped-runtimes.js';
     MessagesCoreModule,
     ProvidersWorkerModule,
     SessionTokensCoreModule,
-    SessionsCoreModule,
     SuspensionModule,
     TranscriptLogModule,
     UsageCoreModule,

@@ -4,8 +4,8 @@ import { StartError, UnconfirmedDead, type RunningAgent, type Slow } from '../..
 import { startPrepared } from '../../platform/runtime/preparation/prepared-start.js';
 import { sleep } from '../../platform/time/clock.js';
 import type { LaunchPlan } from '../launch/launch.js';
-import type { SessionChanges } from '../sessions/session-changes.js';
-import type { SessionPatch, SessionRow } from '../sessions/session-row.js';
+import type { SessionChanges } from '../session-store/session-changes.js';
+import type { SessionPatch, SessionRow } from '../session-store/session-row.js';
 import type { OwnedSession } from './owned-session.js';
 import type { RunnerRooms } from './runner-rooms.js';
 import type { Claimed } from './session-claims.js';

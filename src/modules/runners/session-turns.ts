@@ -1,5 +1,5 @@
 import { PromptError, type RunningAgent, type TurnUsage } from '../../platform/runtime/port.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import type { EntryWrite } from '../transcripts/entries.js';
 import type { TurnStop } from '../usage/turn.js';
 import { Fenced, type OwnedSession } from './owned-session.js';

@@ -4,11 +4,11 @@ import { SessionColdStartTimeout, SessionCrashed, SessionStartFailed } from '../
 import { Db } from '../../platform/database/database.js';
 import { event } from '../../platform/event-log/event.js';
 import type { CityScope } from '../cities/city-scope.js';
-import { ClaimsOfSessions } from '../pools/claims-of-sessions.service.js';
-import type { EventFacts, SessionChanges } from '../sessions/session-changes.js';
-import { SessionChangesService } from '../sessions/session-changes.service.js';
-import { MAX_FAILED_STARTS } from '../sessions/session-rest.js';
-import type { SessionPatch, SessionRow } from '../sessions/session-row.js';
+import { ClaimsOfSessions } from '../session-store/claims-of-sessions.service.js';
+import type { EventFacts, SessionChanges } from '../session-store/session-changes.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
+import { MAX_FAILED_STARTS } from '../session-store/session-rest.js';
+import type { SessionPatch, SessionRow } from '../session-store/session-row.js';
 import type { Decision } from './after-exit.js';
 import { RUNNER_ACTOR } from './runner-actor.js';
 import { SessionWorkRepository, type SessionFacts } from './session-work.repository.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ConfigReadsService } from '../config/config-reads.service.js';
-import { startOf } from '../sessions/session-rest.js';
+import { startOf } from '../session-store/session-rest.js';
 import { RunnerRealm } from './testing/runner-realm.js';
 
 let realm: RunnerRealm;

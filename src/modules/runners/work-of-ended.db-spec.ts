@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { WorkService } from '../work/work.service.js';
 import type { RunnerProcess } from './testing/runner-process.js';
 import { RunnerRealm } from './testing/runner-realm.js';

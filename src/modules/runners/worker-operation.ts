@@ -2,8 +2,8 @@ import { WorkerOperation } from '../../contract/events/workers.events.js';
 import { event, type NewEvent } from '../../platform/event-log/event.js';
 import type { TurnUsage } from '../../platform/runtime/port.js';
 import { newId } from '../../platform/time/clock.js';
-import type { SessionChanges } from '../sessions/session-changes.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionChanges } from '../session-store/session-changes.js';
+import type { SessionRow } from '../session-store/session-row.js';
 
 export interface WorkerDoing {
   readonly operation: 'start' | 'stop' | 'kill' | 'message' | 'interrupt';

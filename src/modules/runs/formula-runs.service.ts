@@ -12,6 +12,7 @@ import type {
   FormulaRunsResponse,
   MonitorFeedItemResponse,
 } from './formula-runs.schemas.js';
+import { RunCountsService } from '../formulas/run-counts.service.js';
 import { RunReadsRepository } from './run-reads.repository.js';
 import type { RunRow, RunStatus } from './run-row.js';
 import { scopeOf, targetOf } from './runs.mapper.js';
@@ -25,6 +26,7 @@ export class FormulaRunsService {
   constructor(
     private readonly reads: ConfigReadsService,
     private readonly repository: RunReadsRepository,
+    private readonly counts: RunCountsService,
   ) {}
 
   /** @throws ProblemError invalid_request, scope_not_found; formula_not_found for one that the place neither has nor ever ran */
@@ -32,7 +34,7 @@ export class FormulaRunsService {
     const { config } = await this.reads.current(city);
     const rig = rigOf(query, city.name, config, 'query');
     const [counts, recent] = await Promise.all([
-      this.repository.countsByFormula(city.streamId, rig, name),
+      this.counts.byFormula(city.streamId, rig, name),
       this.repository.ofFormula(city.streamId, rig, name, query.limit),
     ]);
     const count = counts.get(name) ?? 0;

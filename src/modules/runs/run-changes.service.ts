@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
 import type { CityScope } from '../cities/city-scope.js';
-import { SessionChangesService } from '../sessions/session-changes.service.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { SessionCommands } from '../sessions/session-commands.service.js';
 import { WorkService, type Done } from '../work/work.service.js';
 import { RunEndings } from './run-endings.service.js';

@@ -84,15 +84,6 @@ export class RunReadsRepository {
     return this.#withHead(streamId, sums, sql`p.id`);
   }
 
-  /** How many runs of formulas of a place there have been; of one formula, or of all. */
-  async countsByFormula(streamId: number, rig: string, formula?: string): Promise<Map<string, number>> {
-    const { rows } = await sql<{ formula: string; runs: number }>`
-      select c.formula, sum(c.runs)::bigint as runs from run_counts c
-      where c.stream_id = ${streamId} and c.rig = ${rig} and ${formula === undefined ? sql`true` : sql`c.formula = ${formula}`}
-      group by c.formula`.execute(this.db);
-    return new Map(rows.map((row) => [row.formula, row.runs]));
-  }
-
   async find(streamId: number, id: string): Promise<Found<RunRow | undefined>> {
     const { head, value } = await this.#withHead<RunRow>(
       streamId,

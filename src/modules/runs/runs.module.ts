@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.js';
 import { CitiesModule } from '../cities/cities.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
+import { FormulaWorkModule } from '../formulas/formula-work.module.js';
 import { RosterModule } from '../roster/roster.module.js';
 import { SessionAccessModule } from '../sessions/session-access.module.js';
 import { WorkModule } from '../work/work.module.js';
@@ -11,7 +12,7 @@ import { MoleculesController } from './molecules.controller.js';
 import { MoleculesRepository } from './molecules.repository.js';
 import { MoleculesService } from './molecules.service.js';
 import { RunChangesService } from './run-changes.service.js';
-import { RunCountsModule } from './run-counts.module.js';
+import { RunReadsRepository } from './run-reads.repository.js';
 import { RunReadsService } from './run-reads.service.js';
 import { RunsController } from './runs.controller.js';
 import { RunsCoreModule } from './runs-core.module.js';
@@ -23,12 +24,12 @@ import { RunsCoreModule } from './runs-core.module.js';
     ConfigCoreModule,
     IdempotencyModule,
     RosterModule,
-    RunCountsModule,
+    FormulaWorkModule,
     RunsCoreModule,
     SessionAccessModule,
     WorkModule,
   ],
   controllers: [FormulaRunsController, MoleculesController, RunsController],
-  providers: [FormulaRunsService, MoleculesRepository, MoleculesService, RunChangesService, RunReadsService],
+  providers: [FormulaRunsService, MoleculesRepository, MoleculesService, RunChangesService, RunReadsRepository, RunReadsService],
 })
 export class RunsModule {}

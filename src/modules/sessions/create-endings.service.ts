@@ -3,9 +3,9 @@ import { Operations, type ExternalOutcome } from '../../platform/operations/oper
 import { MessageQueue } from '../messages/message-queue.service.js';
 import { CreateEndingsRepository } from './create-endings.repository.js';
 import { SessionAnswers } from './session-answers.service.js';
-import type { SessionChanges } from './session-changes.js';
-import { SessionChangesService } from './session-changes.service.js';
-import type { SessionRow } from './session-row.js';
+import type { SessionChanges } from '../session-store/session-changes.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { createTarget, SessionCreate } from './sessions.operations.js';
 
 /**

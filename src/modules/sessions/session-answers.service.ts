@@ -6,7 +6,7 @@ import type { CityConfig } from '../composition/city-config.js';
 import { ConfigReadsService } from '../config/config-reads.service.js';
 import type { Template } from '../launch/launch.js';
 import { templateOf } from '../launch/template.js';
-import type { SessionCity } from './session-changes.js';
+import type { SessionCity } from '../session-store/session-changes.js';
 import { toSessionResponse, type SessionView } from './session-view.js';
 import { SessionViewsRepository } from './session-views.repository.js';
 

@@ -3,13 +3,13 @@ import type { Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { ConfigReadsService } from '../config/config-reads.service.js';
-import { ClaimsOfSessions } from '../pools/claims-of-sessions.service.js';
-import { SessionChangesService } from './session-changes.service.js';
+import { ClaimsOfSessions } from '../session-store/claims-of-sessions.service.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { SessionDeletionsRepository } from './session-deletions.repository.js';
 import { SessionRequests } from './session-requests.service.js';
-import { SessionResolver } from './session-resolver.service.js';
-import type { SessionRow } from './session-row.js';
-import { stopWish } from './session-stops.js';
+import { SessionResolver } from '../session-names/session-resolver.service.js';
+import type { SessionRow } from '../session-store/session-row.js';
+import { stopWish } from '../session-store/session-stops.js';
 
 /** Ends sessions for good. */
 @Injectable()

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../platform/database/database.js';
 import type { Tx } from '../../platform/database/transactions.js';
-import type { SessionRow } from './session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 
 export interface CommandState {
   readonly status: 'waiting' | 'taken' | 'done' | 'failed';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { SessionCommandsRepository } from './session-commands.repository.js';
-import type { SessionChanges } from './session-changes.js';
-import type { SessionRow } from './session-row.js';
+import type { SessionChanges } from '../session-store/session-changes.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { SessionWatch, type Watching } from './session-watch.service.js';
 
 export type CommandOutcome = 'done' | 'outlived' | 'unanswered' | { readonly failed: string };

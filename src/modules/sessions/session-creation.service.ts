@@ -16,13 +16,12 @@ import { EffectiveSuspension } from '../launch/effective-suspension.service.js';
 import { MessageQueue } from '../messages/message-queue.service.js';
 import { ProvidersService } from '../providers/providers.service.js';
 import { RosterService } from '../roster/roster.service.js';
-import type { SessionChanges } from './session-changes.js';
-import { SessionChangesService } from './session-changes.service.js';
-import { requireNotConfigured } from './session-edits.service.js';
-import { adHocName, checkAlias, qualifiedAlias } from './session-names.js';
-import { SessionNamesRepository } from './session-names.repository.js';
+import type { SessionChanges } from '../session-store/session-changes.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
+import { adHocName, checkAlias, qualifiedAlias } from '../session-names/session-names.js';
+import { NamedSessions } from '../session-names/named-sessions.service.js';
 import { firstLine, requestOf, type CreateRequest } from './session-create-request.js';
-import type { NewSession } from './session-store.repository.js';
+import type { NewSession } from '../session-store/session-row.js';
 import { baseOf } from './session-view.js';
 import { createTarget, SessionCreate } from './sessions.operations.js';
 
@@ -37,7 +36,7 @@ export class SessionCreation {
     private readonly providers: ProvidersService,
     private readonly roster: RosterService,
     private readonly changes: SessionChangesService,
-    private readonly names: SessionNamesRepository,
+    private readonly named: NamedSessions,
     private readonly queue: MessageQueue,
     private readonly operations: Operations,
     private readonly idempotency: Idempotency,
@@ -74,7 +73,7 @@ export class SessionCreation {
     message: string | undefined,
     eventCursor: string,
   ): Promise<AsyncAcceptedBody> {
-    if (session.alias !== undefined && session.alias !== '') await requireNotConfigured(this.names, changes, session.alias);
+    if (session.alias !== undefined && session.alias !== '') await this.named.requireNotConfigured(changes, session.alias);
     const row = await changes.create(session);
     const requestId = this.operations.newRequestId();
     if (message !== undefined) {

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Db } from '../../platform/database/database.js';
 import type { Tx } from '../../platform/database/transactions.js';
 import type { Parts } from '../launch/launch.js';
-import type { SessionRow } from './session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 
 export type StartedRow = Pick<
   SessionRow,

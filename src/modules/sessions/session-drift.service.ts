@@ -9,10 +9,10 @@ import { ConfigReadsService } from '../config/config-reads.service.js';
 import { differences, driftOf, driftStep, type Drift, type Started } from '../launch/drift.js';
 import { EffectiveSuspension } from '../launch/effective-suspension.service.js';
 import { LaunchService } from '../launch/launch.service.js';
-import { poolSettings } from '../pools/settings.js';
+import { poolSettings } from '../session-store/settings.js';
 import { formatPlace, parsePlace } from '../work/page-token.js';
-import type { SessionChanges } from './session-changes.js';
-import { SessionChangesService } from './session-changes.service.js';
+import type { SessionChanges } from '../session-store/session-changes.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { SessionDriftRepository, type StartedRow } from './session-drift.repository.js';
 import type {
   DriftAcceptedBody,
@@ -22,8 +22,8 @@ import type {
   SessionDriftAcceptedBody,
 } from './session-drift.schemas.js';
 import type { SessionAnswer } from './session-lists.service.js';
-import { SessionResolver } from './session-resolver.service.js';
-import type { SessionRow } from './session-row.js';
+import { SessionResolver } from '../session-names/session-resolver.service.js';
+import type { SessionRow } from '../session-store/session-row.js';
 
 const PAGE = 100;
 

@@ -10,13 +10,13 @@ import { ConfigReadsService } from '../config/config-reads.service.js';
 import { allows } from '../launch/template.js';
 import { RosterService } from '../roster/roster.service.js';
 import { knownTemplate, SessionAnswers } from './session-answers.service.js';
-import type { SessionChanges } from './session-changes.js';
-import { SessionChangesService } from './session-changes.service.js';
+import type { SessionChanges } from '../session-store/session-changes.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { SessionCommands } from './session-commands.service.js';
-import { checkAlias } from './session-names.js';
-import { SessionNamesRepository } from './session-names.repository.js';
-import { SessionResolver } from './session-resolver.service.js';
-import type { SessionPatch, SessionRow } from './session-row.js';
+import { checkAlias } from '../session-names/session-names.js';
+import { NamedSessions } from '../session-names/named-sessions.service.js';
+import { SessionResolver } from '../session-names/session-resolver.service.js';
+import type { SessionPatch, SessionRow } from '../session-store/session-row.js';
 import { SessionTimings } from './session-timings.js';
 
 const MODE = 'permission_mode';
@@ -30,7 +30,7 @@ export class SessionEdits {
     private readonly resolver: SessionResolver,
     private readonly changes: SessionChangesService,
     private readonly answers: SessionAnswers,
-    private readonly names: SessionNamesRepository,
+    private readonly named: NamedSessions,
     private readonly roster: RosterService,
     private readonly config: ConfigReadsService,
     private readonly commands: SessionCommands,
@@ -112,20 +112,13 @@ export class SessionEdits {
     if (row.state !== 'closed') {
       if (row.alias !== '' && row.alias !== row.session_name) await changes.releaseName(row, row.alias);
       if (alias !== '') {
-        await requireNotConfigured(this.names, changes, alias);
+        await this.named.requireNotConfigured(changes, alias);
         await changes.takeName(row, alias, 'alias');
       }
     }
     const past = row.alias === '' ? row.past_aliases : [...row.past_aliases.filter((one) => one !== row.alias), row.alias];
     return { alias, past_aliases: past.slice(-PAST_ALIASES) };
   }
-}
-
-/** @throws ProblemError conflict when the configuration gives the name to a session of its own */
-export async function requireNotConfigured(names: SessionNamesRepository, { tx, city }: SessionChanges, alias: string): Promise<void> {
-  if (await names.isIdentity(tx, city.streamId, alias))
-    throw problem('conflict', `the name ${alias} belongs to a configured named session`);
-  await names.forgetIdentity(tx, city.streamId, alias);
 }
 
 function neither(): Error {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import { workRealm, type WorkRealm } from '../../../test/support/work.js';
 import type { Database, Db } from '../../platform/database/database.js';
-import { SessionNamesRepository } from './session-names.repository.js';
+import { SessionNamesRepository } from '../session-names/session-names.repository.js';
 import { SessionViewsRepository } from './session-views.repository.js';
 
 const MANY = 20_000;

@@ -6,7 +6,7 @@ import { HeadWaiter } from '../../platform/streams/head-waiter.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { formatPlace, parsePlace, type Place } from '../work/page-token.js';
 import { SessionAnswers } from './session-answers.service.js';
-import { SessionResolver } from './session-resolver.service.js';
+import { SessionResolver } from '../session-names/session-resolver.service.js';
 import { SessionViewsRepository } from './session-views.repository.js';
 import { wantedStates, type SessionQuery, type SessionsQuery } from './sessions.query.js';
 

@@ -7,8 +7,8 @@ import { ConfigReadsService } from '../config/config-reads.service.js';
 import { EffectiveSuspension } from '../launch/effective-suspension.service.js';
 import { ProvidersService } from '../providers/providers.service.js';
 import { knownTemplate } from './session-answers.service.js';
-import { SessionChangesService } from './session-changes.service.js';
-import type { SessionRow } from './session-row.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { SessionTimings } from './session-timings.js';
 import { SessionWatch } from './session-watch.service.js';
 

@@ -1,8 +1,8 @@
 import type { SessionResponse } from '../../contract/sessions.schemas.js';
 import type { Template } from '../launch/launch.js';
-import { hasOpenCircuit } from './open-circuit.js';
-import { restOf, startOf } from './session-rest.js';
-import type { SessionRow } from './session-row.js';
+import { hasOpenCircuit } from '../session-store/open-circuit.js';
+import { restOf, startOf } from '../session-store/session-rest.js';
+import type { SessionRow } from '../session-store/session-row.js';
 
 /** A session as answers need it, of one snapshot. */
 export type SessionView = Omit<SessionRow, 'stderr_tail' | 'launch_options' | 'accepted_hash' | 'tried_hash'> & {

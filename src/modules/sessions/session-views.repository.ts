@@ -4,7 +4,7 @@ import { Db, type Database } from '../../platform/database/database.js';
 import { fitted, fitting, wholePage } from '../../platform/database/page-bytes.js';
 import type { Place } from '../work/page-token.js';
 import type { SessionCounts, LiveSession } from './session-facts.js';
-import type { SessionState } from './session-states.js';
+import type { SessionState } from '../session-store/session-states.js';
 import type { SessionView } from './session-view.js';
 
 export interface SessionFilter {

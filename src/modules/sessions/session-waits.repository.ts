@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Tx } from '../../platform/database/transactions.js';
-import type { SessionRow } from './session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 
 /** What a session waits for. */
 @Injectable()

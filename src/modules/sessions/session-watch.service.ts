@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Lifecycle } from '../../platform/health/lifecycle.js';
 import { Signals } from '../../platform/streams/signals.js';
 import { resting } from '../../platform/turns/working.js';
-import { logTopic } from './topics.js';
+import { logTopic } from '../session-store/topics.js';
 
 /** A signal may be lost: it is looked at this often anyway. */
 const LOOK_EVERY_MS = 250;

@@ -6,7 +6,7 @@ import { ConfigCoreModule } from '../config/config-core.module.js';
 import { LaunchModule } from '../launch/launch.module.js';
 import { SuspensionModule } from '../launch/suspension.module.js';
 import { MessagesCoreModule } from '../messages/messages-core.module.js';
-import { ClaimsOfSessionsModule } from '../pools/claims-of-sessions.module.js';
+import { SessionStoreModule } from '../session-store/session-store.module.js';
 import { ProvidersModule } from '../providers/providers.module.js';
 import { RosterModule } from '../roster/roster.module.js';
 import { SessionAccessModule } from './session-access.module.js';
@@ -31,7 +31,7 @@ import { SessionsController } from './sessions.controller.js';
 @Module({
   imports: [
     CitiesModule,
-    ClaimsOfSessionsModule,
+    SessionStoreModule,
     ConfigCoreModule,
     IdempotencyModule,
     LaunchModule,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { blockingRead, queryBool, queryEnum, queryFlag, queryInt, queryList, queryText } from '../../contract/query.js';
-import { SESSION_STATES, type SessionState } from './session-states.js';
+import { SESSION_STATES, type SessionState } from '../session-store/session-states.js';
 
 /** Names that states had elsewhere. */
 const OTHER_NAMES: Readonly<Record<string, SessionState>> = { awake: 'active', drained: 'asleep' };

@@ -10,7 +10,7 @@ import { abandoned } from '../../platform/streams/lingering.js';
 import { HintListener } from '../../platform/streams/listener.js';
 import { Signals, type Signalled } from '../../platform/streams/signals.js';
 import { sleep } from '../../platform/time/clock.js';
-import { sessionOfTopic } from '../sessions/topics.js';
+import { sessionOfTopic } from '../session-store/topics.js';
 import { LiveReads, type Changes } from './live-reads.repository.js';
 import { SessionFeed, type Follower } from './session-feed.js';
 import type { View } from './session-frames.js';

@@ -6,7 +6,7 @@ import { parseSeq, placeOf } from '../../platform/streams/cursor.js';
 import { EventStreams, type Opening } from '../../platform/streams/event-streams.js';
 import type { Subscriber } from '../../platform/streams/subscriber.js';
 import type { CityScope } from '../cities/city-scope.js';
-import { SessionResolver } from '../sessions/session-resolver.service.js';
+import { SessionResolver } from '../session-names/session-resolver.service.js';
 import type { TranscriptHead } from './entry-row.js';
 import { SessionFeed } from './session-feed.js';
 import { activityFrame, dataFrame, pendingFrame, plainId, type DataOptions, type View } from './session-frames.js';

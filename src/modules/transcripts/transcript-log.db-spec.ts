@@ -5,9 +5,9 @@ import { Transactions } from '../../platform/database/transactions.js';
 import { Failpoints } from '../../platform/failpoints/failpoints.js';
 import { insertSession, logOf, said, write, type TestSession } from '../../../test/support/transcripts.js';
 import { workRealm, type WorkRealm } from '../../../test/support/work.js';
-import type { SessionChanges } from '../sessions/session-changes.js';
+import type { SessionChanges } from '../session-store/session-changes.js';
 import { SessionDeletionsRepository } from '../sessions/session-deletions.repository.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { TranscriptLogRepository } from './transcript-log.repository.js';
 import type { TranscriptLogService } from './transcript-log.service.js';
 

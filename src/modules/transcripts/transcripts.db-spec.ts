@@ -3,7 +3,7 @@ import { PostgresDialect, sql, type CompiledQuery } from 'kysely';
 import { Db } from '../../platform/database/database.js';
 import { insertSession, logOf, said, write, type TestSession } from '../../../test/support/transcripts.js';
 import { workRealm, type WorkRealm } from '../../../test/support/work.js';
-import type { SessionResolver } from '../sessions/session-resolver.service.js';
+import type { SessionResolver } from '../session-names/session-resolver.service.js';
 import { LiveReads } from './live-reads.repository.js';
 import type { TranscriptLogService } from './transcript-log.service.js';
 import { TranscriptQuery } from './transcripts.query.js';

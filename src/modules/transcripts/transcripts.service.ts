@@ -8,8 +8,8 @@ import type {
 } from '../../contract/transcripts.schemas.js';
 import { PAGE_BYTES } from '../../platform/database/page-bytes.js';
 import type { CityScope } from '../cities/city-scope.js';
-import { SessionResolver } from '../sessions/session-resolver.service.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import { SessionResolver } from '../session-names/session-resolver.service.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import { conversation } from './conversation.js';
 import type { EntryRow, TranscriptHead } from './entry-row.js';
 import { rawFrames } from './raw-frames.js';

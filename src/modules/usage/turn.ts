@@ -1,5 +1,5 @@
 import type { TurnEnd } from '../../platform/runtime/port.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 
 /** A turn of one process. */
 export type TurnOwner = Pick<SessionRow, 'pk' | 'stream_id' | 'agent' | 'generation'>;

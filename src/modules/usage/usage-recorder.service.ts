@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Tx } from '../../platform/database/transactions.js';
 import type { TurnEnd, TurnUsage } from '../../platform/runtime/port.js';
-import { SessionChangesService } from '../sessions/session-changes.service.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
 import type { TurnOwner, TurnStop } from './turn.js';
 import { TurnsRepository } from './turns.repository.js';
 

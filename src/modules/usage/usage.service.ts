@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { SessionUsageBody, UsageBody, UsageTotals } from '../../contract/usage.schemas.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { ConfigReadsService } from '../config/config-reads.service.js';
-import { SessionResolver } from '../sessions/session-resolver.service.js';
+import { SessionResolver } from '../session-names/session-resolver.service.js';
 import { isRecorded, pricesOf } from './prices.js';
 import { UsageRepository } from './usage.repository.js';
 

@@ -8,7 +8,7 @@ import type { Tx } from '../../../platform/database/transactions.js';
 import type { NewEvent } from '../../../platform/event-log/event.js';
 import { newId } from '../../../platform/time/clock.js';
 import type { CityScope } from '../../cities/city-scope.js';
-import { SessionChangesService } from '../../sessions/session-changes.service.js';
+import { SessionChangesService } from '../../session-store/session-changes.service.js';
 import { conversationOf, requireOwn, type ConversationRow } from '../conversations/conversation.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
 import { tidyMetadata, type Metadata } from '../conversations/conversations.schemas.js';

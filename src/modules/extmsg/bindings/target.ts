@@ -1,4 +1,4 @@
-import type { SessionRow } from '../../sessions/session-row.js';
+import type { SessionRow } from '../../session-store/session-row.js';
 
 /** Who is meant: one session, or the session of a configured name, whichever that is when it is needed. */
 export interface Target {

@@ -3,8 +3,8 @@ import { problem, ProblemError } from '../../../contract/problems.js';
 import type { CityScope } from '../../cities/city-scope.js';
 import type { CityConfig } from '../../composition/city-config.js';
 import { ConfigReadsService } from '../../config/config-reads.service.js';
-import { SessionResolver } from '../../sessions/session-resolver.service.js';
-import type { SessionRow } from '../../sessions/session-row.js';
+import { SessionResolver } from '../../session-names/session-resolver.service.js';
+import type { SessionRow } from '../../session-store/session-row.js';
 import { ofAgent, ofSession, type Target } from './target.js';
 
 /** Turns what people write into who is meant, when it is written: names that mean the same are the same target. */

@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
-import { SessionChangesService } from '../../sessions/session-changes.service.js';
+import { SessionChangesService } from '../../session-store/session-changes.service.js';
 import { BindingsService } from '../bindings/bindings.service.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
 import { RetentionRepository, type Expired } from './retention.repository.js';

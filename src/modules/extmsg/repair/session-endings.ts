@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import type { SessionChanges } from '../../sessions/session-changes.js';
-import { SessionChangesService } from '../../sessions/session-changes.service.js';
-import type { SessionRow } from '../../sessions/session-row.js';
+import type { SessionChanges } from '../../session-store/session-changes.js';
+import { SessionChangesService } from '../../session-store/session-changes.service.js';
+import type { SessionRow } from '../../session-store/session-row.js';
 import { boundEvent } from '../bindings/binding-events.js';
 import { BindingsRepository } from '../bindings/bindings.repository.js';
 import { BindingsService } from '../bindings/bindings.service.js';

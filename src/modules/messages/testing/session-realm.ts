@@ -31,11 +31,11 @@ import { InteractionsRepository } from '../../interactions/interactions.reposito
 import { Interactions } from '../../interactions/interactions.service.js';
 import { ResponsesService } from '../../interactions/responses.service.js';
 import type { EffectiveSuspension } from '../../launch/effective-suspension.service.js';
-import type { SessionChanges } from '../../sessions/session-changes.js';
-import { SessionChangesService } from '../../sessions/session-changes.service.js';
-import type { SessionResolver } from '../../sessions/session-resolver.service.js';
-import type { SessionPatch, SessionRow } from '../../sessions/session-row.js';
-import { SessionStore } from '../../sessions/session-store.repository.js';
+import type { SessionChanges } from '../../session-store/session-changes.js';
+import { SessionChangesService } from '../../session-store/session-changes.service.js';
+import type { SessionResolver } from '../../session-names/session-resolver.service.js';
+import type { SessionPatch, SessionRow } from '../../session-store/session-row.js';
+import { SessionStore } from '../../session-store/session-store.repository.js';
 import { WorkRepository } from '../../work/work.repository.js';
 import { WorkService } from '../../work/work.service.js';
 import { MessageListService } from '../message-list.service.js';

@@ -1,5 +1,5 @@
 import type { PoolAgent, PoolFacts, PoolNamed, PoolSession } from '../pool-facts.js';
-import { agentSettings, poolSettings, type AgentSettings } from '../settings.js';
+import { agentSettings, poolSettings, type AgentSettings } from '../../session-store/settings.js';
 import type { AgentConfig, CityConfig } from '../../composition/city-config.js';
 
 export const NOW = 1_800_000_000_000;

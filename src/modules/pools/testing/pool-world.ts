@@ -1,7 +1,7 @@
 import { poolPlan } from '../pool-plan.js';
-import type { EmptyRuns } from '../../sessions/empty-runs.js';
+import type { EmptyRuns } from '../../session-store/empty-runs.js';
 import type { OfferedBead, PoolAgent, PoolDecision, PoolSession } from '../pool-facts.js';
-import { endedByItself } from '../../sessions/session-rest.js';
+import { endedByItself } from '../../session-store/session-rest.js';
 import { agentOf, factsWith, NOW, sessionOf } from './facts.js';
 
 export interface Behaviour {

@@ -1,4 +1,4 @@
-import type { SessionRow } from '../../sessions/session-row.js';
+import type { SessionRow } from '../../session-store/session-row.js';
 
 export const NOW = new Date('2030-01-01T00:00:00Z');
 

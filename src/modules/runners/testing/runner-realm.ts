@@ -4,8 +4,8 @@ import { eventually } from '../../../../test/support/sse.js';
 import { registerCity } from '../../../../test/support/registry.js';
 import { createDb, createPool, type Db } from '../../../platform/database/database.js';
 import type { CityScope } from '../../cities/city-scope.js';
-import type { SessionRow } from '../../sessions/session-row.js';
-import type { SessionState } from '../../sessions/session-states.js';
+import type { SessionRow } from '../../session-store/session-row.js';
+import type { SessionState } from '../../session-store/session-states.js';
 import { FakeHost } from './fake-runtime.js';
 import { RunnerProcess, type RunnerProcessOptions } from './runner-process.js';
 

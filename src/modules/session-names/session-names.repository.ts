@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type Kysely } from 'kysely';
 import { Db, type Database } from '../../platform/database/database.js';
 import type { Tx } from '../../platform/database/transactions.js';
-import type { SessionState } from './session-states.js';
+import type { SessionState } from '../session-store/session-states.js';
 
 /** What a name may mean: a session, a configured identity with or without one, or both. */
 export interface Candidate {

@@ -2,7 +2,7 @@ import { mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { errnoOf, isBelow } from '../composition/trees/paths.js';
 import { InitFailure } from './failure.js';
-import { CONVENTION_DIRS, RUNTIME_DIRS } from './scaffold/files.js';
+import { CONVENTION_DIRS, RUNTIME_DIRS } from '../cities/scaffold/files.js';
 
 const CODE = 'city_init_failed';
 

@@ -5,9 +5,9 @@ import { Transactions, type Tx } from '../../platform/database/transactions.js';
 import { event, type NewEvent } from '../../platform/event-log/event.js';
 import type { ClaimedOperation, OperationContext, OperationDefinition, OperationOutcome } from '../../platform/operations/operation.js';
 import { Operations } from '../../platform/operations/operations.js';
-import { CityCreate, CityOperationInput, CityRegister, CityStart, CityStop, CityUnregister } from './cities.operations.js';
+import { CityCreate, CityOperationInput, CityRegister, CityStart, CityStop, CityUnregister } from '../cities/cities.operations.js';
 import { CitySessions } from '../pools/city-sessions.service.js';
-import { ACTOR } from './actor.js';
+import { ACTOR } from '../cities/actor.js';
 import { CityBringUp } from './city-bringup.js';
 import { CityStateRepository } from './city-state.repository.js';
 
@@ -19,7 +19,7 @@ const STOP_SESSIONS_MS = 40_000;
 
 /** The handlers of the cities' operations. Only one unfinished operation a city exists, so they never meet each other. */
 @Injectable()
-export class CitiesReconciler implements OnModuleInit {
+export class BringUpReconciler implements OnModuleInit {
   constructor(
     private readonly config: AppConfig,
     private readonly operations: Operations,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type Kysely } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import type { Tx } from '../../platform/database/transactions.js';
-import { retryDelayMs } from './city-phases.js';
+import { retryDelayMs } from '../cities/city-phases.js';
 
 /** A city's row as a worker holds it: every later write demands the same `fence`, so an older holder cannot write. */
 export interface HeldCity {

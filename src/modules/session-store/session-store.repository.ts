@@ -3,37 +3,8 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { problem } from '../../contract/problems.js';
 import type { Database } from '../../platform/database/database.js';
 import type { Tx } from '../../platform/database/transactions.js';
-import type { SessionPatch, SessionRow } from './session-row.js';
+import type { NameKind, NewSession, SessionPatch, SessionRow } from './session-row.js';
 import type { SessionState } from './session-states.js';
-
-export type NameKind = 'session_name' | 'alias' | 'agent' | 'identity';
-
-export interface NewSession {
-  readonly alias?: string;
-  /** Without one it is derived from the id. */
-  readonly session_name?: string;
-  readonly title: string;
-  readonly kind: 'agent' | 'provider';
-  readonly template: string;
-  readonly agent?: string;
-  readonly agent_name?: string;
-  readonly slot?: number;
-  readonly rig?: string;
-  readonly provider: string;
-  readonly preset?: string | undefined;
-  readonly transport: 'acp' | 'pty' | 'exec';
-  readonly origin: 'manual' | 'named' | 'pool';
-  readonly named_identity?: string;
-  readonly created_by: string;
-  readonly options?: Readonly<Record<string, string>>;
-  readonly metadata?: Readonly<Record<string, string>>;
-  readonly work_dir?: string;
-  /** `suspended` for one that is parked before it ever ran; `start-pending` unless said. */
-  readonly state?: 'start-pending' | 'suspended';
-  readonly reason?: string;
-  /** Why it is to be started at once; without it the session waits for somebody to wake it. */
-  readonly wake_request?: string;
-}
 
 const ROW = sql`s.pk, s.stream_id, s.id, s.session_name, s.alias, s.past_aliases, s.title, s.kind, s.template, s.agent, s.agent_name, s.slot,
   s.rig, s.provider, s.preset, s.transport, s.origin, s.named_identity, s.created_by, s.state, s.reason, s.close_code, s.generation, s.epoch,

@@ -16,9 +16,9 @@ import {
 import type { Tx } from '../../platform/database/transactions.js';
 import { event, type NewEvent } from '../../platform/event-log/event.js';
 import type { Work } from '../work/work.js';
-import type { SessionPatch, SessionRow } from './session-row.js';
+import type { NameKind, NewSession, SessionPatch, SessionRow } from './session-row.js';
 import { moveOf, type CloseCode, type SessionCommand } from './session-states.js';
-import type { NameKind, NewSession, SessionStore } from './session-store.repository.js';
+import type { SessionStore } from './session-store.repository.js';
 
 /** The city of a session, as writers need it. */
 export interface SessionCity {

@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
 import type { CityConfig } from '../composition/city-config.js';
 import { templateOfNamed } from '../launch/template.js';
-import type { SessionChanges } from './session-changes.js';
-import { SessionChangesService } from './session-changes.service.js';
+import type { SessionChanges } from '../session-store/session-changes.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { namedSessionName } from './session-names.js';
 import { SessionNamesRepository } from './session-names.repository.js';
-import type { SessionRow } from './session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 
 export interface Materializing {
   /** Why it is wanted at once; without it nobody starts it. */
@@ -62,6 +62,13 @@ export class NamedSessions {
     });
     if (bearer !== undefined) await changes.replace(bearer, created);
     return created;
+  }
+
+  /** @throws ProblemError conflict when the configuration gives the name to a session of its own */
+  async requireNotConfigured({ tx, city }: SessionChanges, alias: string): Promise<void> {
+    if (await this.names.isIdentity(tx, city.streamId, alias))
+      throw problem('conflict', `the name ${alias} belongs to a configured named session`);
+    await this.names.forgetIdentity(tx, city.streamId, alias);
   }
 }
 

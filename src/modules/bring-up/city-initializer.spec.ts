@@ -14,10 +14,10 @@ import { DirectoriesService } from '../directories/directories.service.js';
 import { CityComposer } from '../config/city-composer.js';
 import { PackInstallerService } from '../packs/pack-installer.service.js';
 import { CityInitializer, type Initialized } from './city-initializer.js';
-import { phasesCompleted, retryDelayMs } from './city-phases.js';
+import { phasesCompleted, retryDelayMs } from '../cities/city-phases.js';
 import { configHash } from './city-files.js';
-import { planScaffold } from './scaffold/plan.js';
-import { applyScaffold, nothingWritten } from './scaffold/scaffold.js';
+import { planScaffold } from '../cities/scaffold/plan.js';
+import { applyScaffold, nothingWritten } from '../cities/scaffold/scaffold.js';
 
 let dir: string;
 const configOf = ({ composed }: Initialized): CityConfig => JSON.parse(composed.configText) as CityConfig;

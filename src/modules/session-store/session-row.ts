@@ -96,3 +96,32 @@ export type SessionPatch = Partial<
   /** Hashes of the parts of `launch_hash`. */
   readonly launch_parts?: Readonly<Record<string, string>>;
 };
+
+export type NameKind = 'session_name' | 'alias' | 'agent' | 'identity';
+
+export interface NewSession {
+  readonly alias?: string;
+  /** Without one it is derived from the id. */
+  readonly session_name?: string;
+  readonly title: string;
+  readonly kind: 'agent' | 'provider';
+  readonly template: string;
+  readonly agent?: string;
+  readonly agent_name?: string;
+  readonly slot?: number;
+  readonly rig?: string;
+  readonly provider: string;
+  readonly preset?: string | undefined;
+  readonly transport: 'acp' | 'pty' | 'exec';
+  readonly origin: 'manual' | 'named' | 'pool';
+  readonly named_identity?: string;
+  readonly created_by: string;
+  readonly options?: Readonly<Record<string, string>>;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly work_dir?: string;
+  /** `suspended` for one that is parked before it ever ran; `start-pending` unless said. */
+  readonly state?: 'start-pending' | 'suspended';
+  readonly reason?: string;
+  /** Why it is to be started at once; without it the session waits for somebody to wake it. */
+  readonly wake_request?: string;
+}

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { BeadDeadAssigneeReopened } from '../../contract/events/beads.events.js';
 import { event } from '../../platform/event-log/event.js';
-import type { SessionChanges } from '../sessions/session-changes.js';
-import type { SessionRow } from '../sessions/session-row.js';
+import type { SessionChanges } from './session-changes.js';
+import type { SessionRow } from './session-row.js';
 import type { Work } from '../work/work.js';
 import { ClaimsOfSessionsRepository } from './claims-of-sessions.repository.js';
 

@@ -8,9 +8,9 @@ import { ConfigReadsService } from '../config/config-reads.service.js';
 import { EffectiveSuspension } from '../launch/effective-suspension.service.js';
 import { templateOfNamed } from '../launch/template.js';
 import { canGoOn, NamedSessions, type Materializing } from './named-sessions.service.js';
-import { SessionChangesService } from './session-changes.service.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { SessionNamesRepository, type Candidate } from './session-names.repository.js';
-import type { SessionRow } from './session-row.js';
+import type { SessionRow } from '../session-store/session-row.js';
 
 export interface Resolving {
   /** Also sessions that have ended, by the names that they had. An id always finds its session. */

@@ -6,9 +6,9 @@ import { Transactions } from '../../platform/database/transactions.js';
 import { EventLog } from '../../platform/event-log/event-log.js';
 import { MovedStreams } from '../../platform/event-log/moved.js';
 import { Failpoints } from '../../platform/failpoints/failpoints.js';
-import { CitiesRepository, type CityRow } from './cities.repository.js';
+import { CitiesRepository, type CityRow } from '../cities/cities.repository.js';
 import { CityStateRepository, type Failure, type HeldCity } from './city-state.repository.js';
-import { ReservationsRepository } from './reservations.repository.js';
+import { ReservationsRepository } from '../cities/reservations.repository.js';
 
 let database: TestDatabase;
 let db: Db;

@@ -7,7 +7,7 @@ import type { Composed } from '../config/composed.js';
 import { summaryOf } from '../config/refusals.js';
 import { PackInstallerService } from '../packs/pack-installer.service.js';
 import { configHash } from './city-files.js';
-import type { Phase } from './city-phases.js';
+import type { Phase } from '../cities/city-phases.js';
 import { InitFailure } from './failure.js';
 import { materialize } from './materialize.js';
 
