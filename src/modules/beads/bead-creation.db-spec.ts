@@ -256,6 +256,20 @@ describe('an Idempotency-Key', () => {
       expect((await realm.events()).map((e) => e.subject)).toEqual(['al-1']);
     });
 
+    it.each([
+      [{ rig: 'gone' }, 'rig gone not found'],
+      [{ parent: 'al-99' }, 'bead al-99 not found'],
+      [{ rig: 'gone', parent: 'al-99' }, 'rig gone not found'],
+      // The id that it will have itself is nobody's yet.
+      [{ parent: 'al-2' }, 'bead al-2 not found'],
+    ])('is refused as one that needs nothing: %j', async (body, detail) => {
+      const { create } = aProcess();
+      await create({ title: 'needed' });
+      for (const needs of [[], ['al-1']])
+        await expect(create({ title: 'c', ...body, needs })).rejects.toMatchObject({ detail: `not_found: ${detail}` });
+      expect((await realm.events()).length).toBe(1);
+    });
+
     it.each(['tracks:al-1', 'a b', ':al-1', 'blocks:'])('takes no %j', (need) => {
       expect(BeadCreateInputBody.safeParse({ title: 'c', needs: [need] }).success).toBe(false);
     });

@@ -57,7 +57,6 @@ export class BeadCreationService {
 
   async #make(work: Work, body: BeadCreateInputBody): Promise<Bead> {
     const { rig = '', assignee, labels, defer_until: deferUntil, needs } = body;
-    if (body.parent) await work.require(body.parent);
     const { id } = await work.create({
       ...body,
       rig,

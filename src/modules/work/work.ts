@@ -72,11 +72,12 @@ export class Work {
   /**
    * Makes an open bead. Empty text and metadata without a value count as not given.
    *
-   * @throws ProblemError rig_not_found
+   * @throws ProblemError rig_not_found; bead_not_found for the parent
    */
   async create(bead: NewBead): Promise<BeadRecord> {
     const id = await this.repository.nextId(this.tx, this.city.streamId, bead.rig);
     if (id === undefined) throw problem('rig_not_found', `rig ${bead.rig} not found`);
+    if (bead.parent) await this.require(bead.parent);
     const { set: metadata } = mergeOf({}, bead.metadata ?? {});
     const row = await this.repository.insert(this.tx, this.city.streamId, id, { ...bead, labels: [...new Set(bead.labels)], metadata });
     this.#account.changed(undefined, row);

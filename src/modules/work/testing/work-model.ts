@@ -92,7 +92,7 @@ export class WorkModel {
   #create(step: CreateStep): string {
     const prefix = PREFIXES[step.rig];
     if (prefix === undefined) throw new Refused('rig_not_found');
-    const parent = step.parent === undefined ? undefined : idOf(this.ids, step.parent);
+    const parent = step.parent === undefined ? undefined : this.#get(step.parent).id;
     const number = (this.#counters.get(prefix) ?? 0) + 1;
     this.#counters.set(prefix, number);
     const id = `${prefix}-${number}`;
