@@ -18,7 +18,8 @@ const NEW = new Set(['created', 'recorded']);
 
 interface Result {
   readonly outcome: string;
-  readonly bead: string | null;
+  /** Creates have one. */
+  readonly bead?: string | null;
   readonly seq: number | null;
 }
 
@@ -97,7 +98,7 @@ describe('a write that comes alone, and in a batch', () => {
     const ask = async ({ db }: WorkRealm, name: string, given: unknown): Promise<Result[]> => {
       const { rows } = await sql<Result>`select * from ${sql.id(name)}('alpha', ${JSON.stringify(given)}::jsonb) order by ord`.execute(db);
       // A replayed answer has the head of its moment.
-      return rows.map(({ outcome, bead = null, seq }) => ({ outcome, bead, seq: NEW.has(outcome) ? seq : null }));
+      return rows.map(({ outcome, bead, seq }) => ({ outcome, bead, seq: NEW.has(outcome) ? seq : null }));
     };
     await fc.assert(
       fc.asyncProperty(batches(item), async (given) => {
