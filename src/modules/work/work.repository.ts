@@ -8,13 +8,6 @@ const COLUMNS = sql`b.id, b.rig, b.title, b.status, b.issue_type, b.priority, b.
   b.created_at, bead_is_ready(b) as ready`;
 const RECORD = sql`${COLUMNS}, bead_json(b) as snapshot`;
 
-/** The same for many: what `bead_json(b)` does, without a call a row (8 ms for 200 beads, where calls take 12). */
-const RECORDS = sql`${COLUMNS}, bead_json(b, (
-    select json_agg(json_build_object('issue_id', d.issue_id, 'depends_on_id', d.depends_on_id, 'type', d.type) order by d.depends_on_id)
-    from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id), (
-    select json_agg(d.depends_on_id order by d.depends_on_id)
-    from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id and d.blocking)) as snapshot`;
-
 /** Types of the edges that hold a bead up. */
 const BLOCKING: readonly string[] = ['blocks', 'waits-for', 'conditional-blocks'];
 
@@ -108,7 +101,10 @@ export class WorkRepository {
     return row === undefined ? [] : Array.from({ length: count }, (_, n) => `${row.prefix}-${row.last - count + 1 + n}`);
   }
 
-  /** Makes beads of runs with their edges; what they wait for is open. */
+  /**
+   * Makes beads of runs with their edges; what they wait for is open. Their JSON gets the edges from the same statement: to read two hundred
+   * beads back after they are written takes 5 ms more.
+   */
   async insertAll(tx: Tx, streamId: number, beads: readonly NewRunBead[], edges: readonly Edge[]): Promise<BeadRecord[]> {
     const blockers = new Map<string, number>();
     for (const { issue_id: id, type } of edges) if (BLOCKING.includes(type)) blockers.set(id, (blockers.get(id) ?? 0) + 1);
@@ -116,20 +112,24 @@ export class WorkRepository {
       ...{ id, rig, title, priority, ref, type: type || 'task', assignee: assignee || null, description: description || null },
       ...{ parent: parent || null, labels: labels ?? [], metadata: metadata ?? {}, run_id: runId, blockers: blockers.get(id) ?? 0 },
     }));
-    await sql`
-      with made as (
-        insert into beads (stream_id, id, rig, title, issue_type, priority, assignee, parent, description, labels, metadata, run_id, ref, open_blockers)
-        select ${streamId}, e.id, e.rig, e.title, e.type, e.priority, e.assignee, e.parent, e.description, e.labels, e.metadata, e.run_id, e.ref, e.blockers
-        from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as e(id text, rig text, title text, type text, priority smallint, assignee text,
-          parent text, description text, labels text[], metadata jsonb, run_id text, ref text, blockers integer)
+    const { rows: made } = await sql<BeadRecord>`
+      with put as (
+        insert into bead_dependencies (stream_id, issue_id, depends_on_id, type)
+        select ${streamId}, d.* from jsonb_to_recordset(${JSON.stringify(edges)}::jsonb) as d(issue_id text, depends_on_id text, type text)
+        returning issue_id, depends_on_id, type, blocking
+      ), known as materialized (
+        select jsonb_object_agg(d.id, jsonb_build_array(d.dependencies, d.needs)) as edges from (
+          select p.issue_id as id, jsonb_agg(to_jsonb(p) - 'blocking' order by p.depends_on_id) as dependencies,
+            jsonb_agg(p.depends_on_id order by p.depends_on_id) filter (where p.blocking) as needs
+          from put p group by p.issue_id) d
       )
-      insert into bead_dependencies (stream_id, issue_id, depends_on_id, type)
-      select ${streamId}, d.* from jsonb_to_recordset(${JSON.stringify(edges)}::jsonb) as d(issue_id text, depends_on_id text, type text)`.execute(
+      insert into beads as b (stream_id, id, rig, title, issue_type, priority, assignee, parent, description, labels, metadata, run_id, ref, open_blockers)
+      select ${streamId}, e.id, e.rig, e.title, e.type, e.priority, e.assignee, e.parent, e.description, e.labels, e.metadata, e.run_id, e.ref, e.blockers
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as e(id text, rig text, title text, type text, priority smallint, assignee text,
+        parent text, description text, labels text[], metadata jsonb, run_id text, ref text, blockers integer)
+      returning ${COLUMNS}, bead_json(b, ((select k.edges from known k) -> b.id -> 0)::json, ((select k.edges from known k) -> b.id -> 1)::json) as snapshot`.execute(
       tx,
     );
-    const ids = rows.map(({ id }) => id);
-    const { rows: made } = await sql<BeadRecord>`
-      select ${RECORDS} from beads b where b.stream_id = ${streamId} and b.id = any(${ids}::text[])`.execute(tx);
     return made;
   }
 

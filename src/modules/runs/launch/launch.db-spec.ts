@@ -116,6 +116,20 @@ describe('a launch of a tree', () => {
     });
   });
 
+  it('tells of each bead what a read of it answers, with edges of all kinds', async () => {
+    const more =
+      '[[steps]]\nid = "d"\ntitle = "Late"\nneeds = ["c", "a"]\nwaits_for = "children-of(b)"\ngate = { type = "human", id = "yes" }\n';
+    await runs.launch({ recipe: recipeOf(TREE + more), target: 'mayor', labels: ['z', 'a'], rig: 'web' });
+    const { rows } = await sql<{ told: object; read: object }>`
+      select e.payload -> 'bead' as told, bead_json(b) as read from events e join beads b on b.stream_id = e.stream_id and b.id = e.subject
+      where e.type = 'bead.created' order by e.seq`.execute(realm.db);
+    expect(rows.map(({ told }) => told)).toEqual(rows.map(({ read }) => read));
+    expect(rows).toHaveLength(8);
+    const late = rows.find(({ read }) => 'ref' in read && read.ref === 'tree.d')!.told as { dependencies: unknown[]; needs: unknown[] };
+    expect(late.dependencies).toHaveLength(4);
+    expect(late.needs).toHaveLength(4);
+  });
+
   it('links the bead that it is attached to, and answers the same run as long as that lives', async () => {
     const bead = await h.create({ priority: 0 });
     const order = { recipe: recipeOf(TREE), target: 'mayor', source: bead };
