@@ -128,4 +128,26 @@ export const RUN_GUARDS: readonly Guard[] = [
     replace: 'if (steps.length > 0) return;',
     test: `${RUNS}/launch/claimable.spec.ts`,
   },
+  {
+    guard: 'A recipe that says something of the bead it is for is not used for another bead.',
+    file: `${RUNS}/launch/recipes.ts`,
+    find: 'if (compiled?.recipe !== undefined && !(compiled.ofIssue === true && issue !== undefined))',
+    replace: 'if (compiled?.recipe !== undefined)',
+    test: `${RUNS}/launch/preparation.spec.ts`,
+  },
+  {
+    guard: 'What a recipe is made of includes the revision of the configuration.',
+    file: `${RUNS}/launch/preparation.service.ts`,
+    find: '[city.streamId, hash, rig, name, given, injected]',
+    replace: '[city.streamId, rig, name, given, injected]',
+    test: `${RUNS}/launch/preparation.spec.ts`,
+  },
+  {
+    guard: 'The event of a bead that a launch has made says the same of its edges as a read of it.',
+    file: 'src/modules/work/work.repository.ts',
+    find: ' filter (where p.blocking) as needs',
+    replace: ' as needs',
+    test: LAUNCH,
+    name: 'tells of each bead',
+  },
 ];

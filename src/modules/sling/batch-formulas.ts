@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ProblemError, problem } from '../../contract/problems.js';
 import type { CityScope } from '../cities/city-scope.js';
+import type { Recipe } from '../formulas/compile/recipe.js';
 import type { Work } from '../work/work.js';
 import type { BatchPlan } from './batch-plans.js';
 import { direct, SlingDispatch, type SlungSomething } from './sling-dispatch.js';
@@ -29,11 +30,17 @@ export class BatchFormulas {
     const ready = new Map<string, SlingFormula | ProblemError>();
     let steps = 0;
     let characters = 0;
+    const sizes = new Map<Recipe['steps'], number>();
+    const sizeOf = ({ steps: all }: Recipe): number => {
+      const size = sizes.get(all) ?? JSON.stringify(all).length;
+      sizes.set(all, size);
+      return size;
+    };
     for (const bead of beads) {
       const one = await this.formulas.prepare(city, chosen, bead).catch(refusalOf);
       if (!(one instanceof ProblemError)) {
         steps += one.recipe.steps.length;
-        characters += JSON.stringify(one.recipe.steps).length;
+        characters += sizeOf(one.recipe);
       }
       if (steps > most || characters > MAX_BATCH_CHARACTERS)
         throw invalid(

@@ -28,6 +28,8 @@ export interface Compiled {
   readonly recipe?: Recipe;
   /** What the formula is with its parents, as far as it can be told. */
   readonly formula?: Formula;
+  /** Whether another value of `issue` could make another recipe: another one than with that value among its variables. */
+  readonly ofIssue?: boolean;
   /** Everything that is wrong, each with file, line and key. */
   readonly issues: readonly Issue[];
 }
@@ -53,7 +55,13 @@ export function compile(name: string, library: Library, options: CompileOptions,
   }
   const texts = new Map(formulas.sources.map(({ file, text }) => [file, text]));
   const found = issues.placed((file) => texts.get(file) ?? (file === asked.file ? library.formula(name)?.text : undefined));
-  return { issues: found, ...(formula === undefined ? {} : { formula }), ...(recipe === undefined || issues.any ? {} : { recipe }) };
+  const ofIssue = formulas.asked.has('issue') || formula?.vars.has('issue') === true;
+  return {
+    issues: found,
+    ...(ofIssue ? { ofIssue } : {}),
+    ...(formula === undefined ? {} : { formula }),
+    ...(recipe === undefined || issues.any ? {} : { recipe }),
+  };
 }
 
 /** @param isItem whether it is what a drain does for each member */
@@ -68,7 +76,10 @@ function recipeOf(formula: Formula, formulas: Formulas, options: CompileOptions,
     for (const name of ['convoy_id', 'bead_id'])
       if (formula.vars.has(name)) issues.error(formula.vars.get(name)!.where, 'is reserved: the run says what its input is');
   const lacking = new Set(missing);
-  const value = (name: string): string | undefined => values.get(name);
+  const value = (name: string): string | undefined => {
+    formulas.asked.add(name);
+    return values.get(name);
+  };
   const weaving = new Weaving(formulas, { value, missing: lacking, resolve: (text) => withVars(text, value) });
   const compositions = new Compositions(weaving);
   const stays = (name: string): 'run' | 'missing' | undefined =>

@@ -10,6 +10,8 @@ import type { Library } from './library.js';
 export class Formulas {
   readonly #read = new Map<string, Formula | undefined>();
   readonly #whole = new Map<string, Formula | undefined>();
+  /** Variables whose values something has asked for. */
+  readonly asked = new Set<string>();
 
   constructor(
     readonly library: Library,

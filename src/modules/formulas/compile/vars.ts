@@ -9,7 +9,11 @@ const CONTROL = /[^\P{Cc}\t\n\r]/u;
 const WHOLE = /^[+-]?\d{1,15}$/;
 
 /** What is wrong with a value of a variable; undefined when nothing is. An empty one is not looked at: it says that there is none. */
-export function valueFault({ enum: allowed, pattern, type }: VarDef, value: string, budget?: Budget): string | undefined {
+export function valueFault(
+  { enum: allowed, pattern, type }: Pick<VarDef, 'enum' | 'pattern' | 'type'>,
+  value: string,
+  budget?: Budget,
+): string | undefined {
   if (value.length > LIMITS.value) return `is longer than ${LIMITS.value} characters`;
   if (CONTROL.test(value) || !value.isWellFormed()) return 'holds a control character or half a surrogate pair';
   if (looksLikePlaceholder(value)) return 'holds a placeholder, which nothing would replace';

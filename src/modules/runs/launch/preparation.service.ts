@@ -12,6 +12,7 @@ import { hostOf } from '../../formulas/host.js';
 import { formulasAt } from '../../formulas/stored-library.js';
 import { RunsRepository } from '../runs.repository.js';
 import { requireWork } from './claimable.js';
+import { Recipes } from './recipes.js';
 
 /** Which formula is to be run, and for whom. */
 export interface Wanted {
@@ -29,6 +30,8 @@ export interface Wanted {
 /** Makes recipes of formulas as launches need them: every variable has a value. */
 @Injectable()
 export class RunPreparation {
+  readonly #recipes = new Recipes();
+
   constructor(
     private readonly reads: ConfigReadsService,
     private readonly repository: RunsRepository,
@@ -42,13 +45,20 @@ export class RunPreparation {
    */
   async prepare(city: Pick<CityScope, 'name' | 'streamId'>, wanted: Wanted): Promise<Recipe> {
     const { formula: name, rig, vars } = wanted;
-    const { config } = await this.reads.current(city);
+    const { config, hash } = await this.reads.current(city);
     const entry = formulasAt(config, rig).find((each) => each.name === name);
     if (entry === undefined) throw problem('formula_not_found', `formula ${name} not found`);
     if (entry.type !== undefined) throw problem('formula_not_found', `formula ${name} is not a workflow: it is an ${entry.type}`);
     const issue = wanted.source === undefined ? undefined : await this.repository.workBead(city.streamId, wanted.source);
-    const options = { vars, injected: injectedFor(config, wanted, issue), strict: true, compiler: hostOf(config) } as const;
-    const compiled = await this.work.run(city, compiling, { shelf: config, rig, name, options });
+    const injected = injectedFor(config, wanted);
+    // Who says what the issue is means it for every bead.
+    const own: Record<string, string> =
+      issue === undefined || Object.hasOwn(vars, 'issue') || Object.hasOwn(injected, 'issue') ? {} : { issue };
+    const given = { vars, strict: true, compiler: hostOf(config) } as const;
+    const compiled = await this.#recipes.of([city.streamId, hash, rig, name, given, injected], own.issue, () => {
+      const options = { ...given, injected: { ...injected, ...own } };
+      return this.work.run(city, compiling, { shelf: config, rig, name, options });
+    });
     if (compiled === undefined) throw problem('unavailable', 'the configuration changed while it was read; try again');
     const { recipe, issues } = compiled;
     if (recipe === undefined)
@@ -65,8 +75,8 @@ export class RunPreparation {
   }
 }
 
-/** What the service adds: what the rig's files say first, then what it knows of rig, agent and bead. */
-function injectedFor(config: CityConfig, { rig: name, target }: Wanted, issue: string | undefined): Record<string, string> {
+/** What the service adds: what the rig's files say first, then what it knows of rig and agent. */
+function injectedFor(config: CityConfig, { rig: name, target }: Wanted): Record<string, string> {
   const rig = config.rigs.find((each) => each.name === name);
   const agent = config.agents.find(({ qualified_name: qualified }) => qualified === target);
   const branch = rig?.default_branch;
@@ -77,7 +87,6 @@ function injectedFor(config: CityConfig, { rig: name, target }: Wanted, issue: s
     ...(name === '' ? {} : { rig_name: name }),
     ...(agent === undefined ? {} : { binding_name: agent.binding, binding_prefix: agent.binding === '' ? '' : `${agent.binding}.` }),
     ...(branch === undefined ? {} : { base_branch: branch, target_branch: branch }),
-    ...(issue === undefined ? {} : { issue }),
     ...Object.fromEntries(own),
   };
 }
