@@ -147,7 +147,7 @@ export const RUN_GUARDS: readonly Guard[] = [
     file: 'src/modules/work/work.repository.ts',
     find: ' filter (where p.blocking) as needs',
     replace: ' as needs',
-    test: LAUNCH,
-    name: 'tells of each bead',
+    test: 'src/modules/work/work.db-spec.ts',
+    name: 'tells of many',
   },
 ];
