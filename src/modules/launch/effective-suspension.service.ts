@@ -23,7 +23,7 @@ export class EffectiveSuspension {
    * with `tx` switches are read in that transaction.
    */
   async blockers(city: Pick<CityScope, 'name' | 'streamId'>, config?: CityConfig, tx?: Tx): Promise<Blockers> {
-    const known = config ?? (await this.config.known(city))?.config;
+    const known = config ?? (await this.config.known(city, tx))?.config;
     const switches = await this.roster.switches(city.streamId, tx);
     const citySuspended = (await this.repository.city(city.streamId, tx)) ?? false;
     return blockersOf({ citySuspended, switches, config: known });

@@ -8,6 +8,11 @@ let orders: OrderRealm;
 afterEach(() => orders.close());
 
 const SUCCESS = { outcome: 'success', exitCode: 0 } as const;
+const isHeld = async (): Promise<boolean> => {
+  const { rows } = await sql`
+    select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`.execute(orders.a.db);
+  return rows.length > 0;
+};
 
 describe('an order that is due', () => {
   it('is fired once, whoever looks', async () => {
@@ -45,6 +50,39 @@ describe('an order that is due', () => {
     const ids = taken.flat().map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     expect((await orders.firings()).filter(({ worker }) => worker !== null)).toHaveLength(ids.length);
+  });
+
+  // Guard: who is in a transaction asks for nothing outside of it. A burst of firings holds all connections of a process at once.
+  it('is carried out from its beginning to its end with one connection', async () => {
+    const now = 'trigger = "cooldown"\ninterval = "1h"';
+    const condition = 'exec = "true"\ntrigger = "condition"\ncheck = "true"';
+    orders = await OrderRealm.open({ tick: `exec = "true"\n${now}`, yes: condition, no: condition });
+    const one = orders.narrow();
+    expect(await one.evaluator.look()).toBe(3);
+    const taken = Object.fromEntries((await one.take()).map((firing) => [firing.name, firing]));
+    expect(await one.firings.passed(orders.city, taken.yes!, 'worker')).toBe(true);
+    await one.firings.refused(orders.city, taken.no!, 'worker', 'no');
+    for (const name of ['tick', 'yes']) expect(await one.firings.end(orders.city, taken[name]!, 'worker', SUCCESS)).toBe(true);
+    expect(await orders.told()).toEqual(['order.fired tick', 'order.fired yes', 'order.completed tick', 'order.completed yes']);
+  });
+
+  // Guard: leases are renewed in the order in which firings end together.
+  it('can end with others while its lease is renewed', async () => {
+    const now = 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"';
+    orders = await OrderRealm.open({ one: now, two: now });
+    const { a, b } = orders;
+    await a.evaluator.look();
+    const pks = (await a.take()).map(({ pk }) => pk).sort((x, y) => x - y);
+    // Rows lie where they were written last.
+    await b.repository.renew('worker', [pks[0]!], 60_000);
+    const { renewing } = await a.transactions.run(async (tx) => {
+      expect(await a.repository.end(tx, pks[0]!, 'worker', SUCCESS, new Date())).toBe(true);
+      const begun = b.repository.renew('worker', pks, 60_000);
+      await eventually(isHeld);
+      expect(await a.repository.end(tx, pks[1]!, 'worker', SUCCESS, new Date())).toBe(true);
+      return { renewing: begun };
+    });
+    expect(await renewing).toEqual(new Set());
   });
 
   // Guard: places for commands are for commands.
@@ -152,11 +190,6 @@ describe('a sweep', () => {
 
 describe('an order that waits for events', () => {
   const EACH = 'exec = "true"\ntrigger = "event"\non = "bead.closed"';
-  const isHeld = async (): Promise<boolean> => {
-    const { rows } = await sql`
-      select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`.execute(orders.a.db);
-    return rows.length > 0;
-  };
   const closed = (id: string, by = orders.a): Promise<void> =>
     by.transactions.run(async (tx) => {
       const said = { stream: 'alpha', type: 'bead.closed', version: 1, actor: 'x', subject: id, payload: {} };

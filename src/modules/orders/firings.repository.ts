@@ -151,11 +151,16 @@ export class FiringsRepository {
     return { launch: launches, command: commands };
   }
 
-  /** Renews the leases of what a worker runs. Answers which of it is still its own. */
+  /**
+   * Renews the leases of what a worker runs. Answers which of it is still its own. In the order of the keys, in which those are ended that
+   * end together: the other way round both would wait for each other.
+   */
   async renew(worker: string, pks: readonly number[], leaseMs: number): Promise<Set<number>> {
     const { rows } = await sql<{ pk: number }>`
       update order_firings set lease_until = now() + ${leaseMs} * interval '1 millisecond'
-      where pk = any(${[...pks]}::bigint[]) and worker = ${worker} and state <> 'done' returning pk`.execute(this.db);
+      where pk in (
+        select pk from order_firings where pk = any(${[...pks]}::bigint[]) and worker = ${worker} and state <> 'done' order by pk for update)
+      returning pk`.execute(this.db);
     return new Set(rows.map(({ pk }) => Number(pk)));
   }
 

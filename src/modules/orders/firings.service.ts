@@ -65,7 +65,7 @@ export class Firings {
   /** The check of a condition has passed: what it stands for begins. False when somebody else has taken it over. */
   async passed(city: FiringCity, firing: FiringRow, worker: string): Promise<boolean> {
     return this.#withOrder(city, firing, async (tx, order) => {
-      const now = await this.times.now();
+      const now = await this.times.now(tx);
       if (!(await this.repository.passed(tx, firing, worker, now))) return false;
       const scopedName = firing.scoped_name;
       const note = 'condition: check passed (exit 0)';
@@ -82,7 +82,7 @@ export class Firings {
   async refused(city: FiringCity, firing: FiringRow, worker: string | undefined, note: string): Promise<void> {
     await this.#withOrder(city, firing, async (tx, order) => {
       if (!(await this.repository.drop(tx, firing.pk, worker)) || order === undefined) return;
-      const now = await this.times.now();
+      const now = await this.times.now(tx);
       const due = order.enabled && order.present ? (dueAfter(order.definition, now, now) ?? null) : null;
       await this.repository.change(tx, city.streamId, [{ scopedName: firing.scoped_name, lookAt: due, nextDueAt: due, note }]);
     });
@@ -95,7 +95,7 @@ export class Firings {
    */
   async end(city: FiringCity, firing: FiringRow, worker: string | undefined, ended: Ended): Promise<boolean> {
     return this.#withOrder(city, firing, async (tx, order) => {
-      const now = await this.times.now();
+      const now = await this.times.now(tx);
       if (!(await this.repository.end(tx, firing.pk, worker, ended, now))) return false;
       if (order !== undefined) await this.settle(tx, city, firing, order, ended.outcome, now);
       await this.eventLog.append(tx, [endedEvent(city, firing, ended)]);

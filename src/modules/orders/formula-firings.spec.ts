@@ -61,6 +61,16 @@ describe('launches of orders', () => {
     expect(sizes).toEqual([1, 3, 1]);
   });
 
+  // Guard: leases are renewed in this order, too.
+  it('that share a transaction end in the order of their keys', async () => {
+    const { firings, ended, go } = city();
+    const all = [4, 3, 1, 2].map((pk) => firings.carryOut(firing(pk), 'worker'));
+    await new Promise((resolve) => setImmediate(resolve));
+    go();
+    await Promise.all(all);
+    expect(ended).toEqual(['4', '1', '2', '3']);
+  });
+
   // Guard: what cannot be launched takes nobody with it.
   it('fail alone', async () => {
     const { firings, ended, failed, go } = city();

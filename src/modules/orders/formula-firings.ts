@@ -77,7 +77,9 @@ export class FormulaFirings {
 
   async #turns(city: CityScope): Promise<void> {
     const waiting = this.#waiting.get(city.streamId)!;
-    while (waiting.length > 0) await this.#together(city, waiting.splice(0, TOGETHER));
+    // In the order in which leases are renewed.
+    const next = (): Prepared[] => waiting.splice(0, TOGETHER).sort((a, b) => a.firing.pk - b.firing.pk);
+    while (waiting.length > 0) await this.#together(city, next());
     this.#waiting.delete(city.streamId);
   }
 
@@ -105,7 +107,7 @@ export class FormulaFirings {
   async #launch(work: Work, { firing, worker, recipe, target }: Prepared, order: OrderRow | undefined): Promise<void> {
     const { city } = work;
     const { scoped_name: scopedName, rig } = firing;
-    const now = await this.times.now();
+    const now = await this.times.now(work.tx);
     if (!(await this.repository.end(work.tx, firing.pk, worker, { outcome: 'success' }, now))) return;
     const metadata = { 'gc.order': scopedName, 'gc.order_firing': firing.id };
     const labels = [`order-run:${scopedName}`];

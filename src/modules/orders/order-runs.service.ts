@@ -96,7 +96,7 @@ export class OrderRunsService {
     const { scopedName, definition, name, rig } = order;
     await this.admit(tx, city, order, asked);
     await this.repository.lock(tx, city.streamId, scopedName);
-    const now = await this.times.now();
+    const now = await this.times.now(tx);
     const firing = {
       id: asked.id ?? newId('firing'),
       order: { scoped_name: scopedName, name, rig, definition },

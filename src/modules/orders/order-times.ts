@@ -7,6 +7,7 @@ import { FiringsRepository } from './firings.repository.js';
 export class OrderTimes {
   constructor(private readonly repository: FiringsRepository) {}
 
+  /** Who is in a transaction asks in it: once all connections are held by those who want one more, none of them gets on. */
   now(tx?: Tx): Promise<Date> {
     return this.repository.now(tx);
   }

@@ -44,8 +44,8 @@ export class OrderProcess {
   readonly sweeper: OrderSweeper;
   readonly failpoints = new Failpoints();
 
-  constructor(realm: ConfigRealm) {
-    this.db = createDb(createPool(realm.database.url, { max: 6 }));
+  constructor(realm: ConfigRealm, connections = 6) {
+    this.db = createDb(createPool(realm.database.url, { max: connections }));
     this.transactions = new Transactions(this.db, this.failpoints);
     this.repository = new FiringsRepository(this.db);
     this.times = new MovedTimes(this.repository);
@@ -72,6 +72,8 @@ export class OrderProcess {
 
 /** A city with orders, and two processes that fire them. */
 export class OrderRealm {
+  #narrow: OrderProcess | undefined;
+
   private constructor(
     readonly realm: ConfigRealm,
     readonly a: OrderProcess,
@@ -96,6 +98,12 @@ export class OrderRealm {
     await this.a.sync.follow();
   }
 
+  /** One more process, with no more than one connection. */
+  narrow(): OrderProcess {
+    this.#narrow ??= new OrderProcess(this.realm, 1);
+    return this.#narrow;
+  }
+
   /** Both processes' clocks. */
   set now(at: Date) {
     this.a.times.at = at;
@@ -114,7 +122,7 @@ export class OrderRealm {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.a.db.destroy(), this.b.db.destroy()]);
+    await Promise.all([this.a, this.b, this.#narrow].map((process) => process?.db.destroy()));
     await this.realm.close();
   }
 }

@@ -189,7 +189,7 @@ export class WebhookReceiver {
     if (row === undefined || waiting >= MOST_WAITING) throw problem('unavailable', `${waiting} deliveries wait for order "${scopedName}"`);
     await this.deliveries.wait(tx, streamId, firingId);
     // Whoever ends the firing that is open looks at the order; when none is, somebody has to.
-    if (open === undefined) await this.firings.change(tx, streamId, [{ scopedName, lookAt: await this.times.now() }]);
+    if (open === undefined) await this.firings.change(tx, streamId, [{ scopedName, lookAt: await this.times.now(tx) }]);
     return { events: [], told: { ...about, tracking_id: firingId }, answer, message: `waits until ${open ?? 'those before it'} has ended` };
   }
 }
