@@ -44,8 +44,8 @@ export class OrderProcess {
   readonly sweeper: OrderSweeper;
   readonly failpoints = new Failpoints();
 
-  constructor(realm: ConfigRealm, connections = 6) {
-    this.db = createDb(createPool(realm.database.url, { max: connections }));
+  constructor(realm: ConfigRealm, { url = realm.database.url, connections = 6 } = {}) {
+    this.db = createDb(createPool(url, { max: connections }));
     this.transactions = new Transactions(this.db, this.failpoints);
     this.repository = new FiringsRepository(this.db);
     this.times = new MovedTimes(this.repository);
@@ -98,10 +98,11 @@ export class OrderRealm {
     await this.a.sync.follow();
   }
 
-  /** One more process, with no more than one connection. */
+  /** One more process, with no more than one connection; whoever wants another one learns soon that there is none. */
   narrow(): OrderProcess {
-    this.#narrow ??= new OrderProcess(this.realm, 1);
-    return this.#narrow;
+    const address = new URL(this.realm.database.url);
+    address.searchParams.set('connect_timeout', '5');
+    return (this.#narrow ??= new OrderProcess(this.realm, { url: address.href, connections: 1 }));
   }
 
   /** Both processes' clocks. */
