@@ -2,6 +2,7 @@ import type { Guard } from './guard.js';
 
 const BINDINGS = 'test/e2e/extmsg.e2e-spec.ts';
 const INBOUND = 'test/e2e/extmsg-inbound.e2e-spec.ts';
+const BATCHES = 'src/modules/extmsg/inbound/inbound-committer.db-spec.ts';
 const OUTBOUND = 'test/e2e/extmsg-outbound.e2e-spec.ts';
 const CONNECTED = 'test/e2e/extmsg-connected.e2e-spec.ts';
 const OFFERS = 'src/modules/extmsg/connected/offers.repository.ts';
@@ -18,11 +19,43 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'What has come before is not taken again.',
-    file: 'src/modules/extmsg/inbound/inbound.service.ts',
-    find: 'if (looked.known !== undefined) return',
-    replace: "if (looked.known !== undefined && onceKey === '') return",
+    file: 'src/modules/extmsg/inbound/inbound-committer.ts',
+    find: 'if (known !== undefined) return',
+    replace: "if (known !== undefined && onceKey === '') return",
     test: INBOUND,
     name: 'of fifty at once',
+  },
+  {
+    guard: 'Of messages of one batch that come under one key one is taken.',
+    file: 'src/modules/extmsg/inbound/inbound-committer.ts',
+    find: "if (onceKey !== '' && this.#keys.has(once)) return 'again';",
+    replace: '',
+    test: BATCHES,
+    name: 'come once under one key',
+  },
+  {
+    guard: 'Messages of a batch do not wait for the events of one city.',
+    file: 'src/modules/extmsg/inbound/inbound-committer.ts',
+    find: 'this.#take(tx, intakes, records, !shared)',
+    replace: 'this.#take(tx, intakes, records, shared || !shared)',
+    test: BATCHES,
+    name: 'keeps nobody waiting in other cities',
+  },
+  {
+    guard: 'Messages of a batch do not wait for the conversation of another.',
+    file: 'src/modules/extmsg/inbound/inbound-committer.ts',
+    find: 'this.repository.look(tx, intakes, false)',
+    replace: 'this.repository.look(tx, intakes, true)',
+    test: BATCHES,
+    name: 'keeps its conversation from a batch',
+  },
+  {
+    guard: 'Who sends much keeps no other from a place in a batch.',
+    file: 'src/modules/extmsg/inbound/inbound-committer.ts',
+    find: '    return city;\n',
+    replace: '    return city.slice(0, 0);\n',
+    test: BATCHES,
+    name: 'has some of each city',
   },
   {
     guard: 'Who finds no conversation to lock looks again once there is one.',

@@ -1,30 +1,54 @@
--- All that it takes to say who is told of a message from outside, read under the lock of its conversation, which is kept until the commit.
-create or replace function extmsg_look(p_stream integer, p_key bytea, p_once text)
-returns jsonb
-language plpgsql as $$
+-- All that it takes to say who is told of messages from outside, of many cities, read under the locks of their conversations, which are
+-- kept until the commit. An item has its city, the key (hex) of its conversation, and what it comes once under ('' for as often as it comes).
+-- With p_wait, which is for a single one, it waits for that lock; without, what somebody else has locked is `busy`, and so is what was made
+-- meanwhile: nobody then waits for another one's conversation. One row an item, in order. Each row is looked up by its key, whatever the
+-- planner thinks of tables that were small when it planned: hence laterals, and no sequential scans.
+create or replace function extmsg_look(p_items jsonb, p_wait boolean)
+returns table (o_ord integer, o_found jsonb)
+language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 declare
-  v_at extmsg_conversations;
-  v_running boolean;
-  v_known jsonb;
+  v_locked bigint[];
 begin
-  select * into v_at from extmsg_conversations where stream_id = p_stream and key = p_key for no key update;
-  -- Whatever is read from here on is as it is under the lock.
-  v_running := exists (select from cities c join config_states s on s.stream_id = c.stream_id and s.revision > 0
-    where c.stream_id = p_stream and c.running);
-  if v_at.pk is null then return jsonb_build_object('running', v_running); end if;
-  if p_once <> '' then
-    select to_jsonb(e) into v_known from extmsg_entries e where e.conversation_pk = v_at.pk and e.once_key = p_once and e.once_key <> '';
+  if p_wait then
+    select array_agg(c.pk) into v_locked
+    from jsonb_to_recordset(p_items) as i(city text, key text)
+    cross join lateral (select y.stream_id from cities y where y.name = i.city limit 1) y
+    cross join lateral (select n.pk from extmsg_conversations n where n.stream_id = y.stream_id and n.key = decode(i.key, 'hex') limit 1 for no key update) c;
+  else
+    select array_agg(c.pk) into v_locked
+    from (select distinct r.city, r.key from jsonb_to_recordset(p_items) as r(city text, key text)) i
+    cross join lateral (select y.stream_id from cities y where y.name = i.city limit 1) y
+    cross join lateral (select n.pk from extmsg_conversations n where n.stream_id = y.stream_id and n.key = decode(i.key, 'hex')
+      limit 1 for no key update skip locked) c;
   end if;
-  return jsonb_build_object(
-    'running', v_running,
-    'at', to_jsonb(v_at) - 'key',
-    'known', v_known,
-    'binding', (select to_jsonb(b) from extmsg_bindings b where b.conversation_pk = v_at.pk and b.status = 'active'),
-    'overdue', exists (select from extmsg_bindings b where b.conversation_pk = v_at.pk and b.status = 'active' and b.expires_at <= clock_timestamp()),
-    'group', (select to_jsonb(g) from extmsg_groups g where g.conversation_pk = v_at.pk),
-    'participants', (select coalesce(jsonb_agg(to_jsonb(p) order by p.handle), '[]') from extmsg_participants p
-      join extmsg_groups g on g.pk = p.group_pk where g.conversation_pk = v_at.pk and p.closed_at is null),
-    'members', (select coalesce(jsonb_agg(to_jsonb(m) order by m.selector collate "C"), '[]') from extmsg_memberships m
-      where m.conversation_pk = v_at.pk and m.closed_at is null));
+  -- Whatever is read from here on is as it is under the locks.
+  return query
+    select i.nth::integer - 1, jsonb_build_object(
+      'running', coalesce(y.running and s.loaded, false),
+      'busy', c.pk is not null and not h.held,
+      'at', case when h.held then to_jsonb(c) - 'key' end,
+      'known', to_jsonb(k),
+      'binding', to_jsonb(b),
+      'overdue', coalesce(b.expires_at <= clock_timestamp(), false),
+      'group', to_jsonb(g),
+      'participants', case when g.pk is null then '[]' else (
+        select coalesce(jsonb_agg(to_jsonb(p) order by p.handle), '[]') from extmsg_participants p
+        where p.group_pk = g.pk and p.closed_at is null) end,
+      'members', (select coalesce(jsonb_agg(to_jsonb(m) order by m.selector collate "C"), '[]') from extmsg_memberships m
+        where m.conversation_pk = c.pk and m.closed_at is null))
+    from rows from (jsonb_to_recordset(p_items) as (city text, key text, once text)) with ordinality as i(city, key, once, nth)
+    left join lateral (select n.* from cities n where n.name = i.city limit 1) y on true
+    left join lateral (select true as loaded from config_states n where n.stream_id = y.stream_id and n.revision > 0 limit 1) s on true
+    left join lateral (select n.* from extmsg_conversations n where n.stream_id = y.stream_id and n.key = decode(i.key, 'hex') limit 1) c on true
+    cross join lateral (select coalesce(c.pk = any(v_locked), false) as held) h
+    left join lateral (
+      select n.* from extmsg_entries n where n.conversation_pk = c.pk and n.once_key = i.once and n.once_key <> '' limit 1) k on true
+    -- Of what has come before, the binding that it went by.
+    left join lateral (
+      (select n.* from extmsg_bindings n where k.id is null and n.conversation_pk = c.pk and n.status = 'active' limit 1)
+      union all
+      (select n.* from extmsg_bindings n where n.pk = (k.route ->> 'binding')::bigint limit 1)) b on true
+    left join lateral (select n.* from extmsg_groups n where n.conversation_pk = c.pk limit 1) g on true
+    order by i.nth;
 end
 $$;

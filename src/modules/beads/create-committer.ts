@@ -30,8 +30,8 @@ export class CreateCommitter extends GroupCommitter<CreateResult | undefined> {
    * one key only the first of a batch is decided, the others with the batches that follow.
    */
   async create(city: string, text: string): Promise<CreateResult | undefined> {
-    let result = await this.enqueue(city, text);
-    while (result?.outcome === 'again') result = await this.enqueue(city, text);
+    let result = await this.enqueue(city, text, text.length);
+    while (result?.outcome === 'again') result = await this.enqueue(city, text, text.length);
     return result;
   }
 

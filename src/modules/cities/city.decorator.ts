@@ -22,15 +22,6 @@ export class RunningCityPipe implements PipeTransform<Asked, Promise<CityScope>>
   }
 }
 
-@Injectable()
-export class StartedCityPipe implements PipeTransform<Asked, Promise<CityScope>> {
-  constructor(private readonly cities: CitiesService) {}
-
-  transform({ name, caller }: Asked): Promise<CityScope> {
-    return this.cities.requireStarted(name, caller);
-  }
-}
-
 const AskedCity = createParamDecorator((_data: unknown, context: ExecutionContext): Asked => {
   const request = context.switchToHttp().getRequest<FastifyRequest>();
   return { name: (request.params as Record<string, string>).cityName ?? '', caller: principalOf(request) };
@@ -43,14 +34,7 @@ const documented = ApiParam({ name: 'cityName', schema: schemaOf(CityNameParam) 
  * The running city of the path's `:cityName`: `@City() city: CityScope`. The request ends with 404 without one, and
  * its body and query are checked before. The family's module imports `CitiesModule`.
  */
-export const City = (): ParameterDecorator => askedBy(RunningCityPipe);
-
-/** The same, and 503 with a Retry-After while a city that is to run does not yet. */
-export const StartedCity = (): ParameterDecorator => askedBy(StartedCityPipe);
-
-function askedBy(pipe: typeof RunningCityPipe | typeof StartedCityPipe): ParameterDecorator {
-  return (target, key, index) => {
-    AskedCity(pipe)(target, key, index);
-    documented(target, key!, Object.getOwnPropertyDescriptor(target, key!)!);
-  };
-}
+export const City = (): ParameterDecorator => (target, key, index) => {
+  AskedCity(RunningCityPipe)(target, key, index);
+  documented(target, key!, Object.getOwnPropertyDescriptor(target, key!)!);
+};

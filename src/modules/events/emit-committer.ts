@@ -27,7 +27,7 @@ export class EmitCommitter extends GroupCommitter<EmitResult | undefined> {
 
   /** Appends one item (its JSON text) to the city's stream; undefined when the city does not run. */
   emit(city: string, text: string): Promise<EmitResult | undefined> {
-    return this.enqueue(city, text);
+    return this.enqueue(city, text, text.length);
   }
 
   protected hadEffect(result: EmitResult | undefined): boolean {

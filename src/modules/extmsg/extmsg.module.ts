@@ -16,6 +16,7 @@ import { DeliveriesService } from './deliveries/deliveries.service.js';
 import { ExtmsgCoreModule } from './extmsg-core.module.js';
 import { GroupsController } from './groups/groups.controller.js';
 import { GroupsService } from './groups/groups.service.js';
+import { InboundCommitter } from './inbound/inbound-committer.js';
 import { InboundController } from './inbound/inbound.controller.js';
 import { InboundRepository } from './inbound/inbound.repository.js';
 import { InboundService } from './inbound/inbound.service.js';
@@ -47,6 +48,7 @@ import { TranscriptService } from './transcript/transcript.service.js';
     ConnectionsService,
     DeliveriesService,
     GroupsService,
+    InboundCommitter,
     InboundRepository,
     InboundService,
     Offers,

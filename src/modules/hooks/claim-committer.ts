@@ -27,7 +27,8 @@ export class ClaimCommitter extends GroupCommitter<Decided | undefined> {
 
   /** Decides one claim in the city; undefined when the city does not run. */
   claim(city: string, item: ClaimItem): Promise<Decided | undefined> {
-    return this.enqueue(city, JSON.stringify(item));
+    const text = JSON.stringify(item);
+    return this.enqueue(city, text, text.length);
   }
 
   protected hadEffect(result: Decided | undefined): boolean {

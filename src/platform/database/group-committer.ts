@@ -10,27 +10,28 @@ const MAX_BYTES = 4 << 20;
 /** Waiting items of one key beyond which new ones are refused; about two seconds' worth. */
 const MAX_WAITING = 10_000;
 
-interface Waiting<R> {
-  readonly text: string;
+interface Waiting<R, I> {
+  readonly item: I;
+  readonly bytes: number;
   readonly request: AuditedRequest | undefined;
   readonly resolve: (result: R) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /**
- * Combines the concurrent writes of this process into one transaction a key (a city's name), so that a city is not
- * bound by one flush a write. One flush is in flight a key; what arrives meanwhile goes with the next. Nobody is
+ * Combines the concurrent writes of this process into one transaction a key (a city's name, or that of a lane which cities share), so that
+ * a city is not bound by one flush a write. One flush is in flight a key; what arrives meanwhile goes with the next. Nobody is
  * answered before the commit, and a city has one batch at once, so that no other waits for more than one of it. An item that cannot
  * be stored fails alone.
  */
-export abstract class GroupCommitter<R> {
-  readonly #waiting = new Map<string, Waiting<R>[]>();
+export abstract class GroupCommitter<R, I = string> {
+  readonly #waiting = new Map<string, Waiting<R, I>[]>();
 
   /**
-   * Commits the items (each the JSON text of one) in one transaction; one result an item, in order. It stores the records of those
+   * Commits the items in one transaction; one result an item, in order. It stores the records of those
    * that have an effect with them: `records` is for `auditInsert`.
    */
-  protected abstract flush(key: string, texts: readonly string[], records: string): Promise<readonly R[]>;
+  protected abstract flush(key: string, items: readonly I[], records: string): Promise<readonly R[]>;
 
   /** Whether an item has had an effect, and so has its record. */
   protected abstract hadEffect(result: R): boolean;
@@ -38,16 +39,29 @@ export abstract class GroupCommitter<R> {
   /** What a client reads about one item, such as `event`. */
   protected abstract readonly noun: string;
 
+  /** What makes a repetition safe, in the words of an answer. */
+  protected readonly repeatable: string = 'with an Idempotency-Key';
+
+  /** Whose an item is: where a batch cannot have all, each that shares its key gets a place of it in turn. */
+  protected ownerOf(_item: I): string {
+    return '';
+  }
+
+  /** Something waits, or is being committed, for the key. */
+  protected isBusy(key: string): boolean {
+    return this.#waiting.has(key);
+  }
+
   /** Commits one item with whatever else is waiting for the same key. */
-  protected enqueue(key: string, text: string): Promise<R> {
+  protected enqueue(key: string, item: I, bytes: number): Promise<R> {
     return new Promise((resolve, reject) => {
       const waiting = this.#waiting.get(key);
-      const item = { text, request: audited(), resolve, reject };
+      const one = { item, bytes, request: audited(), resolve, reject };
       if (waiting === undefined) {
-        this.#waiting.set(key, [item]);
+        this.#waiting.set(key, [one]);
         // It goes on for others.
         void onBehalfOf(undefined, () => batching(key, this.noun, () => this.#flushAll(key)));
-      } else if (waiting.length < MAX_WAITING) waiting.push(item);
+      } else if (waiting.length < MAX_WAITING) waiting.push(one);
       else reject(problem('unavailable', `too many ${this.noun}s are waiting to be recorded in ${key}, try again`));
     });
   }
@@ -56,31 +70,31 @@ export abstract class GroupCommitter<R> {
   async #flushAll(key: string): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve)); // requests of one turn of the event loop share a batch
     for (;;) {
-      const batch = take(this.#waiting.get(key)!);
+      const batch = take(this.#waiting.get(key)!, (one) => this.ownerOf(one.item));
       if (batch.length === 0) break;
       await this.#flush(key, batch);
     }
     this.#waiting.delete(key);
   }
 
-  #flush(key: string, batch: readonly Waiting<R>[]): Promise<void> {
+  #flush(key: string, batch: readonly Waiting<R, I>[]): Promise<void> {
     return halving(
       batch,
       async (some) => {
-        const records = auditItems(some.map((item) => item.request));
+        const records = auditItems(some.map((one) => one.request));
         const results = await this.flush(
           key,
-          some.map((item) => item.text),
+          some.map((one) => one.item),
           records,
         );
-        some.forEach((item, i) => {
-          if (item.request !== undefined && this.hadEffect(results[i]!)) item.request.recorded = true;
-          item.resolve(results[i]!);
+        some.forEach((one, i) => {
+          if (one.request !== undefined && this.hadEffect(results[i]!)) one.request.recorded = true;
+          one.resolve(results[i]!);
         });
       },
       // Smaller ones would find no connection either.
       (error) => isRetryable(error) || error instanceof ProblemError,
-      (item, error) => item.reject(this.#toAnswer(error)),
+      (one, error) => one.reject(this.#toAnswer(error)),
     );
   }
 
@@ -91,16 +105,26 @@ export abstract class GroupCommitter<R> {
     if (!lost) return error;
     return problem(
       'unavailable',
-      `the connection was lost and it is not known whether the ${this.noun} was recorded; repeat it with an Idempotency-Key`,
+      `the connection was lost and it is not known whether the ${this.noun} was recorded; repeat it ${this.repeatable}`,
       { cause: error },
     );
   }
 }
 
-function take<R>(waiting: Waiting<R>[]): Waiting<R>[] {
+/** As much as a batch holds, of each owner in turn; each owner's in their order. What is left keeps its order as well. */
+function take<T extends { readonly bytes: number }>(waiting: T[], ownerOf: (one: T) => string): T[] {
+  if (waiting.length <= MAX_ITEMS && waiting.reduce((sum, { bytes }) => sum + bytes, 0) <= MAX_BYTES) return waiting.splice(0);
+  const lines = [...Map.groupBy(waiting, ownerOf).values()];
+  const batch = new Set<T>();
   let bytes = 0;
-  let n = 0;
-  while (n < waiting.length && n < MAX_ITEMS && (n === 0 || bytes + waiting[n]!.text.length <= MAX_BYTES))
-    bytes += waiting[n++]!.text.length;
-  return waiting.splice(0, n);
+  while (lines.length > 0 && batch.size < MAX_ITEMS) {
+    const line = lines.shift()!;
+    const one = line.shift()!;
+    if (batch.size > 0 && bytes + one.bytes > MAX_BYTES) break;
+    batch.add(one);
+    bytes += one.bytes;
+    if (line.length > 0) lines.push(line);
+  }
+  waiting.splice(0, waiting.length, ...waiting.filter((one) => !batch.has(one)));
+  return [...batch];
 }

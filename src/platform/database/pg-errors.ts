@@ -20,6 +20,11 @@ function codeOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
+/** Somebody else has what was wanted, or both wait for each other: it was taken back. */
+export function isBlocked(error: unknown): boolean {
+  return ['40P01', '55P03', '57014'].includes(codeOf(error) ?? '');
+}
+
 /** True when the database (or the way to it) failed and a later try may succeed. */
 export function isRetryable(error: unknown): boolean {
   const code = codeOf(error);

@@ -67,7 +67,7 @@ describe('connections of a pool', () => {
   it('are given to batches in turn as well, and not without one', async () => {
     class Notes extends GroupCommitter<string> {
       protected readonly noun = 'note';
-      note = (city: string, text: string): Promise<string> => this.enqueue(city, text);
+      note = (city: string, text: string): Promise<string> => this.enqueue(city, text, text.length);
       protected hadEffect(): boolean {
         return false;
       }

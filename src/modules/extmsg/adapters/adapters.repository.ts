@@ -119,14 +119,6 @@ export class AdaptersRepository {
     return rows[0]!.count;
   }
 
-  /** It has called. Written now and then, or all that one adapter sends would wait for the same row. */
-  async seen(tx: Tx, pk: number): Promise<void> {
-    await sql`
-      update extmsg_adapters set last_seen_at = clock_timestamp() where pk = (
-        select pk from extmsg_adapters where pk = ${pk} and last_seen_at < clock_timestamp() - interval '5 seconds'
-        for no key update skip locked)`.execute(tx);
-  }
-
   /** What came of calling it. */
   async called(tx: Tx, pk: number, error: string | undefined): Promise<void> {
     await sql`

@@ -79,10 +79,6 @@ export class GroupsRepository {
     return (await this.of(tx, conversation.pk))!;
   }
 
-  async remember(tx: Tx, pk: number, handle: string): Promise<void> {
-    await sql`update extmsg_groups set last_addressed_handle = ${handle} where pk = ${pk}`.execute(tx);
-  }
-
   /** Those that have a handle, by handle. */
   async participants(db: Kysely<Database>, groupPk: number): Promise<ParticipantRow[]> {
     const { rows } = await sql<ParticipantRow>`

@@ -1,9 +1,8 @@
-import { Body, Controller, Post } from '@nestjs/common';
+import { Body, Controller, Param, Post } from '@nestjs/common';
 import type { Principal } from '../../../contract/principal.js';
 import { Caller } from '../../../platform/http/caller.decorator.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
-import type { CityScope } from '../../cities/city-scope.js';
-import { StartedCity } from '../../cities/city.decorator.js';
+import { CityNameParam } from '../../cities/city-name.param.js';
 import { CONVERSATION } from '../conversations/examples.js';
 import { ExtMsgInboundInputBody, InboundResult, type ExtMsgInboundInput } from './inbound.schemas.js';
 import { InboundService } from './inbound.service.js';
@@ -34,7 +33,7 @@ export class InboundController {
   })
   @Post()
   receive(
-    @StartedCity() city: CityScope,
+    @Param('cityName', { schema: CityNameParam }) city: string,
     @Caller() caller: Principal,
     @Body({ schema: ExtMsgInboundInputBody }) body: ExtMsgInboundInput,
   ): Promise<InboundResult> {
