@@ -5,7 +5,8 @@ import { afterCommit, PREPARES, Transactions, type Tx } from '../../../platform/
 import { MovedStreams } from '../../../platform/event-log/moved.js';
 import { Metrics } from '../../../platform/health/metrics.js';
 import { TellingService } from '../deliveries/telling.service.js';
-import { InboundRepository, type Found } from './inbound.repository.js';
+import type { Found } from './found.js';
+import { InboundRepository } from './inbound.repository.js';
 import type { InboundResult } from './inbound.schemas.js';
 import { answer, routed, unrouted, type Intake, type Taking } from './intake.js';
 

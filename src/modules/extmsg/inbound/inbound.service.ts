@@ -19,8 +19,9 @@ import { ConversationsRepository } from '../conversations/conversations.reposito
 import { TellingService } from '../deliveries/telling.service.js';
 import { onceKeyOf } from '../transcript/transcript.repository.js';
 import { defaultRoute } from './default-route.js';
+import type { Found } from './found.js';
 import { InboundCommitter } from './inbound-committer.js';
-import { InboundRepository, NO_RECORDS, type Found, type Taken } from './inbound.repository.js';
+import { InboundRepository, NO_RECORDS, type Taken } from './inbound.repository.js';
 import type { ExternalInboundMessage, ExtMsgInboundInput, InboundResult } from './inbound.schemas.js';
 import { answer, routed, unrouted, type Intake } from './intake.js';
 

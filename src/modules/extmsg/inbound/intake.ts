@@ -11,8 +11,8 @@ import { handleOf } from '../groups/groups.service.js';
 import { decide, type Decision } from '../groups/route.js';
 import { toEntry } from '../transcript/transcript.mapper.js';
 import type { EntryRow, NewEntry } from '../transcript/transcript.repository.js';
+import type { Found } from './found.js';
 import type { ExternalInboundMessage, GroupRouteDecision, InboundResult } from './inbound.schemas.js';
-import type { Found } from './inbound.repository.js';
 
 /** A message from outside that somebody has brought to a city. */
 export interface Intake {
