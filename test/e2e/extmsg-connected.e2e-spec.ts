@@ -101,6 +101,30 @@ describe('a connected client', () => {
     expect(await city.events('extmsg.outbound', c.conversation_id)).toHaveLength(1);
   });
 
+  // Guard: who takes publications away from others is on record, as who changes something is.
+  it('leaves a record of its stream, also of one that it is refused, and of what it has acknowledged', async () => {
+    const mine = await adapter();
+    const c = await bound(mine);
+    const client = await connect(mine, B);
+    const asking = api(at(A), { Authorization: `Bearer ${mine.token}`, 'X-SVC-Request': 'test' });
+    expect((await asking.get(city.ext('publications/stream?after_cursor=nowhere'))).body.code).toBe('invalid-cursor');
+    const reply = send(c, 'x');
+    const given = await client.until(() => true);
+    await client.ack(at(A), given, { delivered: true, message_id: 'p-1' });
+    await reply;
+    const records = await eventually(async () => {
+      const rows = await city.sql<{ operation: string; method: string; status: number; ids: object }>(
+        `select operation, method, status, ids from audit_records where actor like 'adapter:%/${mine.account}' order by id`,
+      );
+      return rows.length >= 3 && rows;
+    });
+    expect(records).toEqual([
+      { operation: 'stream-extmsg-publications', method: 'GET', status: 200, ids: {} },
+      { operation: 'stream-extmsg-publications', method: 'GET', status: 400, ids: {} },
+      { operation: 'post-v0-city-by-city-name-extmsg-publication-by-id-ack', method: 'POST', status: 200, ids: { id: given.id } },
+    ]);
+  });
+
   it('says what has failed: for a while, and it is offered again; for good, and it has failed', async () => {
     const mine = await adapter();
     const c = await bound(mine);

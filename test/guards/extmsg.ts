@@ -257,4 +257,12 @@ export const EXTMSG: readonly Guard[] = [
     test: CONNECTED,
     name: 'could not write is written after all',
   },
+  {
+    guard: 'Who takes publications away from others is on record.',
+    file: 'src/platform/http/http-app.ts',
+    find: 'isForwarded(route) || claims(route)',
+    replace: 'isForwarded(route)',
+    test: CONNECTED,
+    name: 'leaves a record of its stream',
+  },
 ];

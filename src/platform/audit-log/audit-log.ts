@@ -28,7 +28,7 @@ const MAX_WAITING = 5_000;
  * - What was forwarded to a program of a city, and may have changed something there, is recorded likewise when that has answered, within
  *   bounds of its own.
  *
- * Reads leave no record. Bodies, queries, headers and secrets are in none.
+ * Reads leave no record, unless they take what they give away from others (`claims`). Bodies, queries, headers and secrets are in none.
  */
 @Injectable()
 export class AuditLog extends Auditor implements OnModuleInit {

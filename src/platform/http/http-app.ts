@@ -174,7 +174,7 @@ function createInstance({ gate, inWork, unread, renderer, access, auditing, pair
     if (!['GET', 'HEAD'].includes([route.method].flat()[0]!.toUpperCase())) {
       route.preHandler = [gate.afterBody(route)].concat((route.preHandler ?? []) as never);
       audit(route, auditing);
-    } else if (isForwarded(route)) audit(route, auditing);
+    } else if (isForwarded(route) || claims(route)) audit(route, auditing);
     leaveWhenAnswered(route, inWork);
     countUnread(route, inWork, unread);
     const ended = access.forRoute(route);
@@ -269,6 +269,11 @@ function awaiting(operation: OperationSpec, auditing: Auditing): onRequestHookHa
 
 function isForwarded({ config }: RouteOptions): boolean {
   return (config as RouteConfiguration | undefined)?.operation?.forwarded === true;
+}
+
+/** It takes what it gives away from others: that is told as a change is. */
+function claims({ config, method }: RouteOptions): boolean {
+  return [method].flat()[0] === 'GET' && (config as RouteConfiguration | undefined)?.operation?.claims === true;
 }
 
 function hasNoBody({ headers }: FastifyRequest): boolean {

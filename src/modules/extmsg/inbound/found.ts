@@ -1,0 +1,23 @@
+import type { BindingRow } from '../bindings/bindings.repository.js';
+import type { ConversationRow } from '../conversations/conversation.js';
+import type { GroupRow, ParticipantRow } from '../groups/groups.repository.js';
+import type { MembershipRow } from '../groups/memberships.repository.js';
+import type { EntryRow } from '../transcript/transcript.repository.js';
+
+/** What a message from outside finds, under the lock of its conversation. */
+export interface Found {
+  /** The city runs. */
+  readonly running: boolean;
+  /** Somebody else has the conversation locked, or has just made it. */
+  readonly busy: boolean;
+  /** Undefined for a conversation that nobody knows, and for one that is busy. */
+  readonly at?: ConversationRow;
+  /** The entry that has come under this key already. */
+  readonly known?: EntryRow;
+  /** Its time may be over. Of what has come before: that by which it went. */
+  readonly binding?: BindingRow;
+  readonly overdue: boolean;
+  readonly group?: GroupRow;
+  readonly participants: readonly ParticipantRow[];
+  readonly members: readonly MembershipRow[];
+}
