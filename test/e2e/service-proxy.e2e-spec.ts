@@ -181,7 +181,7 @@ describe('who may', () => {
     expect((await a.send('OPTIONS', `${BOARD}/x`)).status).toBe(204);
   });
 
-  it('has a key, of the city, and one that may do what is asked; a service that is direct asks for none', async () => {
+  it('has a key, of the city, and one that may do what is asked; a service that is direct asks for none of who reads', async () => {
     const keys = await stack.add('api', { auth: 'keys' });
     const key = async (body: object): Promise<Api> => {
       const reply = await a.post('/v0/keys', body);
@@ -206,8 +206,13 @@ describe('who may', () => {
     expect((await reads.post(`${BOARD}/x`, 'x')).body.code).toBe('forbidden');
     expect(await theirs.get(`${BOARD}/x`)).toMatchObject({ status: 404, body: { detail: 'not_found: city not found or not running' } });
     expect((await theirs.get('/v0/city/beta/svc/board/x')).status).toBe(200);
-    const direct = await nobody.post('/v0/city/alpha/svc/open/x', 'x', { 'X-SVC-Request': undefined, Authorization: 'Bearer of-its-own' });
+    const open = '/v0/city/alpha/svc/open/x';
+    const direct = await nobody.get(open, { 'X-SVC-Request': undefined, Authorization: 'Bearer of-its-own' });
     expect([direct.status, direct.body.headers.authorization]).toEqual([200, 'Bearer of-its-own']);
+    expect((await nobody.post(open, 'x', { Authorization: 'Bearer of-its-own' })).body.code).toBe('unauthorized');
+    expect((await reads.post(open, 'x')).body.code).toBe('forbidden');
+    expect((await all.post(open, 'x', { 'X-SVC-Request': undefined })).status).toBe(200);
+    expect((await a.post(open, 'x', { 'X-SVC-Request': undefined })).status).toBe(200);
     const socket = await Wire.say(keys.url, upgradeRequest(`${BOARD}/ws`));
     expect(await socket.until((text) => text.includes('\r\n\r\n'))).toMatch(/^HTTP\/1\.1 401 /);
     socket.close();
@@ -237,13 +242,12 @@ describe('who may', () => {
     note(await changer.post(`${BOARD}/odd`, 'x'), { ...common, method: 'POST', status: 203, ids: { service: 'board', path: '/odd' } });
     note(await changer.post('/v0/city/alpha/svc/none/x', 'x'), { ...common, method: 'POST', status: 404, code: 'not-found' });
     note(await changer.post(`${BOARD}/x`, 'x', { 'X-SVC-Request': undefined }), { ...common, method: 'POST', status: 403, code: 'csrf' });
-    const direct = api(keys.url);
-    note(await direct.post('/v0/city/alpha/svc/open', 'x'), {
-      key_id: null,
-      actor: null,
+    note(await changer.post('/v0/city/alpha/svc/open', 'x', { 'X-SVC-Request': undefined }), {
+      ...common,
       status: 200,
       ids: { service: 'open', path: '/' },
     });
+    note(await api(keys.url).post('/v0/city/alpha/svc/open', 'x'), { key_id: null, actor: null, status: 401, code: 'unauthorized' });
     // Who leaves before it is answered may have changed something.
     const left = await Wire.say(
       keys.url,

@@ -146,4 +146,12 @@ export const SERVICES: readonly Guard[] = [
     replace: 'if (cost > AT_ONCE)',
     test: 'src/modules/services/service-logs.spec.ts',
   },
+  {
+    guard: 'What changes something of a service takes a key where keys are asked for, also of one that is direct.',
+    file: 'src/modules/services/proxy/access.ts',
+    find: 'if (!needsKey || !CHANGES.has(method)) return undefined;',
+    replace: 'if (!needsKey || CHANGES.has(method)) return undefined;',
+    test: 'src/modules/services/proxy/access.spec.ts',
+    name: 'changes what is direct without the key',
+  },
 ];
