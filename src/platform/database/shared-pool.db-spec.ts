@@ -54,6 +54,31 @@ describe('connections of a pool', () => {
     expect(pool.turns.taken).toBe(0);
   });
 
+  it('are more than one beside others of who has had little of them, however many of its requests have come to wait', async () => {
+    const own = createPool(database.url, { max: 8 });
+    const [busy, calm] = [await connection(own, 'busy'), await connection(own, 'calm')];
+    const since = performance.now();
+    await eventually(() => performance.now() - since > 20);
+    busy.release();
+    calm.release();
+    const used = await connection(own, 'busy');
+    await eventually(() => performance.now() - since > 60);
+    used.release();
+    const taken = (owner: string): Promise<PoolClient>[] => Array.from({ length: 3 }, () => connection(own, owner));
+    const [flood, few] = [taken('busy'), taken('calm')];
+    const held: PoolClient[] = [];
+    for (const each of [...flood, ...few]) void each.then((client) => held.push(client));
+    await eventually(() => held.length === 3);
+    expect([own.turns.heldBy(party('busy')), own.turns.heldBy(party('calm')), own.turns.waiting]).toEqual([1, 2, 3]);
+    while (held.length > 0) {
+      held.shift()!.release();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await Promise.all([...flood, ...few]);
+    held.forEach((client) => client.release());
+    await own.end();
+  });
+
   it('are given at once to who has one: two of a city cannot wait for each other', async () => {
     const other = await connection(pool, 'other');
     const nested = await workFor(new Working(party('deep'), many), () =>
