@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../contract/principal.js';
 import { Db } from '../../platform/database/database.js';
+import { GatheredReads } from '../../platform/database/gathered-reads.js';
 import { Authenticator } from '../../platform/http/authenticator.js';
 import { sameHash, tokenHash, tokenId } from './key-token.js';
 import { KEYS_TOPIC } from '../../platform/streams/key-watch.js';
@@ -29,6 +30,9 @@ export class KeyCache extends Authenticator {
   readonly #entries = new Map<string, Entry>();
   readonly #reading = new Map<string, Promise<Entry | undefined>>();
   readonly #noted = new Map<string, number>();
+  readonly #rows = new GatheredReads<string, KeyRow>(async (ids) =>
+    (await this.repository.find(this.db, ids)).map((row) => [row.id, row] as const),
+  );
   #forgotten = 0;
 
   constructor(
@@ -98,7 +102,7 @@ export class KeyCache extends Authenticator {
   async #load(id: string): Promise<Entry | undefined> {
     const at = performance.now();
     const forgotten = this.#forgotten;
-    const row = await this.repository.find(this.db, id);
+    const row = await this.#rows.read(id);
     if (row === undefined) {
       this.#entries.delete(id);
       return undefined;

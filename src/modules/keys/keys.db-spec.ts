@@ -12,6 +12,7 @@ import { Signals } from '../../platform/streams/signals.js';
 import { Failpoints } from '../../platform/failpoints/failpoints.js';
 import { ensureBootstrapKey } from './bootstrap-key.js';
 import { KeyCache } from './key-cache.js';
+import { newToken } from './key-token.js';
 import { KeysRepository } from './keys.repository.js';
 import { KeysService } from './keys.service.js';
 
@@ -75,6 +76,18 @@ describe('API keys', () => {
     }
     expect(await here.cache.authenticate(key)).toBeDefined();
     expect(await here.cache.authenticate(wrong)).toBeUndefined();
+  });
+
+  it('are looked for with one connection, however many callers show what nobody has been given', async () => {
+    const pool = createPool(database.url, { max: 4 });
+    const own = createDb(pool);
+    const cache = new KeyCache(own, new KeysRepository(), { onTopics: () => () => undefined } as unknown as Signals);
+    const made = await here.service.create(ANYBODY, { name: 'known', scope: 'read', cities: [] });
+    const shown = await Promise.all(
+      [...Array.from({ length: 300 }, () => newToken().token), made.key].map((token) => cache.authenticate(token)),
+    );
+    expect([shown.filter((who) => who !== undefined).map((who) => who!.actor), pool.totalCount]).toEqual([['known'], 1]);
+    await own.destroy();
   });
 
   it('stop working when revoked: at once here, within seconds elsewhere', async () => {

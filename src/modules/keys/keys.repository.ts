@@ -38,14 +38,14 @@ export class KeysRepository {
     return (await db.selectFrom('api_keys').select('id').where('id', '=', id).executeTakeFirst()) !== undefined;
   }
 
-  find(db: Kysely<Database>, id: string): Promise<KeyRow | undefined> {
+  find(db: Kysely<Database>, ids: readonly string[]): Promise<KeyRow[]> {
     return db
       .selectFrom('api_keys')
       .selectAll()
-      .where('id', '=', id)
+      .where('id', '=', sql<string>`any(${[...ids]}::text[])`)
       .where('revoked_at', 'is', null)
       .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', sql<Date>`now()`)]))
-      .executeTakeFirst();
+      .execute();
   }
 
   /** Gives a key that works a new secret; the one before is good for `graceS` seconds more. Undefined when there is no such key. */

@@ -1,12 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../platform/database/database.js';
-import type { CommandRow } from './command-token.js';
+import { GatheredReads } from '../../platform/database/gathered-reads.js';
+import type { CommandKind, CommandRow } from './command-token.js';
 
 export interface CommandCaller {
   /** As what it works: `order:<order>` or `check:<formula>`. */
   readonly actor: string;
   readonly city: string;
+}
+
+interface CallerRow extends CommandCaller {
+  readonly pk: number;
+  /** Of its token. */
+  readonly hash: Buffer;
 }
 
 /** While a worker has the lease of what it carries out: whatever has become of the process, nobody else has its rights then. */
@@ -15,21 +22,35 @@ const HELD = sql`worker is not null and lease_until > now() and token_hash is no
 /** Which command calls. Nothing of it is kept: one that has ended has no rights any more. */
 @Injectable()
 export class CommandCallersRepository {
+  readonly #callers = { firing: this.#reads('firing'), check: this.#reads('check') };
+
   constructor(private readonly db: Db) {}
+
+  #reads(kind: CommandKind): GatheredReads<number, CallerRow> {
+    return new GatheredReads(async (pks) => (await this.#calling(kind, pks)).map((row) => [row.pk, row] as const));
+  }
 
   /** The one that is carried out with this token. */
   async find({ kind, pk }: CommandRow, hash: Buffer): Promise<CommandCaller | undefined> {
+    const row = await this.#callers[kind].read(pk);
+    return row?.hash.equals(hash) === true ? row : undefined;
+  }
+
+  async #calling(kind: CommandKind, pks: readonly number[]): Promise<readonly CallerRow[]> {
+    const wanted = sql`any(${[...pks]}::bigint[])`;
     const { rows } = await (
       kind === 'firing'
-        ? sql<CommandCaller>`
-            select 'order:' || f.scoped_name as actor, e.name as city from order_firings f join event_streams e on e.id = f.stream_id
-            where f.pk = ${pk} and f.token_hash = ${hash} and ${HELD}`
-        : sql<CommandCaller>`
-            select 'check:' || r.formula as actor, e.name as city from run_checks c join event_streams e on e.id = c.stream_id
+        ? sql<CallerRow>`
+            select f.pk, f.token_hash as hash, 'order:' || f.scoped_name as actor, e.name as city
+            from order_firings f join event_streams e on e.id = f.stream_id
+            where f.pk = ${wanted} and ${HELD}`
+        : sql<CallerRow>`
+            select c.pk, c.token_hash as hash, 'check:' || r.formula as actor, e.name as city
+            from run_checks c join event_streams e on e.id = c.stream_id
             join runs r on r.stream_id = c.stream_id and r.id = c.run_id
-            where c.pk = ${pk} and c.token_hash = ${hash} and ${HELD}`
+            where c.pk = ${wanted} and ${HELD}`
     ).execute(this.db);
-    return rows[0];
+    return rows;
   }
 
   async isLive({ kind, pk }: CommandRow): Promise<boolean> {

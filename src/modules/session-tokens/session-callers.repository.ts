@@ -2,9 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { SessionCaller } from '../../contract/principal.js';
 import { Db } from '../../platform/database/database.js';
+import { GatheredReads } from '../../platform/database/gathered-reads.js';
 
 interface CallerRow {
   readonly pk: number;
+  /** Of its token. */
+  readonly hash: Buffer;
   readonly id: string;
   readonly session_name: string;
   readonly alias: string;
@@ -17,15 +20,24 @@ interface CallerRow {
 /** Who calls, and what belongs to whom. Nothing of it is kept: a session that has ended has no rights any more. */
 @Injectable()
 export class SessionCallersRepository {
+  readonly #callers = new GatheredReads<number, CallerRow>(async (pks) => (await this.#calling(pks)).map((row) => [row.pk, row] as const));
+
   constructor(private readonly db: Db) {}
 
   /** The session whose present process has this token. */
   async find(pk: number, hash: Buffer): Promise<CallerRow | undefined> {
+    const row = await this.#callers.read(pk);
+    return row?.hash.equals(hash) === true ? row : undefined;
+  }
+
+  async #calling(pks: readonly number[]): Promise<readonly CallerRow[]> {
     const { rows } = await sql<CallerRow>`
-      select s.pk, s.id, s.session_name, s.alias, s.agent, s.agent_name, s.stream_id, e.name as city
+      select s.pk, s.token_hash as hash, s.id, s.session_name, s.alias, s.agent, s.agent_name, s.stream_id, e.name as city
       from sessions s join event_streams e on e.id = s.stream_id
-      where s.pk = ${pk} and s.token_hash = ${hash} and s.runner_id is not null and s.state <> 'closed'`.execute(this.db);
-    return rows[0];
+      where s.pk = any(${[...pks]}::bigint[]) and s.token_hash is not null and s.runner_id is not null and s.state <> 'closed'`.execute(
+      this.db,
+    );
+    return rows;
   }
 
   /** Whether a session has a process that may call. */

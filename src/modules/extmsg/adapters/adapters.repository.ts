@@ -5,6 +5,15 @@ import type { Tx } from '../../../platform/database/transactions.js';
 import type { KeyAddress } from '../../../platform/idempotency/idempotency.repository.js';
 import type { AdapterCapabilities, AdapterTransport } from './adapters.schemas.js';
 
+/** Who calls with the token of which this is the hash. */
+export interface AdapterCaller {
+  readonly pk: number;
+  readonly hash: Buffer;
+  readonly provider: string;
+  readonly account_id: string;
+  readonly city: string;
+}
+
 export interface AdapterRow {
   readonly pk: number;
   readonly provider: string;
@@ -127,16 +136,13 @@ export class AdaptersRepository {
       where pk = ${pk}`.execute(tx);
   }
 
-  /** Whose token this is, with his city. */
-  async byToken(
-    db: Kysely<Database>,
-    pk: number,
-    hash: Buffer,
-  ): Promise<{ provider: string; account_id: string; city: string } | undefined> {
-    const { rows } = await sql<{ provider: string; account_id: string; city: string }>`
-      select a.provider, a.account_id, e.name as city from extmsg_adapters a join event_streams e on e.id = a.stream_id
-      where a.pk = ${pk} and a.token_hash = ${hash} and a.token_hash <> ''`.execute(db);
-    return rows[0];
+  /** Those that have tokens, each with its hash and its city. */
+  async callers(db: Kysely<Database>, pks: readonly number[]): Promise<AdapterCaller[]> {
+    const { rows } = await sql<AdapterCaller>`
+      select a.pk, a.token_hash as hash, a.provider, a.account_id, e.name as city
+      from extmsg_adapters a join event_streams e on e.id = a.stream_id
+      where a.pk = any(${[...pks]}::bigint[]) and a.token_hash <> ''`.execute(db);
+    return rows;
   }
 
   async isThere(db: Kysely<Database>, pk: number): Promise<boolean> {
