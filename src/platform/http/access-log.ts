@@ -10,6 +10,8 @@ import type { RequestsInWork } from './requests-in-work.js';
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** Probes and scrapes come all the time; their lines are for debugging only. */
 const QUIET: ReadonlySet<string> = new Set(['/health', '/ready', '/metrics']);
+/** Of a path. What is longer is no path of ours, and nobody fills a log with it. */
+const LONGEST_PATH = 2_000;
 type Label = 'method' | 'route' | 'status';
 type Done = (request: FastifyRequest, reply: FastifyReply) => void;
 
@@ -54,7 +56,7 @@ export class AccessLog {
         {
           request_id: requestId(request),
           method: request.method,
-          path: pathOf(request.raw.url ?? '/'),
+          path: shown(pathOf(request.raw.url ?? '/')),
           status,
           ms: tenths(reply.elapsedTime),
           waited_ms: waited > 0 ? tenths(waited) : undefined,
@@ -66,5 +68,7 @@ export class AccessLog {
     };
   }
 }
+
+const shown = (path: string): string => (path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}…` : path);
 
 const tenths = (ms: number): number => Math.round(ms * 10) / 10;

@@ -16,6 +16,7 @@ import { CORS_HEADERS, OriginPolicy } from './origins.js';
 import type { ProblemRenderer } from './problem.renderer.js';
 import { partyOf, RateLimits, StreamLimits } from './rate-limits.js';
 import type { RequestsInWork } from './requests-in-work.js';
+import { SenderLanes } from './sender-lanes.js';
 import { authority, isIdentified, pathOf, principalOf, REQUEST_ID_HEADER, requestId, setPrincipal } from './request.js';
 import { RouteTable } from './routes.js';
 import type { UnreadAnswers } from './unread-answers.js';
@@ -28,8 +29,6 @@ import { wantsUpgrade } from './upgrades.js';
  */
 export const MUTATIONS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const MAX_TARGET = 512 * 1024;
-/** Of a city: what is longer is none. */
-const LONGEST_NAME = 128;
 /** Whoever sends something and has no key. */
 const SENDER: Principal = Object.freeze({ actor: 'sender', keyId: '~senders', scope: 'read', cities: [] });
 
@@ -45,8 +44,9 @@ export class Gate {
   readonly #origins: OriginPolicy;
   readonly #routes = new RouteTable();
   readonly #rates: RateLimits;
-  /** Apart from the others: whoever invents names of cities makes nobody else forgotten. */
+  /** Apart from the others. */
   readonly #foreignRates: RateLimits;
+  readonly #lanes = new SenderLanes();
   readonly #streams: StreamLimits;
   #authenticator: Authenticator | undefined;
   #policy: SessionPolicy | undefined;
@@ -86,7 +86,7 @@ export class Gate {
     const forwarded = operation?.forwarded === true;
     const keys = this.config.auth === 'keys';
     const needsKey = keys && guarded && !foreign && !forwarded;
-    /** Those without a key share what one has, a city at a time. */
+    /** Those without a key share what one has, a lane of cities at a time. */
     const strangers = foreign || (forwarded && keys);
     const knowsKeys = keys && (operation?.knowsKeys === true || foreign);
     const noHead = method === 'HEAD' && operation?.stream !== undefined;
@@ -104,7 +104,9 @@ export class Gate {
       if (refused !== undefined) return this.renderer.send(refused, request, reply);
       if (!guarded) return done();
       const { cityName } = request.params as { cityName?: string };
-      const party = partyOf(callerOf(request, strangers), cityName);
+      // Those without a key take turns with each other, a lane at a time, and with nobody who has one.
+      const party =
+        strangers && !isIdentified(request) ? partyOf(SENDER, this.#lanes.of(cityName)) : partyOf(principalOf(request), cityName);
       const unread = this.unread.refusal(party);
       if (unread !== undefined) return this.renderer.send(unread, request, reply);
       this.inWork.enter(request, party, (why) => (why === undefined ? done() : this.renderer.send(why, request, reply)));
@@ -182,7 +184,7 @@ export class Gate {
   /** Costs half a microsecond, and comes before anything that costs more. */
   #tooMany(request: FastifyRequest, reply: FastifyReply, { stream }: OperationSpec, strangers: boolean): ProblemError | undefined {
     const { cityName: city } = request.params as { cityName?: string };
-    if (strangers && !isIdentified(request)) return this.#foreignRates.admit({ ...SENDER, keyId: city?.slice(0, LONGEST_NAME) }, undefined);
+    if (strangers && !isIdentified(request)) return this.#foreignRates.admit({ ...SENDER, keyId: this.#lanes.of(city) }, undefined);
     const caller = principalOf(request);
     const refused = this.#rates.admit(caller, city);
     if (refused !== undefined || stream === undefined || request.method === 'HEAD') return refused;
@@ -233,11 +235,6 @@ export class Gate {
     if (found instanceof Promise) found.then(judge).catch(then);
     else judge(found);
   }
-}
-
-/** Those without a key take turns with each other, a city at a time, and with nobody who has one. */
-function callerOf(request: FastifyRequest, strangers: boolean): Principal {
-  return strangers && !isIdentified(request) ? SENDER : principalOf(request);
 }
 
 /** Why a key may not use an operation that changes something. Who manages keys is for their room to say. */

@@ -14,7 +14,7 @@ import { LoggingModule } from '../../logging/logging.module.js';
 import { Authenticator } from '../authenticator.js';
 import { Caller, IdempotencyKey } from '../caller.decorator.js';
 import { sleep } from '../../time/clock.js';
-import { createHttpApp } from '../http-app.js';
+import { createHttpApp, type HttpAppOptions } from '../http-app.js';
 import { JsonText } from '../json-text.js';
 import { Operation } from '../operation.decorator.js';
 import { ERROR_MAPPERS } from '../problem.renderer.js';
@@ -169,11 +169,13 @@ export interface Door {
 }
 
 /** Listens on a free loopback port whatever `config.host` says: read-only mode is about the configured host. */
-export async function openDoor(overrides: Partial<Config> = {}): Promise<Door> {
+export async function openDoor(
+  overrides: Partial<Config> = {},
+  { logger = new AppLogger(createLogger('silent')), ...options }: HttpAppOptions & { readonly logger?: AppLogger } = {},
+): Promise<Door> {
   const config = loadConfig({ SVC_DATABASE_URL: 'postgres://nobody@localhost/none' }, '/tmp').with(overrides);
-  const logger = new AppLogger(createLogger('silent'));
   const root = { module: ThingsModule, imports: [LoggingModule.forRoot(logger), HealthModule] };
-  const app = await createHttpApp(root, config, logger);
+  const app = await createHttpApp(root, config, logger, options);
   await app.listen(0, '127.0.0.1');
   const { port } = app.getHttpServer().address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}`, port, app, close: () => app.close() };
