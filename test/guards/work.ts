@@ -206,8 +206,8 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'Revoked keys are found by nobody.',
     file: 'src/modules/keys/keys.repository.ts',
-    find: ".selectAll()\n      .where('id', '=', id)\n      .where('revoked_at', 'is', null)",
-    replace: ".selectAll()\n      .where('id', '=', id)",
+    find: ".where('id', '=', sql<string>`any(${[...ids]}::text[])`)\n      .where('revoked_at', 'is', null)",
+    replace: ".where('id', '=', sql<string>`any(${[...ids]}::text[])`)",
     test: KEYS,
   },
   {

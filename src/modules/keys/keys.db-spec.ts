@@ -84,7 +84,7 @@ describe('API keys', () => {
     const cache = new KeyCache(own, new KeysRepository(), { onTopics: () => () => undefined } as unknown as Signals);
     const made = await here.service.create(ANYBODY, { name: 'known', scope: 'read', cities: [] });
     const shown = await Promise.all(
-      [...Array.from({ length: 300 }, () => newToken().token), made.key].map((token) => cache.authenticate(token)),
+      [...Array.from({ length: 300 }, () => newToken().token), made.key].map(async (token) => cache.authenticate(token)),
     );
     expect([shown.filter((who) => who !== undefined).map((who) => who!.actor), pool.totalCount]).toEqual([['known'], 1]);
     await own.destroy();

@@ -123,7 +123,7 @@ export class OrderRealm {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.a, this.b, this.#narrow].map((process) => process?.db.destroy()));
+    await Promise.all([this.a, this.b, this.#narrow].map(async (process) => process?.db.destroy()));
     await this.realm.close();
   }
 }
