@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { OperationsModule } from '../../platform/operations/operations.module.js';
 import { WaitingRequests } from '../../platform/turns/waiting-requests.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
-import { SuspensionModule } from '../launch/suspension.module.js';
+import { LaunchModule } from '../launch/launch.module.js';
 import { RosterModule } from '../roster/roster.module.js';
 import { SessionStoreModule } from '../session-store/session-store.module.js';
 import { CityCountsRepository } from './city-counts.repository.js';
@@ -14,7 +14,7 @@ import { WaitingWork } from './city-waiting.js';
 
 /** What is going on in a city, over HTTP. Needs the streams room beside it in the root. */
 @Module({
-  imports: [ConfigCoreModule, SessionStoreModule, OperationsModule, RosterModule, SuspensionModule],
+  imports: [ConfigCoreModule, SessionStoreModule, OperationsModule, RosterModule, LaunchModule],
   controllers: [CityStatusController],
   providers: [CityCounts, CityCountsRepository, CityStatusRepository, CityStatusService, WaitingRequests, WaitingWork],
 })

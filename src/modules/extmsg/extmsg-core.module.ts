@@ -4,7 +4,7 @@ import { IdempotencyModule } from '../../platform/idempotency/idempotency.module
 import { OutgoingModule } from '../../platform/outgoing/outgoing.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
 import { MessagesCoreModule } from '../messages/messages-core.module.js';
-import { SessionAccessModule } from '../sessions/session-access.module.js';
+import { SessionsCoreModule } from '../sessions/sessions-core.module.js';
 import { AdapterTokensModule } from './adapters/adapter-tokens.module.js';
 import { BindingsRepository } from './bindings/bindings.repository.js';
 import { BindingsService } from './bindings/bindings.service.js';
@@ -45,7 +45,7 @@ const SHARED = [
     IdempotencyModule,
     MessagesCoreModule,
     OutgoingModule,
-    SessionAccessModule,
+    SessionsCoreModule,
   ],
   providers: [...SHARED, MemberDeliveries, SessionEndings],
   exports: [
@@ -56,7 +56,7 @@ const SHARED = [
     IdempotencyModule,
     MessagesCoreModule,
     OutgoingModule,
-    SessionAccessModule,
+    SessionsCoreModule,
   ],
 })
 export class ExtmsgCoreModule {}

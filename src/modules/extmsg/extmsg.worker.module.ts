@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { LeaseTimings } from '../launch/leased-work.js';
-import { SuspensionModule } from '../launch/suspension.module.js';
+import { LaunchModule } from '../launch/launch.module.js';
 import { MemberSender } from './deliveries/member-sender.js';
 import { ExtmsgCoreModule } from './extmsg-core.module.js';
 import { Callback } from './outbound/callback.js';
@@ -10,7 +10,7 @@ import { RetentionRepository } from './repair/retention.repository.js';
 
 /** What a worker does for external messaging: it tells members, publishes, and forgets. */
 @Module({
-  imports: [ExtmsgCoreModule, SuspensionModule],
+  imports: [ExtmsgCoreModule, LaunchModule],
   providers: [
     Callback,
     ExtmsgRetention,

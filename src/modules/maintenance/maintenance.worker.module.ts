@@ -4,7 +4,7 @@ import { ConfigCoreModule } from '../config/config-core.module.js';
 import { LaunchModule } from '../launch/launch.module.js';
 import { MailNoticesModule } from '../mail/mail-notices.module.js';
 import { RunsCoreModule } from '../runs/runs-core.module.js';
-import { SessionRetentionModule } from '../sessions/session-retention.module.js';
+import { SessionsCoreModule } from '../sessions/sessions-core.module.js';
 import { WorkModule } from '../work/work.module.js';
 import { Cycle } from './cycle.js';
 import { CycleRunner } from './cycle-runner.js';
@@ -30,7 +30,7 @@ import { StoreRepository } from './store.repository.js';
     MailNoticesModule,
     MaintenanceCoreModule,
     RunsCoreModule,
-    SessionRetentionModule,
+    SessionsCoreModule,
     WorkModule,
   ],
   providers: [

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.js';
 import { OperationsModule } from '../../platform/operations/operations.module.js';
 import { CitiesModule } from '../cities/cities.module.js';
-import { SuspensionModule } from '../launch/suspension.module.js';
+import { LaunchModule } from '../launch/launch.module.js';
 import { SessionNamesModule } from '../session-names/session-names.module.js';
 import { MessageListService } from './message-list.service.js';
 import { MessagesController } from './messages.controller.js';
@@ -11,7 +11,7 @@ import { MessagesService } from './messages.service.js';
 
 /** Messages over HTTP. */
 @Module({
-  imports: [CitiesModule, IdempotencyModule, MessagesCoreModule, OperationsModule, SessionNamesModule, SuspensionModule],
+  imports: [CitiesModule, IdempotencyModule, MessagesCoreModule, OperationsModule, SessionNamesModule, LaunchModule],
   controllers: [MessagesController],
   providers: [MessageListService, MessagesService],
 })

@@ -3,7 +3,7 @@ import { EventLogModule } from '../../platform/event-log/event-log.module.js';
 import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.js';
 import { CitiesModule } from '../cities/cities.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
-import { SuspensionModule } from '../launch/suspension.module.js';
+import { LaunchModule } from '../launch/launch.module.js';
 import { OrderRunsService } from './order-runs.service.js';
 import { OrderSwitchesService } from './order-switches.service.js';
 import { OrdersController } from './orders.controller.js';
@@ -16,7 +16,7 @@ import { WebhooksService } from './webhooks/webhooks.service.js';
 
 /** Orders over HTTP. */
 @Module({
-  imports: [CitiesModule, ConfigCoreModule, EventLogModule, IdempotencyModule, OrdersCoreModule, SuspensionModule],
+  imports: [CitiesModule, ConfigCoreModule, EventLogModule, IdempotencyModule, OrdersCoreModule, LaunchModule],
   controllers: [OrdersController],
   providers: [OrderRunsService, OrderSwitchesService, OrdersRepository, OrdersService, Rejections, WebhookReceiver, WebhooksService],
 })

@@ -3,7 +3,6 @@ import { ConfigCoreModule } from '../config/config-core.module.js';
 import { EventLogModule } from '../../platform/event-log/event-log.module.js';
 import { LaunchModule } from '../launch/launch.module.js';
 import { LeaseTimings } from '../launch/leased-work.js';
-import { SuspensionModule } from '../launch/suspension.module.js';
 import { RosterModule } from '../roster/roster.module.js';
 import { RunsCoreModule } from '../runs/runs-core.module.js';
 import { SessionTokensCoreModule } from '../session-tokens/session-tokens-core.module.js';
@@ -27,7 +26,6 @@ import { OrdersReconciler } from './orders.reconciler.js';
     RosterModule,
     RunsCoreModule,
     SessionTokensCoreModule,
-    SuspensionModule,
     WorkModule,
   ],
   providers: [

@@ -2,10 +2,9 @@ import { Module } from '@nestjs/common';
 import { ConfigCoreModule } from '../config/config-core.module.js';
 import { OfferedWorkModule } from '../hooks/offered-work.module.js';
 import { LaunchModule } from '../launch/launch.module.js';
-import { SuspensionModule } from '../launch/suspension.module.js';
 import { MessagesCoreModule } from '../messages/messages-core.module.js';
 import { SessionStoreModule } from '../session-store/session-store.module.js';
-import { SessionAccessModule } from '../sessions/session-access.module.js';
+import { SessionsCoreModule } from '../sessions/sessions-core.module.js';
 import { CitySessions } from './city-sessions.service.js';
 import { PoolExecutor } from './pool-executor.js';
 import { PoolPass } from './pool-pass.service.js';
@@ -14,16 +13,8 @@ import { ScaleChecks } from './scale-checks.js';
 
 /** Looking at the sessions of a city as a whole; for workers. */
 @Module({
-  imports: [
-    SessionStoreModule,
-    ConfigCoreModule,
-    LaunchModule,
-    MessagesCoreModule,
-    OfferedWorkModule,
-    SessionAccessModule,
-    SuspensionModule,
-  ],
+  imports: [SessionStoreModule, ConfigCoreModule, LaunchModule, MessagesCoreModule, OfferedWorkModule, SessionsCoreModule],
   providers: [CitySessions, PoolExecutor, PoolPass, PoolStateRepository, ScaleChecks],
-  exports: [CitySessions, SessionStoreModule, MessagesCoreModule, PoolPass, PoolStateRepository, SessionAccessModule],
+  exports: [CitySessions, SessionStoreModule, MessagesCoreModule, PoolPass, PoolStateRepository, SessionsCoreModule],
 })
 export class PoolsCoreModule {}

@@ -5,7 +5,6 @@ import { ConfigCoreModule } from '../config/config-core.module.js';
 import { InteractionsCoreModule } from '../interactions/interactions-core.module.js';
 import { LaunchModule } from '../launch/launch.module.js';
 import { LaunchService } from '../launch/launch.service.js';
-import { SuspensionModule } from '../launch/suspension.module.js';
 import { MessagesCoreModule } from '../messages/messages-core.module.js';
 import { SessionStoreModule } from '../session-store/session-store.module.js';
 import { ProvidersWorkerModule } from '../providers/providers.worker.module.js';
@@ -39,7 +38,6 @@ import { ShippedRuntimes } from './shipped-runtimes.js';
     MessagesCoreModule,
     ProvidersWorkerModule,
     SessionTokensCoreModule,
-    SuspensionModule,
     TranscriptLogModule,
     UsageCoreModule,
   ],

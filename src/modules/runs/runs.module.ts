@@ -4,7 +4,7 @@ import { CitiesModule } from '../cities/cities.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
 import { FormulaWorkModule } from '../formulas/formula-work.module.js';
 import { RosterModule } from '../roster/roster.module.js';
-import { SessionAccessModule } from '../sessions/session-access.module.js';
+import { SessionsCoreModule } from '../sessions/sessions-core.module.js';
 import { WorkModule } from '../work/work.module.js';
 import { FormulaRunsController } from './formula-runs.controller.js';
 import { FormulaRunsService } from './formula-runs.service.js';
@@ -26,7 +26,7 @@ import { RunsCoreModule } from './runs-core.module.js';
     RosterModule,
     FormulaWorkModule,
     RunsCoreModule,
-    SessionAccessModule,
+    SessionsCoreModule,
     WorkModule,
   ],
   controllers: [FormulaRunsController, MoleculesController, RunsController],

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ConfigCoreModule } from '../config/config-core.module.js';
-import { SuspensionModule } from '../launch/suspension.module.js';
+import { LaunchModule } from '../launch/launch.module.js';
 import { SessionStoreModule } from '../session-store/session-store.module.js';
 import { NamedSessions } from './named-sessions.service.js';
 import { SessionNamesRepository } from './session-names.repository.js';
@@ -8,7 +8,7 @@ import { SessionResolver } from './session-resolver.service.js';
 
 /** Which session a name means, and those that the configuration names. */
 @Module({
-  imports: [ConfigCoreModule, SessionStoreModule, SuspensionModule],
+  imports: [ConfigCoreModule, SessionStoreModule, LaunchModule],
   providers: [NamedSessions, SessionNamesRepository, SessionResolver],
   exports: [NamedSessions, SessionResolver, SessionStoreModule],
 })

@@ -4,20 +4,17 @@ import { OperationsModule } from '../../platform/operations/operations.module.js
 import { CitiesModule } from '../cities/cities.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
 import { LaunchModule } from '../launch/launch.module.js';
-import { SuspensionModule } from '../launch/suspension.module.js';
 import { MessagesCoreModule } from '../messages/messages-core.module.js';
 import { SessionStoreModule } from '../session-store/session-store.module.js';
 import { ProvidersModule } from '../providers/providers.module.js';
 import { RosterModule } from '../roster/roster.module.js';
-import { SessionAccessModule } from './session-access.module.js';
+import { SessionsCoreModule } from './sessions-core.module.js';
 import { SessionClosing } from './session-closing.service.js';
 import { SessionCreation } from './session-creation.service.js';
-import { SessionDeletionsRepository } from './session-deletions.repository.js';
 import { SessionDriftController } from './session-drift.controller.js';
 import { SessionDriftRepository } from './session-drift.repository.js';
 import { SessionDrifts } from './session-drift.service.js';
 import { SessionEdits } from './session-edits.service.js';
-import { SessionEndingsModule } from './session-endings.module.js';
 import { SessionLifecycleController } from './session-lifecycle.controller.js';
 import { SessionLists } from './session-lists.service.js';
 import { SessionRequests } from './session-requests.service.js';
@@ -39,15 +36,12 @@ import { SessionsController } from './sessions.controller.js';
     OperationsModule,
     ProvidersModule,
     RosterModule,
-    SessionAccessModule,
-    SessionEndingsModule,
-    SuspensionModule,
+    SessionsCoreModule,
   ],
   controllers: [SessionsController, SessionLifecycleController, SessionDriftController],
   providers: [
     SessionClosing,
     SessionCreation,
-    SessionDeletionsRepository,
     SessionDriftRepository,
     SessionDrifts,
     SessionEdits,

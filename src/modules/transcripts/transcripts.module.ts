@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { CitiesModule } from '../cities/cities.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
-import { SessionAccessModule } from '../sessions/session-access.module.js';
+import { SessionsCoreModule } from '../sessions/sessions-core.module.js';
 import { AgentOutputController } from './agent-output.controller.js';
 import { AgentOutput } from './agent-output.service.js';
 import { AgentStreams } from './agent-streams.service.js';
@@ -14,7 +14,7 @@ import { TranscriptsService } from './transcripts.service.js';
 
 /** What sessions and agents have said, over HTTP. Needs the streams room beside it in the root. */
 @Module({
-  imports: [CitiesModule, ConfigCoreModule, SessionAccessModule],
+  imports: [CitiesModule, ConfigCoreModule, SessionsCoreModule],
   controllers: [TranscriptsController, AgentOutputController],
   providers: [AgentOutput, AgentStreams, LiveReads, SessionHub, SessionStreams, TranscriptsRepository, TranscriptsService],
 })

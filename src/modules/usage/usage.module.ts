@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { CitiesModule } from '../cities/cities.module.js';
 import { ConfigCoreModule } from '../config/config-core.module.js';
-import { SessionAccessModule } from '../sessions/session-access.module.js';
+import { SessionsCoreModule } from '../sessions/sessions-core.module.js';
 import { UsageController } from './usage.controller.js';
 import { UsageCoreModule } from './usage-core.module.js';
 import { UsageRepository } from './usage.repository.js';
@@ -9,7 +9,7 @@ import { UsageService } from './usage.service.js';
 
 /** What sessions have used, over HTTP. */
 @Module({
-  imports: [CitiesModule, ConfigCoreModule, SessionAccessModule, UsageCoreModule],
+  imports: [CitiesModule, ConfigCoreModule, SessionsCoreModule, UsageCoreModule],
   controllers: [UsageController],
   providers: [UsageRepository, UsageService],
 })
