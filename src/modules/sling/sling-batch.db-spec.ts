@@ -116,13 +116,13 @@ describe('a batch', () => {
   });
 
   it('is bounded, and more so when it is one transaction', async () => {
+    const convoy = await h.create({ type: 'convoy' });
     const members = await h.run(async (work) => {
       const ids: string[] = [];
-      for (let i = 0; i <= MAX_BATCH; i++) ids.push((await work.create({ rig: '', title: 'x', parent: 'al-9999' })).id);
+      for (let i = 0; i <= MAX_BATCH; i++) ids.push((await work.create({ rig: '', title: 'x' })).id);
       return ids;
     });
-    const convoy = await h.create({ type: 'convoy' });
-    await realm.db.updateTable('beads').set({ parent: convoy }).where('parent', '=', 'al-9999').execute();
+    await realm.db.updateTable('beads').set({ parent: convoy }).where('id', 'in', members).execute();
     await expect(service.batch({ target, convoy })).rejects.toMatchObject({
       detail: `invalid: convoy ${convoy} has more than 1000 members`,
     });
