@@ -11,7 +11,7 @@ import { neighbours } from './neighbours.js';
 import { arrival, notifier } from './notify.js';
 import { heldCity, hotCityHttp, http } from './requests.js';
 import { idle, memory } from './resting.js';
-import { orders } from './orders.js';
+import { dueOrders, restingOrders } from './orders.js';
 import { launch, molecules, runReads } from './runs.js';
 import { forwarded, forwardedStreams } from './services.js';
 import { coldStart, liveChunks, recording, transcripts } from './sessions.js';
@@ -54,7 +54,8 @@ export const BARS: readonly Bar[] = [
   launch,
   molecules,
   runReads,
-  orders,
+  restingOrders,
+  dueOrders,
   inbound,
   insideOut,
   forwarded,
