@@ -123,7 +123,7 @@ export class OrderRealm {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.a, this.b, this.#narrow].map(async (process) => process?.db.destroy()));
+    await Promise.all([this.a.db.destroy(), this.b.db.destroy(), this.#narrow?.db.destroy()]);
     await this.realm.close();
   }
 }
