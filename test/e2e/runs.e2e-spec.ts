@@ -145,6 +145,18 @@ describe('a tree', () => {
     });
   });
 
+  it('tells of its beads what a read of each answers', async () => {
+    const { body } = await launch(release);
+    const { items } = (await b.get(`${CITY}/events?type=bead.created&limit=1000`)).body;
+    const told = items
+      .map(({ payload }: any) => payload.bead)
+      .filter((each: any) => each.metadata?.['gc.root_bead_id'] === body.workflow_id);
+    const read = await Promise.all(told.map(async ({ id }: any) => (await b.get(`${CITY}/bead/${id}`)).body));
+    expect(told).toEqual(read);
+    expect(told).toHaveLength(6);
+    expect(told).toContainEqual(expect.objectContaining({ ref: 'mol-release.publish', needs: [expect.any(String), expect.any(String)] }));
+  });
+
   it('is made once for a bead, however often and wherever it is asked for', async () => {
     const id = await bead();
     const body = { ...release, attached_bead_id: id };
