@@ -592,6 +592,14 @@ create table idempotency_keys (
 );
 CREATE INDEX idempotency_keys_created_at_idx ON public.idempotency_keys USING brin (created_at);
 
+create table mail_cities (
+  stream_id integer not null,
+  revision bigint default 0 not null,
+  archive_ms bigint,
+  constraint mail_cities_pkey PRIMARY KEY (stream_id),
+  constraint mail_cities_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
+) with (fillfactor=50);
+
 create table mail_settings (
   stream_id integer not null,
   unread_retention interval not null,
@@ -670,7 +678,7 @@ create table messages (
   constraint messages_priority_check CHECK (priority >= 0 AND priority <= 4)
 );
 CREATE INDEX messages_archive_idx ON public.messages USING btree (stream_id, created_at DESC, id DESC) WHERE ((archived_at IS NOT NULL) AND (archived_as <> 'deleted'::text));
-CREATE INDEX messages_archived_at_idx ON public.messages USING btree (archived_at) WHERE (archived_at IS NOT NULL);
+CREATE INDEX messages_archived_idx ON public.messages USING btree (stream_id, archived_at) WHERE (archived_at IS NOT NULL);
 CREATE INDEX messages_mailbox_idx ON public.messages USING btree (stream_id, principal, created_at DESC, id DESC) INCLUDE (read_at) WHERE (archived_at IS NULL);
 CREATE INDEX messages_open_idx ON public.messages USING btree (stream_id, created_at DESC, id DESC) INCLUDE (read_at) WHERE (archived_at IS NULL);
 CREATE INDEX messages_read_idx ON public.messages USING btree (stream_id, read_at) WHERE ((archived_at IS NULL) AND (read_at IS NOT NULL));
@@ -716,6 +724,7 @@ create table order_cities (
   revision bigint default 0 not null,
   event_types text[] default '{}'::text[] not null,
   event_seq bigint default 0 not null,
+  history_ms bigint,
   constraint order_cities_pkey PRIMARY KEY (stream_id),
   constraint order_cities_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
 ) with (fillfactor=50);

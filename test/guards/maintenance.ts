@@ -61,4 +61,20 @@ export const MAINTENANCE: readonly Guard[] = [
     test: 'src/modules/maintenance/disk-watch.db-spec.ts',
     name: 'is told when it has become fuller',
   },
+  {
+    guard: "Archived mail is kept as long as its city's files say.",
+    file: 'src/modules/mail/mail-retention.repository.ts',
+    find: "coalesce(c.archive_ms * interval '1 millisecond', ${ARCHIVE_KEPT})",
+    replace: '${ARCHIVE_KEPT}',
+    test: 'src/modules/config/retention.db-spec.ts',
+    name: 'says how long archived mail is kept',
+  },
+  {
+    guard: "The history of orders is kept as long as its city's files say.",
+    file: 'src/modules/orders/firings.repository.ts',
+    find: 'coalesce(c.history_ms, ${usualMs}::bigint)',
+    replace: '${usualMs}::bigint',
+    test: 'src/modules/config/retention.db-spec.ts',
+    name: 'says how long the history of orders is kept',
+  },
 ];

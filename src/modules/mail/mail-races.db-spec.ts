@@ -14,6 +14,7 @@ import type { WorkService } from '../work/work.service.js';
 import { MailAddresses } from './mail-addresses.service.js';
 import { MailRetention } from './mail-retention.js';
 import { MailRetentionRepository } from './mail-retention.repository.js';
+import type { MailSync } from './mail-sync.js';
 import { MailSendingService } from './mail-sending.service.js';
 import { MailRepository } from './mail.repository.js';
 import { MailService } from './mail.service.js';
@@ -38,6 +39,7 @@ function build(work: WorkService): Services {
       work,
       realm.transactions,
       new MailRetentionRepository(realm.db),
+      { follow: () => Promise.resolve(0) } as unknown as MailSync,
       undefined as unknown as Lifecycle,
       logger,
     ),

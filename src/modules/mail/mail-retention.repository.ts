@@ -50,12 +50,21 @@ export class MailRetentionRepository {
     return rows;
   }
 
-  /** Deletes up to `limit` messages for good whose time in the archive is over. Several may do this at once. Returns how many. */
+  /** How long a city keeps what is archived; undefined for as long as others do. */
+  async keepArchived(tx: Tx, streamId: number, ms: number | undefined): Promise<void> {
+    await sql`update mail_cities set archive_ms = ${ms ?? null} where stream_id = ${streamId}`.execute(tx);
+  }
+
+  /** Deletes up to `limit` messages for good whose time in the archive of their city is over. Several may do this at once. Returns how many. */
   async purge(tx: Tx, limit: number): Promise<number> {
     const { numAffectedRows } = await sql`
       delete from messages where (stream_id, id) in (
-        select stream_id, id from messages where archived_at <= now() - ${ARCHIVE_KEPT}
-        order by archived_at limit ${limit} for update skip locked)`.execute(tx);
+        select o.stream_id, o.id from event_streams e left join mail_cities c on c.stream_id = e.id
+        cross join lateral (
+          select m.stream_id, m.id from messages m
+          where m.stream_id = e.id and m.archived_at <= now() - coalesce(c.archive_ms * interval '1 millisecond', ${ARCHIVE_KEPT})
+          order by m.archived_at limit ${limit} for update skip locked) o
+        limit ${limit})`.execute(tx);
     return Number(numAffectedRows ?? 0n);
   }
 }

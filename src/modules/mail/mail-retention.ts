@@ -9,6 +9,7 @@ import { AppLogger } from '../../platform/logging/logger.js';
 import type { CityScope } from '../cities/city-scope.js';
 import { WorkService } from '../work/work.service.js';
 import { MailRetentionRepository } from './mail-retention.repository.js';
+import { MailSync } from './mail-sync.js';
 
 const EVERY_MS = 5 * 60_000;
 /** Of one city in one pass: its other writers wait meanwhile. */
@@ -22,6 +23,7 @@ export class MailRetention implements OnApplicationBootstrap {
     private readonly work: WorkService,
     private readonly transactions: Transactions,
     private readonly repository: MailRetentionRepository,
+    private readonly sync: MailSync,
     private readonly lifecycle: Lifecycle,
     private readonly log: AppLogger,
   ) {}
@@ -32,6 +34,7 @@ export class MailRetention implements OnApplicationBootstrap {
 
   /** One pass over every city; one that fails does not keep the others waiting. */
   async pass(signal?: AbortSignal): Promise<void> {
+    while (signal?.aborted !== true && (await this.sync.follow(signal)) > 0);
     const alone = { failed: 'mail could not be swept', about: ({ name: city }: CityScope) => ({ city }), signal };
     await eachAlone(await this.repository.due(), this.log, alone, (city) => this.sweep(city));
     while (signal?.aborted !== true && (await this.purge()) === PURGE_MESSAGES);

@@ -10,7 +10,7 @@ const BATCH = 100;
 /** What may be done twice is begun this often before it is given up. */
 const ATTEMPTS = 3;
 const DAY_MS = 86_400_000;
-/** How long what is over is kept, and how many of each order always are. */
+/** How long what is over is kept where a city says nothing, and how many of each order always are. */
 const KEEP_MS = 30 * DAY_MS;
 const KEPT = 10;
 
@@ -45,7 +45,7 @@ export class OrderSweeper {
   }
 
   async forget(): Promise<void> {
-    await this.repository.forget(new Date(Date.now() - KEEP_MS), KEPT, BATCH * 10);
+    await this.repository.forget(new Date(), KEEP_MS, KEPT, BATCH * 10);
     await this.deliveries.forget(KEEP_MS, BATCH * 10);
   }
 }

@@ -44,9 +44,10 @@ export class OrderSyncRepository {
   }
 
   /** A city that begins to listen does so from its head on; one that listens already misses nothing. */
-  async saveCity(tx: Tx, streamId: number, types: readonly string[], head: number): Promise<void> {
+  /** @param historyMs how long what is over is kept; undefined for as long as elsewhere */
+  async saveCity(tx: Tx, streamId: number, types: readonly string[], head: number, historyMs: number | undefined): Promise<void> {
     await sql`
-      update order_cities set event_types = ${types}::text[],
+      update order_cities set event_types = ${types}::text[], history_ms = ${historyMs ?? null},
         event_seq = case when event_types = '{}' then ${head} else event_seq end
       where stream_id = ${streamId}`.execute(tx);
   }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { durationAt } from '../config/duration-at.js';
 import type { Follower } from '../config/follower.js';
 import { Following } from '../config/following.js';
 import { dueAfter } from './due.js';
@@ -19,7 +20,8 @@ export class OrderSync {
       const rows = ordersOf(config).orders.map((order) => synced(order, known.get(order.scopedName), head, now));
       await this.repository.save(tx, streamId, rows);
       const types = rows.flatMap(({ listens }) => (listens === null ? [] : [listens]));
-      await this.repository.saveCity(tx, streamId, [...new Set(types)], head);
+      const historyMs = durationAt(config, 'beads', 'policies', 'order_tracking', 'delete_after_close');
+      await this.repository.saveCity(tx, streamId, [...new Set(types)], head, historyMs);
     },
   };
 

@@ -462,6 +462,12 @@ export interface IdempotencyKeys {
   status: number;
 }
 
+export interface MailCities {
+  archive_ms: number | null;
+  revision: Generated<number>;
+  stream_id: number;
+}
+
 export interface MailSettings {
   stream_id: number;
   unread_retention: Interval;
@@ -543,6 +549,7 @@ export interface Operations {
 export interface OrderCities {
   event_seq: Generated<number>;
   event_types: Generated<string[]>;
+  history_ms: number | null;
   revision: Generated<number>;
   stream_id: number;
 }
@@ -1014,6 +1021,7 @@ export interface DB {
   extmsg_participants: ExtmsgParticipants;
   idempotency_holds: IdempotencyHolds;
   idempotency_keys: IdempotencyKeys;
+  mail_cities: MailCities;
   mail_settings: MailSettings;
   maintenance_cities: MaintenanceCities;
   maintenance_cycles: MaintenanceCycles;

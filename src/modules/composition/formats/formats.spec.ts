@@ -208,14 +208,20 @@ describe('what a key accepts', () => {
     ],
     [
       CITY_FORMAT,
-      '[beads.policies.a]\ndelete_after_close = "0"',
-      'error 2 beads.policies.a.delete_after_close: must be longer than nothing',
+      '[beads.policies.order_tracking]\ndelete_after_close = "0"',
+      'error 2 beads.policies.order_tracking.delete_after_close: must be longer than nothing',
     ],
     [
       CITY_FORMAT,
-      '[beads.policies.a]\ndelete_after_close = "1w"',
-      'warning 2 beads.policies.a.delete_after_close: is not a duration such as 12h or 7d; the default applies',
+      '[beads.policies.order_tracking]\ndelete_after_close = "1w"',
+      'warning 2 beads.policies.order_tracking.delete_after_close: is not a duration such as 12h or 7d; the default applies',
     ],
+    [
+      CITY_FORMAT,
+      '[beads.policies.wisps]\nstorage = "ephemeral"\ndelete_after_close = "7d"',
+      'error 3 beads.policies.wisps.delete_after_close: beads that are closed are kept; only order_tracking, the history of orders, is deleted after a time',
+    ],
+    [CITY_FORMAT, '[mail]\nretention_ttl = "0s"', 'error 2 mail.retention_ttl: must be longer than nothing'],
     [
       CITY_FORMAT,
       '[daemon]\npatrol_interval = "30"',

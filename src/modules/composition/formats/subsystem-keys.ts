@@ -7,6 +7,7 @@ import {
   durationOfDolt,
   filled,
   flag,
+  forbidden,
   listOf,
   named,
   oneOf,
@@ -30,6 +31,12 @@ function wordOrScript(...words: string[]) {
   });
 }
 
+/** Beads that are closed are the history of work and stay; only the history of orders grows by itself. */
+const policy = (kept: z.ZodType) => table({ storage: oneOf('history', 'no_history', 'ephemeral'), delete_after_close: kept });
+const policies = table({ order_tracking: policy(retention) }).catchall(
+  policy(forbidden('beads that are closed are kept; only order_tracking, the history of orders, is deleted after a time')),
+);
+
 const beads = table({
   provider: wordOrScript('bd', 'file'),
   backend: text,
@@ -37,7 +44,7 @@ const beads = table({
   bd_compatibility: oneOf('bd-1.0.4', 'bd-1.0.5'),
   conditional_writes: mode,
   guarded_release: mode,
-  policies: named(table({ storage: oneOf('history', 'no_history', 'ephemeral'), delete_after_close: retention })),
+  policies,
 });
 
 const session = table({
@@ -167,7 +174,7 @@ const sink = ['', 'fake', 'fail'] as const;
 export const SUBSYSTEMS = {
   beads,
   session,
-  mail: table({ provider: wordOrScript(...sink, 'beadmail'), retention_ttl: duration }),
+  mail: table({ provider: wordOrScript(...sink, 'beadmail'), retention_ttl: retention }),
   events: table({
     provider: wordOrScript(...sink, 'file'),
     rotation: table({
