@@ -18,6 +18,9 @@ const RATE = 20;
 const BYTES = 200;
 const NONE = 'no nginx';
 
+type Part = () => Promise<Load>;
+type Parts = Record<'ours' | 'bare', Part> & Partial<Record<'plain' | 'kept', Part>>;
+
 /** A city with a service in the care of the process that is asked, and where that listens. */
 async function served(context: Context, city: string): Promise<{ service: Service; socket: string; below: string }> {
   const below = `/v0/city/${city}/svc/board`;
@@ -64,17 +67,16 @@ export const forwarded: Bar = {
     const ask = (port: number, path: string) => (): Promise<Load> =>
       load(client, context.tempDir, { port, paths: [path], connections: CONNECTIONS, seconds: context.seconds });
     const ours = ask(service.port, `${below}/hello`);
+    const bare = ask((await context.floor('forward', { socket })).port, '/hello');
     const [plain, kept] = [await forwarding(context, socket, false), await forwarding(context, socket, true)];
-    if (plain === undefined || kept === undefined) {
-      const runs = await context.turns({ ours });
-      return [
-        { bar: 'V1', what: 'GET through the proxy', ours: `${count(median(runs.ours.map((r) => r.perSecond)))}/s`, floor: NONE, reach: '' },
-      ];
-    }
-    const parts = { ours, plain: ask(plain.port, '/hello'), kept: ask(kept.port, '/hello') };
-    await context.turns(parts, 1); // warm
-    const runs = await context.turns(parts);
-    return [...against('nginx', runs.ours, runs.plain, true), ...against('nginx that keeps its connections', runs.ours, runs.kept, false)];
+    const parts = { ours, bare, ...(plain && { plain: ask(plain.port, '/hello') }), ...(kept && { kept: ask(kept.port, '/hello') }) };
+    await context.turns(parts as Parts, 1); // warm
+    const runs = await context.turns(parts as Parts);
+    return [
+      ...(runs.plain === undefined ? [] : against('nginx', runs.ours, runs.plain, true)),
+      ...(runs.kept === undefined ? [] : against('nginx that keeps its connections', runs.ours, runs.kept, false)),
+      ...against("Node's own server and client", runs.ours, runs.bare, false),
+    ];
   },
 };
 

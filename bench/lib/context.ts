@@ -48,7 +48,7 @@ export class Context {
   }
 
   /** One of the floors' servers, on the servers' core. */
-  async floor(file: 'http' | 'sse' | 'slice', params: Record<string, unknown> = {}): Promise<{ child: Child; port: number }> {
+  async floor(file: 'forward' | 'http' | 'sse' | 'slice', params: Record<string, unknown> = {}): Promise<{ child: Child; port: number }> {
     const child = await Child.program(`floors/${file}.ts`, { core: SERVER_CORE, tempDir: this.tempDir, flags: ['--expose-gc'] });
     this.onStop(() => child.stop());
     const port = await freePort();
