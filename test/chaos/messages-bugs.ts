@@ -38,6 +38,8 @@ const retell = (row: Item<'log'>, payload: object): void => {
 const unread = (h: MessagesHistory): Item<'views'> => last(h, 'views', ({ unreadBy }) => unreadBy !== undefined);
 const read = (h: MessagesHistory): Item<'members'> => last(h, 'members', (one) => one.read > 0);
 const whole = (h: MessagesHistory): Item<'views'> => last(h, 'views', (one) => one.whole);
+/** An acknowledgement that has ended its publication. */
+const counts = ({ said, outcome }: Item<'answers'>): boolean => said === 'taken' && outcome === 'acknowledged';
 /** What was said for the second time by somebody whom nobody listens to any more. */
 const afterwards = (h: MessagesHistory, kind: 'bind' | 'unbind'): void => {
   const row = sent(h);
@@ -244,6 +246,34 @@ export const MESSAGE_BUGS: Readonly<Record<string, readonly [Property, (history:
   'generations miscounted': ['one binding', (h) => void last(h, 'conversations').generation++],
   'binding told and not kept': ['one binding', (h) => drop(h, 'bindings', last(h, 'bindings'))],
   'bound to another than was answered': ['reliable', (h) => void (ask(h, 'bind').session = 'h9')],
+  'given away after it was answered': [
+    'one final state',
+    (h) => {
+      const { delivery, to } = last(h, 'answers', counts);
+      h.offers.push({ ...last(h, 'offers', (one) => one.delivery === delivery), at: to + 1, claim: 'claim-more', attempt: 9 });
+    },
+  ],
+  'answered by two clients': ['answered once', (h) => void h.answers.push({ ...last(h, 'answers', counts), claim: 'claim-more' })],
+  'answered, and not delivered': [
+    'one final state',
+    (h) => {
+      const { delivery } = last(h, 'answers', counts);
+      last(h, 'deliveries', ({ id }) => id === delivery).state = 'pending';
+    },
+  ],
+  'given away before the one before it was answered': [
+    'in order',
+    (h) => {
+      const { delivery, conversation } = last(h, 'answers', counts);
+      const own = h.deliveries.filter((row) => row.direction === 'outbound' && row.conversation === conversation);
+      const before = own[own.findIndex(({ id }) => id === delivery) - 1]!;
+      const first = h.offers.find((one) => one.delivery === before.id)!;
+      if (before.code === 'fenced') (before as Writable<typeof before>).code = null;
+      (h.offers.find((one) => one.delivery === delivery) as Item<'offers'>).at = first.at;
+    },
+  ],
+  'given away and published by nobody': ['nothing uncommitted', (h) => void h.offers.push({ ...last(h, 'offers'), delivery: 'dlv-0' })],
+  'given away under another key': ['one id', (h) => void (last(h, 'offers').key = 'k-another')],
   'internal error': ['no internal errors', (h) => Object.assign(last(h, 'asks'), { outcome: 'unknown', status: 500, problem: true })],
   'refused with a page': ['no internal errors', (h) => void (ask(h, 'bind', 'refused').problem = false)],
 };

@@ -1,6 +1,7 @@
 import { checkMessageBindings } from './check-message-bindings.js';
 import { checkMessageEntries } from './check-message-entries.js';
 import { checkMessageMembers } from './check-message-members.js';
+import { checkMessageOffers } from './check-message-offers.js';
 import { checkMessagePublications } from './check-message-publications.js';
 import type { MessagesHistory } from './messages-history.js';
 import { Violations, type Violation } from './violations.js';
@@ -15,6 +16,7 @@ export function checkMessages(history: MessagesHistory): readonly Violation[] {
   checkMessageEntries(history, violations);
   checkMessageMembers(history, violations);
   checkMessagePublications(history, violations);
+  checkMessageOffers(history, violations);
   checkMessageBindings(history, violations);
   return violations.all;
 }

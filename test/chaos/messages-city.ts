@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Member } from './fleet.js';
 import { ask } from './http.js';
-import type { Adapter } from './messages-adapters.js';
+import { CONNECTED } from './messages-connected.js';
 import type { Steady } from './messages-history.js';
 import type { ChaosPostgres } from './servers.js';
 import { until } from './waiting.js';
@@ -21,13 +21,21 @@ export const CONVERSATIONS: readonly ChaosConversation[] = [
   { id: 'd2', by: 'binding', account: 'slow' },
   { id: 'd3', by: 'binding', account: 'failing' },
   { id: 'd4', by: 'binding', account: 'strict' },
+  { id: 'd5', by: 'binding', account: CONNECTED },
   { id: 'g1', by: 'group', account: 'steady' },
   { id: 'g2', by: 'group', account: 'failing', most: { publishes: 3, deliveries: 5 } },
   { id: 'g3', by: 'group', account: 'slow' },
+  { id: 'g4', by: 'group', account: CONNECTED },
   { id: 'b1', by: 'both', account: 'failing' },
   { id: 'r1', by: 'route', account: 'steady' },
   { id: 'r2', by: 'route', account: 'steady' },
 ];
+/** Who speaks for an account: a server at an address, or clients that connect. */
+export interface Speaker {
+  readonly account: string;
+  readonly url?: string;
+  token: string;
+}
 export const ROUTED = 'mayor';
 /** The handle that goes from one to the other. */
 export const GUEST = 'guest';
@@ -61,7 +69,7 @@ export class MessagesCity {
     private readonly city: { readonly name: string; readonly path: string },
   ) {}
 
-  async prepare(adapters: readonly Adapter[], postgres: ChaosPostgres, database: string): Promise<Cast> {
+  async prepare(adapters: readonly Speaker[], postgres: ChaosPostgres, database: string): Promise<Cast> {
     const file = join(this.city.path, 'city.toml');
     await writeFile(file, `${await readFile(file, 'utf8')}${ROUTE}`);
     await this.#post('config/reload', {});
@@ -98,8 +106,8 @@ export class MessagesCity {
     return (await this.#post<{ session_id: string }>('sessions', { kind: 'provider', name: 'loopback', title })).session_id;
   }
 
-  async #register(provider: string, { account, url }: Adapter): Promise<string> {
-    const body = { provider, account_id: account, callback_url: url };
+  async #register(provider: string, { account, url }: Speaker): Promise<string> {
+    const body = { provider, account_id: account, ...(url === undefined ? { transport: 'stream' } : { callback_url: url }) };
     return (await this.#post<{ token: string }>('extmsg/adapters', body)).token;
   }
 

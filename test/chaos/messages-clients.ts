@@ -1,7 +1,16 @@
 import type { Member } from './fleet.js';
 import { ask, type Answer } from './http.js';
-import type { Adapter } from './messages-adapters.js';
-import { CONVERSATIONS, GUEST, isBound, isGrouped, refOf, ROUTED, type Cast, type ChaosConversation } from './messages-city.js';
+import {
+  CONVERSATIONS,
+  GUEST,
+  isBound,
+  isGrouped,
+  refOf,
+  ROUTED,
+  type Cast,
+  type ChaosConversation,
+  type Speaker,
+} from './messages-city.js';
 import type { MessageAsk, MessagesHistory } from './messages-history.js';
 import { readPage } from './messages-views.js';
 import type { Random } from './random.js';
@@ -36,7 +45,7 @@ export class MessagesClients {
     private readonly history: MessagesHistory,
     private readonly now: () => number,
     private readonly cast: Cast,
-    private readonly adapters: readonly Adapter[],
+    private readonly adapters: readonly Speaker[],
   ) {}
 
   start(): void {

@@ -7,6 +7,9 @@ export interface MessagesHistory {
   readonly seed: number;
   readonly asks: MessageAsk[];
   readonly calls: AdapterCall[];
+  /** What connected clients were given, and what they have said of it. */
+  readonly offers: Offer[];
+  readonly answers: OfferAnswer[];
   /** Who is a member of which conversation from the beginning to the end. */
   readonly steady: Steady[];
   readonly faults: Fault[];
@@ -54,6 +57,23 @@ export interface AdapterCall {
   readonly key: string;
   /** Of the kinds of answers: it has taken it, will never, or nobody knows. */
   said: 'taken' | 'refused' | 'later' | '';
+}
+
+/** A publication that a client has read from its stream. */
+export interface Offer {
+  readonly at: number;
+  readonly client: string;
+  readonly delivery: string;
+  readonly claim: string;
+  readonly attempt: number;
+  readonly conversation: string;
+  readonly text: string;
+  readonly key: string;
+}
+
+/** One attempt to acknowledge one. */
+export interface OfferAnswer extends Attempt, Pick<Offer, 'delivery' | 'claim' | 'attempt' | 'conversation'> {
+  readonly said: AdapterCall['said'];
 }
 
 export interface Steady {
@@ -126,6 +146,8 @@ export interface ListedFailures {
 const PARTS = [
   'asks',
   'calls',
+  'offers',
+  'answers',
   'steady',
   'faults',
   'log',

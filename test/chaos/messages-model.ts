@@ -1,5 +1,13 @@
 import { CONVERSATIONS, isBound, isGrouped, ROUTED, type ChaosConversation } from './messages-city.js';
-import { emptyMessages, type DeliveryEnd, type EntryEnd, type MessageAsk, type MessagesHistory } from './messages-history.js';
+import { CONNECTED } from './messages-connected.js';
+import {
+  emptyMessages,
+  type AdapterCall,
+  type DeliveryEnd,
+  type EntryEnd,
+  type MessageAsk,
+  type MessagesHistory,
+} from './messages-history.js';
 import { Random } from './random.js';
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -98,6 +106,7 @@ export class MessagesModel {
     const call = { adapter: at.account, conversation: at.id, session: holder, text: marker, key: `k-${marker}` };
     if (how !== 'delivered') history.calls.push({ at: this.#tick(), ...call, said: how === 'refused' ? 'refused' : '' });
     else for (const said of ['later', 'taken'] as const) history.calls.push({ at: this.#tick(), ...call, said });
+    if (at.account === CONNECTED) this.#offer(id, history.calls.slice(how === 'delivered' ? -2 : -1));
     const delivered = how === 'delivered';
     const row: Writable<DeliveryEnd> = {
       ...{ pk: ++this.#serial, id, conversation: at.id, direction: 'outbound', state: delivered ? 'delivered' : 'failed', sequence: null },
@@ -133,6 +142,19 @@ export class MessagesModel {
       problem: true,
     });
     if (how === 'fenced' && at.by !== 'group') this.#handOver(at);
+  }
+
+  /** A client has each call from its stream, and says what has come of it, once or twice. */
+  #offer(delivery: string, calls: readonly AdapterCall[]): void {
+    for (const [n, { at, conversation, text, key, said }] of calls.entries()) {
+      const offer = { delivery, claim: `claim-${delivery}-${n}`, attempt: n + 1, conversation };
+      this.history.offers.push({ at, client: 'client-1', ...offer, text, key });
+      if (said === '') continue;
+      const answer = { marker: `${offer.claim} ${said}`, city: 'town', replica: 'api-1', ...offer, said };
+      for (let times = this.#random.int(1, 2); times > 0; times--)
+        this.history.answers.push({ ...answer, from: at + 1, to: at + 2, outcome: 'acknowledged', status: 200 });
+      this.history.answers.push({ ...answer, claim: 'claim-0', from: at + 3, to: at + 4, outcome: 'refused', status: 409, problem: true });
+    }
   }
 
   /** Its agent was killed when it was given it; another was closed. */

@@ -4,6 +4,7 @@ import { ask } from './http.js';
 import { ACCOUNTS, Adapter } from './messages-adapters.js';
 import { checkMessages } from './messages-checker.js';
 import { MessagesCity } from './messages-city.js';
+import { ConnectedAccount, ConnectedClient } from './messages-connected.js';
 import { conversationOf, MessagesClients } from './messages-clients.js';
 import { MessagesFaults } from './messages-faults.js';
 import { readLeft, readMessages } from './messages-final.js';
@@ -15,6 +16,8 @@ import { left } from './waiting.js';
 
 /** A publication waits 8 s after its fourth try; a lost worker is noticed after its lease, and then sessions have all that has waited. */
 const CALM_MS = 150_000;
+/** They share what is published for one account. */
+const CONNECTED_CLIENTS = 3;
 
 const KIND: RoundKind<MessagesHistory> = {
   prefix: 'messages-',
@@ -34,6 +37,8 @@ export function runMessagesRound(postgres: ChaosPostgres, redis: ChaosRedis | un
   return playRound(postgres, redis, options, KIND, (scene) => {
     const { history, random, recorder, now, apis, database, city, atEnd } = scene;
     const adapters: Adapter[] = [];
+    const account = new ConnectedAccount();
+    const connected: ConnectedClient[] = [];
     let clients!: MessagesClients;
     return {
       prepare: async () => {
@@ -47,32 +52,43 @@ export function runMessagesRound(postgres: ChaosPostgres, redis: ChaosRedis | un
           );
           adapters.push(adapter);
         }
-        const cast = await new MessagesCity(apis[0]!, city).prepare(adapters, postgres, database);
+        const speakers = [...adapters, account];
+        const cast = await new MessagesCity(apis[0]!, city).prepare(speakers, postgres, database);
         history.steady.push(...cast.members);
-        clients = new MessagesClients(apis, city.name, random.fork(), history, now, cast, adapters);
+        clients = new MessagesClients(apis, city.name, random.fork(), history, now, cast, speakers);
+        atEnd(() => Promise.all(connected.map((client) => client.close())));
       },
-      start: () => clients.start(),
+      start: () => {
+        for (let n = 1; n <= CONNECTED_CLIENTS; n++)
+          connected.push(new ConnectedClient(`client-${n}`, account, apis, city.name, random.fork(), history, now));
+        clients.start();
+      },
       faults: () => new MessagesFaults(scene, random.fork(), recorder),
       stop: () => clients.stop(),
       settle: async () => {
         for (const adapter of adapters) adapter.settle();
+        account.settled = true;
+        for (const client of connected) client.settle();
         const open = await left(CALM_MS, async () => {
           const rows = await readLeft(postgres, database);
           if (rows.length > 0) await wake(apis[0]!.url, city.name);
           return rows;
         });
+        for (const client of connected) await client.close();
         await readMessages(postgres, database, history, city, apis, random);
         return open.length === 0
           ? []
           : [{ property: 'one final state', message: `${open.length} have not come to an end ${CALM_MS} ms after healing`, entries: open }];
       },
-      counts: ({ asks, entries, deliveries, calls, bindings }) => ({
+      counts: ({ asks, entries, deliveries, calls, bindings, offers, answers }) => ({
         requests: asks.length,
         entries: entries.length,
         'members told': deliveries.filter(({ direction, state }) => direction !== 'outbound' && state === 'delivered').length,
         publications: deliveries.filter(({ direction }) => direction === 'outbound').length,
         failures: deliveries.filter(({ state }) => state === 'failed').length,
         'calls of adapters': calls.length,
+        'given to clients': offers.length,
+        acknowledgements: answers.length,
         bindings: bindings.length,
       }),
     };
