@@ -11,6 +11,7 @@ import {
   type ChaosConversation,
   type Speaker,
 } from './messages-city.js';
+import { CONNECTED } from './messages-connected.js';
 import type { MessageAsk, MessagesHistory } from './messages-history.js';
 import { readPage } from './messages-views.js';
 import type { Random } from './random.js';
@@ -54,6 +55,8 @@ export class MessagesClients {
     };
     for (let i = 0; i < 6; i++) loop(600, (random) => this.#write(random));
     for (let i = 0; i < 8; i++) loop(500, (random) => this.#publish(random));
+    // What connected clients are given waits for nobody's answer, and for the one before it.
+    for (let i = 0; i < 8; i++) loop(200, (random) => this.#publish(random, CONVERSATIONS.filter(isConnected)));
     for (let i = 0; i < 3; i++) loop(600, (random) => this.#handOver(random));
     loop(4_000, (random) => this.#unbind(random));
     loop(1_200, (random) => this.#invite(random));
@@ -103,9 +106,9 @@ export class MessagesClients {
     });
   }
 
-  #publish(random: Random): Promise<unknown> {
-    // Mostly where it is tried again, and somebody else may have the conversation by then.
-    const conversation = random.pick(random.chance(0.5) ? CONVERSATIONS.filter(isContested) : CONVERSATIONS);
+  /** Mostly where it is tried again, and somebody else may have the conversation by then. */
+  #publish(random: Random, among = random.chance(0.5) ? CONVERSATIONS.filter(isContested) : CONVERSATIONS): Promise<unknown> {
+    const conversation = random.pick(among);
     const text = this.#marker('o');
     const session = this.#speaker(conversation, random);
     const key = random.chance(0.6) ? `k-${text}` : undefined;
@@ -240,6 +243,7 @@ export class MessagesClients {
   }
 }
 
+const isConnected = ({ account }: ChaosConversation): boolean => account === CONNECTED;
 const isContested = (one: ChaosConversation): boolean => isBound(one) && one.account === 'failing';
 
 export function conversationOf(id: string): ChaosConversation {
