@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Program } from '../runtime/port.js';
 import { GitFailure } from './git-failure.js';
+import type { SshLine } from './ssh-line.js';
 
 const MAX_OUTPUT = 16 * 1024 * 1024;
 const MAX_WORDS = 64 * 1024;
@@ -41,9 +42,10 @@ export function gitProgram(
  * Runs git in a process group of its own. The answer comes when nothing of it is left, also after an abort.
  *
  * @param program what to start, when that is not git itself
+ * @param line to whom it calls, where it has no ssh of its own
  * @throws GitFailure timeout or aborted by the signal's reason, too_large, unavailable
  */
-export async function runGit(run: GitRun, program: Program = gitProgram(run)): Promise<GitExit> {
+export async function runGit(run: GitRun, program: Program = gitProgram(run), line?: SshLine): Promise<GitExit> {
   const { signal } = run;
   if (signal.aborted) throw abortion(signal);
   return new Promise((resolve, reject) => {
@@ -51,8 +53,9 @@ export async function runGit(run: GitRun, program: Program = gitProgram(run)): P
       cwd: program.cwd,
       env: program.env,
       detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', ...(line === undefined ? [] : (['pipe', 'pipe'] as const))],
     });
+    line?.connect(child);
     let failure: GitFailure | undefined;
     const end = (why: GitFailure): void => {
       failure ??= why;
@@ -63,12 +66,12 @@ export async function runGit(run: GitRun, program: Program = gitProgram(run)): P
     const out: Buffer[] = [];
     let bytes = 0;
     let words = '';
-    child.stdout.on('data', (chunk: Buffer) => {
+    child.stdout!.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > MAX_OUTPUT) end(new GitFailure('too_large', 'git has more to say than fits'));
       else out.push(chunk);
     });
-    child.stderr.on('data', (chunk: Buffer) => {
+    child.stderr!.on('data', (chunk: Buffer) => {
       words = (words + chunk.toString('utf8')).slice(-MAX_WORDS);
     });
     child.once('error', (error) => {

@@ -10,6 +10,7 @@ import { StartError, UnconfirmedDead, type Program, type Sandbox } from '../runt
 import type { Remote } from './git-environment.js';
 import { GitFailure } from './git-failure.js';
 import { gitProgram, runGit, type GitExit, type GitRun } from './git-process.js';
+import { GIT_END, SshLine } from './ssh-line.js';
 
 /** A place of this host that one run of git works on. Absolute, real and there. */
 export interface Place {
@@ -32,7 +33,6 @@ const CREDENTIALS: Readonly<Record<Remote['transport'], readonly string[]>> = {
 };
 /** As of a checkout. */
 const COPY_LIMITS = { bytes: 256 * 1024 * 1024, files: 20_000 };
-const NO_SSH = 'ssh takes no user without a name, and git has none where users of the system are the walls: use https';
 const LINK = 'what git is to work on is a link, or lies behind one';
 const OTHER = 'what git is to work on is another by now';
 /** Nothing is waited for, and no link followed. */
@@ -64,9 +64,10 @@ export class GitRunner {
     work: (run: (run: WalledRun) => Promise<GitExit>) => Promise<T>,
   ): Promise<T> {
     if (!(await this.isLent())) return work((run) => this.#walled(run));
-    if (remote.transport === 'ssh') throw new GitFailure('unavailable', NO_SSH);
     const tree = remote.transport === 'file' ? { from: await storeOf(remote), limits: COPY_LIMITS } : undefined;
-    return this.#lent({ folders, files: CREDENTIALS[remote.transport], ...(tree && { tree }) }, (sandbox, home) => {
+    // What signs in by ssh stays with the service's user, who calls.
+    const files = remote.transport === 'ssh' ? [] : CREDENTIALS[remote.transport];
+    return this.#lent({ folders, files, ...(tree && { tree }) }, (sandbox, home) => {
       const copy = `file://${path.join(home!, COPY)}`;
       const args = (run: WalledRun): readonly string[] =>
         tree === undefined ? run.args : run.args.map((arg) => (arg === remote.url ? copy : arg));
@@ -119,7 +120,11 @@ export class GitRunner {
 
 async function lentRun(sandbox: Sandbox, run: WalledRun): Promise<GitExit> {
   const { GIT_CONFIG_GLOBAL: _none, ...env } = run.env;
-  return runGit(run, await sandbox.enter(gitProgram({ ...run, env })));
+  if (run.remote?.transport !== 'ssh') return runGit(run, await sandbox.enter(gitProgram({ ...run, env })));
+  const program = await sandbox.enter(gitProgram({ ...run, env: { ...env, ...GIT_END } }));
+  const line = new SshLine(run.remote, run.env);
+  const exit = await runGit(run, program, line).finally(() => line.end());
+  return { ...exit, stderr: line.words + exit.stderr };
 }
 
 /** Its own, over the one of the service's user: nothing that is written there lasts. */

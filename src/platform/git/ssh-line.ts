@@ -1,0 +1,78 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { homedir } from 'node:os';
+import type { Readable, Writable } from 'node:stream';
+import { PORTS, type Remote } from './git-environment.js';
+
+const MAX_WORDS = 16 * 1024;
+/** The places of git's ends among its files. */
+const [HEARS, SAYS] = [3, 4];
+
+/** What git takes for ssh. It looks at no arguments: the line has been opened to where the repository is. Git is told its kind, or would try it out. */
+export const GIT_END = {
+  GIT_SSH_COMMAND: `line() { cat <&${HEARS} ${SAYS}>&- & exec cat >&${SAYS}; }; line`,
+  GIT_SSH_VARIANT: 'ssh',
+} as const;
+
+/**
+ * ssh as the service's user, for a git that runs as somebody without a name, whom ssh would refuse: the keys, and what is known of hosts, are
+ * never in the reach of that one. It may talk to the one program at the other end that gives the files of one repository, and to nobody else.
+ */
+export class SshLine {
+  readonly #ssh: ChildProcess;
+  readonly #over: Promise<void>;
+  #isOver = false;
+  #words = '';
+
+  /** @param command of a shell: ssh with its options */
+  constructor(remote: Remote, { GIT_SSH_COMMAND: command = 'ssh', PATH = '' }: Readonly<Record<string, string>>) {
+    const { username, pathname } = new URL(remote.url);
+    const port = String(remote.port ?? PORTS.ssh);
+    const host = remote.host.replace(/^\[|\]$/g, '');
+    const to = ['-o', 'SendEnv=GIT_PROTOCOL', '-p', port, '--', username === '' ? host : `${username}@${host}`, asked(pathname)];
+    this.#ssh = spawn('/bin/sh', ['-c', `exec ${command} "$@"`, 'ssh', ...to], {
+      cwd: '/',
+      env: { PATH, HOME: homedir(), LC_ALL: 'C', GIT_PROTOCOL: 'version=2' },
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    this.#ssh.stderr!.on('data', (chunk: Buffer) => (this.#words = (this.#words + chunk.toString('utf8')).slice(-MAX_WORDS)));
+    for (const each of [this.#ssh, this.#ssh.stdin!, this.#ssh.stdout!]) each.on('error', () => undefined);
+    this.#over = new Promise((resolve) =>
+      this.#ssh.once('close', () => {
+        this.#isOver = true;
+        resolve();
+      }),
+    );
+  }
+
+  /** What ssh has said. */
+  get words(): string {
+    return this.#words;
+  }
+
+  /** @param git started with two pipes more, `HEARS` and `SAYS`: when it ends, so does the line */
+  connect(git: ChildProcess): void {
+    const [hears, says] = [git.stdio[HEARS] as Writable, git.stdio[SAYS] as Readable];
+    for (const each of [hears, says]) each.on('error', () => undefined);
+    this.#ssh.stdout!.pipe(hears);
+    says.pipe(this.#ssh.stdin!);
+    git.once('exit', () => void this.end());
+  }
+
+  /** Ends it; resolves when nothing of it is left. */
+  async end(): Promise<void> {
+    try {
+      if (this.#ssh.pid !== undefined && !this.#isOver) process.kill(-this.#ssh.pid, 'SIGKILL');
+    } catch {
+      // It ends by itself.
+    }
+    await this.#over;
+  }
+}
+
+/** As git asks for it: one word of the shell at the other end, whatever is in it. */
+function asked(pathname: string): string {
+  const path = decodeURIComponent(pathname);
+  const at = path.startsWith('/~') ? path.slice(1) : path;
+  return `git-upload-pack '${at.replace(/['!]/g, (each) => `'\\${each}'`)}'`;
+}
