@@ -16,6 +16,8 @@ export abstract class KeyValidity {
 @Injectable()
 export class KeyWatch {
   readonly #open = new Map<string, Set<() => void>>();
+  #isDue = false;
+  #isLooking = false;
 
   constructor(
     private readonly keys: KeyValidity,
@@ -44,7 +46,19 @@ export class KeyWatch {
     };
   }
 
+  /** One look at a time: a database that is slow gets no more of them. What comes meanwhile is looked at once more. */
   async #recheck(): Promise<void> {
+    this.#isDue = true;
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    while (this.#isDue) {
+      this.#isDue = false;
+      await this.#look();
+    }
+    this.#isLooking = false;
+  }
+
+  async #look(): Promise<void> {
     for (const [keyId, open] of [...this.#open]) {
       // A database that does not answer ends nothing: what is open has been let in.
       const valid = await Promise.resolve(this.keys.stillValid(keyId)).catch(() => true);
