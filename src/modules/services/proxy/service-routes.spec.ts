@@ -13,6 +13,10 @@ class Reads {
 }
 
 const row = (pk: number): Routed => ({ pk }) as Routed;
+/** Once so many reads have begun. */
+async function begun(reads: Reads, count: number): Promise<void> {
+  while (reads.begun.length < count) await new Promise((resolve) => setImmediate(resolve));
+}
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('where requests for a service go', () => {
@@ -25,8 +29,7 @@ describe('where requests for a service go', () => {
     expect(reads.begun).toHaveLength(2);
     reads.begun[0]!.end(row(1));
     expect(await first).toEqual(row(1));
-    await turn();
-    expect(reads.begun).toHaveLength(3);
+    await begun(reads, 3);
     reads.begun[2]!.end(row(2));
     expect(await Promise.all(later)).toEqual([row(2), row(2)]);
     reads.begun[1]!.end(undefined);
@@ -39,7 +42,7 @@ describe('where requests for a service go', () => {
     const waits = reads.routes.read('alpha', 'board');
     reads.begun[0]!.fail();
     await expect(failed).rejects.toThrow('away');
-    await turn();
+    await begun(reads, 2);
     reads.begun[1]!.end(row(2));
     expect(await waits).toEqual(row(2));
     await turn();
