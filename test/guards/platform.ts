@@ -555,4 +555,12 @@ export const PLATFORM: readonly Guard[] = [
     test: 'src/platform/streams/event-streams.db-spec.ts',
     name: 'are as many as a replica carries',
   },
+  {
+    guard: 'What is fatal is written at once, with all that waits.',
+    file: 'src/platform/logging/logger.ts',
+    find: 'flushSync: () => out.flushSync(),',
+    replace: 'flushSync: () => undefined,',
+    test: 'src/platform/logging/logger.spec.ts',
+    name: 'says that it is fatal',
+  },
 ];
