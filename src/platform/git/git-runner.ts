@@ -123,8 +123,13 @@ async function lentRun(sandbox: Sandbox, run: WalledRun): Promise<GitExit> {
   if (run.remote?.transport !== 'ssh') return runGit(run, await sandbox.enter(gitProgram({ ...run, env })));
   const program = await sandbox.enter(gitProgram({ ...run, env: { ...env, ...GIT_END } }));
   const line = new SshLine(run.remote, run.env);
-  const exit = await runGit(run, program, line).finally(() => line.end());
-  return { ...exit, stderr: line.words + exit.stderr };
+  try {
+    const { stderr, ...exit } = await runGit(run, program, line);
+    await line.end(); // and all that it has said is here
+    return { ...exit, stderr: line.words + stderr };
+  } finally {
+    await line.end();
+  }
 }
 
 /** Its own, over the one of the service's user: nothing that is written there lasts. */
