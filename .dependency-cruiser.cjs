@@ -97,7 +97,7 @@ module.exports = {
       name: 'formulas-compile-alone',
       comment: 'Compiling is a function of plain data: it knows no table, no Nest and no family but composition.',
       severity: 'error',
-      from: { path: '^src/modules/formulas/compile/', pathNot: SPEC },
+      from: { path: '^src/modules/orchestration/formulas/compile/', pathNot: SPEC },
       to: { path: '^src/(platform|modules)/|node_modules/@nestjs', pathNot: '^src/modules/(formulas/compile|composition)/' },
     },
     {

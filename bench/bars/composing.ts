@@ -1,9 +1,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { join } from 'node:path';
-import { CityComposer } from '../../src/modules/config/city-composer.js';
-import { TomlWork } from '../../src/modules/config/toml-work.js';
-import { DirectoriesRepository } from '../../src/modules/directories/directories.repository.js';
-import { DirectoriesService } from '../../src/modules/directories/directories.service.js';
+import { CityComposer } from '../../src/modules/configuration/config/city-composer.js';
+import { TomlWork } from '../../src/modules/configuration/config/toml-work.js';
+import { DirectoriesRepository } from '../../src/modules/files/directories/directories.repository.js';
+import { DirectoriesService } from '../../src/modules/files/directories/directories.service.js';
 import { AppConfig, loadConfig, type Config } from '../../src/platform/config/config.js';
 import { ThreadOptions, Threads } from '../../src/platform/threads/threads.js';
 import { bigCity, writeFiles } from '../lib/big-city.js';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { LeaseTimings } from '../../src/modules/launch/leased-work.js';
+import { LeaseTimings } from '../../src/modules/sessions/launch/leased-work.js';
 import { ROOT } from '../lib/child.js';
 import type { Bar, Context } from '../lib/context.js';
 import { withClient } from '../lib/database.js';

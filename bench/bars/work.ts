@@ -5,7 +5,7 @@ import { cityName, withClient } from '../lib/database.js';
 import { count, ms, type Line } from '../lib/report.js';
 import { load, type Load } from '../lib/requests.js';
 import { median, pairedRatio, sum } from '../lib/stats.js';
-import { formatPlace } from '../../src/modules/work/page-token.js';
+import { formatPlace } from '../../src/modules/work/work/page-token.js';
 
 const NAMES = Array.from({ length: 32 }, (_, i) => cityName(i + 1));
 const BEAD_BODY =

@@ -1,6 +1,6 @@
 import { Logger, run, runMigrations } from 'graphile-worker';
-import { ClaimCommitter } from '../../src/modules/hooks/claim-committer.js';
-import { ClaimsRepository } from '../../src/modules/hooks/claims.repository.js';
+import { ClaimCommitter } from '../../src/modules/work/hooks/claim-committer.js';
+import { ClaimsRepository } from '../../src/modules/work/hooks/claims.repository.js';
 import { createPool } from '../../src/platform/database/database.js';
 import { MovedStreams } from '../../src/platform/event-log/moved.js';
 import { Failpoints } from '../../src/platform/failpoints/failpoints.js';

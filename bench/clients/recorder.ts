@@ -1,9 +1,9 @@
 import pg from 'pg';
-import { Recorder } from '../../src/modules/runners/recorder.js';
-import { RunnerTimings } from '../../src/modules/runners/runner-timings.js';
-import { TranscriptLogRepository } from '../../src/modules/transcripts/transcript-log.repository.js';
-import { TranscriptLogService } from '../../src/modules/transcripts/transcript-log.service.js';
-import type { SessionChangesService } from '../../src/modules/session-store/session-changes.service.js';
+import { Recorder } from '../../src/modules/runners/runners/recorder.js';
+import { RunnerTimings } from '../../src/modules/runners/runners/runner-timings.js';
+import { TranscriptLogRepository } from '../../src/modules/sessions/transcripts/transcript-log.repository.js';
+import { TranscriptLogService } from '../../src/modules/sessions/transcripts/transcript-log.service.js';
+import type { SessionChangesService } from '../../src/modules/sessions/session-store/session-changes.service.js';
 import { createPool, type PgPool } from '../../src/platform/database/database.js';
 import { MovedStreams } from '../../src/platform/event-log/moved.js';
 import { Lifecycle } from '../../src/platform/health/lifecycle.js';

@@ -10,33 +10,33 @@ const nulls = (file: string, columns: readonly string[], why: string): Known[] =
   columns.map((column) => ({ file, fault: `${column} may be null`, why }));
 
 const APPENDED = {
-  file: 'src/modules/transcripts/transcript-log.repository.ts',
+  file: 'src/modules/sessions/transcripts/transcript-log.repository.ts',
   why: 'It has as many arguments as `append_session_logs`, in its order: transcript-log.db-spec.ts writes with it.',
 };
 
 export const KNOWN: readonly Known[] = [
   ...nulls(
-    'src/modules/extmsg/outbound/publications.repository.ts',
+    'src/modules/integrations/extmsg/outbound/publications.repository.ts',
     ['session_pk', 'conversation', 'body_hash', 'generation', 'root'],
     'What goes out has them: `insert` is the only one to write such rows.',
   ),
-  ...nulls('src/modules/city-status/city-status.repository.ts', ['ended_at'], 'A cycle that is done has ended.'),
-  ...nulls('src/modules/hooks/offered-work.repository.ts', ['route'], '`bead_is_offered` asks for it.'),
-  ...nulls('src/modules/interactions/interactions.repository.ts', ['action'], 'What is answered has an action.'),
-  ...nulls('src/modules/rigs/rig-provisions.repository.ts', ['prefix', 'defaultBranch'], 'A rig that is made has them.'),
-  ...nulls('src/modules/runs/limits/limits.repository.ts', ['limit_ms'], 'What is due has a limit.'),
+  ...nulls('src/modules/administration/city-status/city-status.repository.ts', ['ended_at'], 'A cycle that is done has ended.'),
+  ...nulls('src/modules/work/hooks/offered-work.repository.ts', ['route'], '`bead_is_offered` asks for it.'),
+  ...nulls('src/modules/sessions/interactions/interactions.repository.ts', ['action'], 'What is answered has an action.'),
+  ...nulls('src/modules/sessions/rigs/rig-provisions.repository.ts', ['prefix', 'defaultBranch'], 'A rig that is made has them.'),
+  ...nulls('src/modules/orchestration/runs/limits/limits.repository.ts', ['limit_ms'], 'What is due has a limit.'),
   {
-    file: 'src/modules/maintenance/store.repository.ts',
+    file: 'src/modules/administration/maintenance/store.repository.ts',
     fault: 'cannot be read: table',
     why: 'Tables come from the catalogue.',
   },
   {
-    file: 'src/modules/session-store/session-store.repository.ts',
+    file: 'src/modules/sessions/session-store/session-store.repository.ts',
     fault: 'cannot be read: column',
     why: 'Which columns are set says the patch, whose members are those of the row.',
   },
   {
-    file: 'src/modules/work/work.repository.ts',
+    file: 'src/modules/work/work/work.repository.ts',
     fault: 'cannot be read: column',
     why: 'Which columns are set says the patch, whose members are those of the row.',
   },

@@ -7,8 +7,8 @@ import { Readiness } from '../platform/health/readiness.js';
 import { createHttpApp } from '../platform/http/http-app.js';
 import { AppLogger, createLogger } from '../platform/logging/logger.js';
 import { serveDocs } from '../platform/openapi/docs.js';
-import { receiveWebhooks } from '../modules/orders/webhooks/receive.js';
-import { isForService, serveServices } from '../modules/services/proxy/serve.js';
+import { receiveWebhooks } from '../modules/orchestration/orders/webhooks/receive.js';
+import { isForService, serveServices } from '../modules/integrations/services/proxy/serve.js';
 import { RootModule } from './root.module.js';
 
 /** One running process's worth of the product; a test runs several in one Node process. */

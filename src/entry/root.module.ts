@@ -1,6 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { ApiModule } from '../modules/api.module.js';
-import { KeysModule } from '../modules/keys/keys.module.js';
+import { KeysModule } from '../modules/administration/keys/keys.module.js';
 import { WorkerModule } from '../modules/worker.module.js';
 import { ConfigModule } from '../platform/config/config.module.js';
 import type { AppConfig } from '../platform/config/config.js';

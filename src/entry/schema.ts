@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { ensureBootstrapKey } from '../modules/keys/bootstrap-key.js';
+import { ensureBootstrapKey } from '../modules/administration/keys/bootstrap-key.js';
 import type { AppConfig } from '../platform/config/config.js';
 import { createDb, createPool } from '../platform/database/database.js';
 import { migrate } from '../platform/database/migrator.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { noticeOf, type Told } from '../modules/extmsg/deliveries/notice.js';
+import { noticeOf, type Told } from '../modules/integrations/extmsg/deliveries/notice.js';
 import { outsideOf } from './outside.js';
 
 const told: Told = {

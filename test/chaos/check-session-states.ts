@@ -1,4 +1,4 @@
-import { moveOf, type SessionCommand, type SessionState } from '../../src/modules/session-store/session-states.js';
+import { moveOf, type SessionCommand, type SessionState } from '../../src/modules/sessions/session-store/session-states.js';
 import type { LogRow } from './history.js';
 import { grouped } from './history-parts.js';
 import type { SessionEnd, SessionsHistory } from './sessions-history.js';

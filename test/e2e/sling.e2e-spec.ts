@@ -189,7 +189,7 @@ describe('a batch of slings', () => {
 describe('slings at two replicas at once', () => {
   const at = '/v0/city/races/sling';
 
-  // Guard: the work lock (src/modules/sling/sling-races.db-spec.ts shows what happens without it).
+  // Guard: the work lock (src/modules/orchestration/sling/sling-races.db-spec.ts shows what happens without it).
   it('give each bead to one of two targets; the other is told to whom', async () => {
     const beads = await Promise.all(Array.from({ length: 15 }, () => bead('races')));
     for (const id of beads) {

@@ -23,7 +23,7 @@ export const AUDIT: readonly Guard[] = [
   },
   {
     guard: 'A bead that is created with others has its record with it.',
-    file: 'src/modules/beads/create.repository.ts',
+    file: 'src/modules/work/beads/create.repository.ts',
     find: "done.outcome = 'created'",
     replace: "done.outcome = 'never'",
     test: REQUESTS,
@@ -31,7 +31,7 @@ export const AUDIT: readonly Guard[] = [
   },
   {
     guard: 'A heartbeat has its record with it.',
-    file: 'src/modules/hooks/claims.repository.ts',
+    file: 'src/modules/work/hooks/claims.repository.ts',
     find: 'auditItems([request])',
     replace: 'auditItems([])',
     test: REQUESTS,
@@ -79,7 +79,7 @@ export const AUDIT: readonly Guard[] = [
   },
   {
     guard: 'Who follows the records misses none that commits later.',
-    file: 'src/modules/audit/audit-reads.repository.ts',
+    file: 'src/modules/administration/audit/audit-reads.repository.ts',
     find: ' and r.xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint\n',
     replace: '\n',
     test: RECORDS,
@@ -87,7 +87,7 @@ export const AUDIT: readonly Guard[] = [
   },
   {
     guard: 'Who did what is read with the right to.',
-    file: 'src/modules/audit/audit.service.ts',
+    file: 'src/modules/administration/audit/audit.service.ts',
     find: "if (!may(caller, 'audit'))",
     replace: "if (caller.actor === '')",
     test: REQUESTS,
@@ -95,7 +95,7 @@ export const AUDIT: readonly Guard[] = [
   },
   {
     guard: 'A key of some cities sees what was done in those.',
-    file: 'src/modules/audit/audit.service.ts',
+    file: 'src/modules/administration/audit/audit.service.ts',
     find: ': caller.cities;',
     replace: ': undefined;',
     test: REQUESTS,
@@ -103,7 +103,7 @@ export const AUDIT: readonly Guard[] = [
   },
   {
     guard: 'Records go by their number.',
-    file: 'src/modules/audit/audit-retention.ts',
+    file: 'src/modules/administration/audit/audit-retention.ts',
     find: 'this.repository.newestBeyond(tx, most)',
     replace: 'this.repository.newestBeyond(tx, most * 1_000)',
     test: RECORDS,

@@ -1,18 +1,18 @@
 import type { Guard } from './guard.js';
 
-const TREE = 'src/modules/composition/trees/disk-tree.spec.ts';
-const DISK_TREE = 'src/modules/composition/trees/disk-tree.ts';
-const EDITS = 'src/modules/config/config-edits.db-spec.ts';
-const CRASHES = 'src/modules/config/config-edit-crashes.db-spec.ts';
-const TRACES = 'src/modules/config/config-edit-traces.db-spec.ts';
-const FOLLOWING = 'src/modules/config/following.ts';
-const FOLLOWING_TEST = 'src/modules/config/following.db-spec.ts';
-const HOLDS = 'src/modules/config/config-edits.repository.ts';
-const FILES = 'src/modules/config/edit-files.ts';
-const INSTALLER = 'src/modules/composition/packs/installer.spec.ts';
-const IMPORTS = 'src/modules/composition/packs/imports-of.spec.ts';
-const COMPOSE_LIMITS = 'src/modules/composition/compose/limits.spec.ts';
-const CLONES = 'src/modules/rigs/rig-cloning.spec.ts';
+const TREE = 'src/modules/files/composition/trees/disk-tree.spec.ts';
+const DISK_TREE = 'src/modules/files/composition/trees/disk-tree.ts';
+const EDITS = 'src/modules/configuration/config/config-edits.db-spec.ts';
+const CRASHES = 'src/modules/configuration/config/config-edit-crashes.db-spec.ts';
+const TRACES = 'src/modules/configuration/config/config-edit-traces.db-spec.ts';
+const FOLLOWING = 'src/modules/configuration/config/following.ts';
+const FOLLOWING_TEST = 'src/modules/configuration/config/following.db-spec.ts';
+const HOLDS = 'src/modules/configuration/config/config-edits.repository.ts';
+const FILES = 'src/modules/configuration/config/edit-files.ts';
+const INSTALLER = 'src/modules/files/composition/packs/installer.spec.ts';
+const IMPORTS = 'src/modules/files/composition/packs/imports-of.spec.ts';
+const COMPOSE_LIMITS = 'src/modules/files/composition/compose/limits.spec.ts';
+const CLONES = 'src/modules/sessions/rigs/rig-cloning.spec.ts';
 
 /** The files of a city and those who change them. */
 export const CONFIGURATION: readonly Guard[] = [
@@ -28,28 +28,28 @@ export const CONFIGURATION: readonly Guard[] = [
     file: 'src/platform/git/own-repository.ts',
     find: "if (!real.startsWith(root + path.sep)) throw new Error('it leads outside');",
     replace: '',
-    test: 'src/modules/rigs/rig-git.spec.ts',
+    test: 'src/modules/sessions/rigs/rig-git.spec.ts',
   },
   {
     guard: "Nothing of a rig's repository is borrowed from, or linked to, another one.",
     file: 'src/platform/git/own-repository.ts',
     find: '    for (const each of new Set([gitDir, common ?? gitDir])) if (!(await isWhole(each))) return undefined;\n',
     replace: '',
-    test: 'src/modules/rigs/rig-git.spec.ts',
+    test: 'src/modules/sessions/rigs/rig-git.spec.ts',
   },
   {
     guard: 'Secrets of command lines are hidden wherever those are shown.',
-    file: 'src/modules/composition/mask.ts',
+    file: 'src/modules/files/composition/mask.ts',
     find: 'return (shown.length <= MAX_LINE ? namedMasked(shown) : shown).replace(WELL_KNOWN, MASK);',
     replace: 'return shown;',
-    test: 'src/modules/composition/mask.spec.ts',
+    test: 'src/modules/files/composition/mask.spec.ts',
   },
   {
     guard: 'What is shown masked is never written as a value.',
-    file: 'src/modules/config/unmasked.ts',
+    file: 'src/modules/configuration/config/unmasked.ts',
     find: "const isMasked = (value: unknown): boolean => typeof value === 'string' && value.includes(MASK);",
     replace: 'const isMasked = (value: unknown): boolean => value === undefined;',
-    test: 'src/modules/city-providers/provider-documents.spec.ts',
+    test: 'src/modules/configuration/city-providers/provider-documents.spec.ts',
   },
   {
     guard: 'Pipes and devices are not read as files.',
@@ -93,11 +93,11 @@ export const CONFIGURATION: readonly Guard[] = [
     find: 'where e.expires_at < clock_timestamp() and e.plan is null`',
     replace: '`',
     // Who has lost a hold commits nothing: behind that wall edits are late without this one, and not lost.
-    test: 'src/modules/config/config-edits.repository.db-spec.ts',
+    test: 'src/modules/configuration/config/config-edits.repository.db-spec.ts',
   },
   {
     guard: 'An edit that lost its hold is not committed.',
-    file: 'src/modules/config/config-edits.service.ts',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
     find: 'if (!(await this.repository.end(tx, city.streamId, id))) throw new HoldLost();',
     replace: 'await this.repository.end(tx, city.streamId, id);',
     test: CRASHES,
@@ -108,7 +108,7 @@ export const CONFIGURATION: readonly Guard[] = [
     file: HOLDS,
     find: 'where stream_id = ${streamId} and id = ${id} and expires_at > clock_timestamp()`',
     replace: "where stream_id = ${streamId} and ${id} <> ''`",
-    test: 'src/modules/config/config-edits.repository.db-spec.ts',
+    test: 'src/modules/configuration/config/config-edits.repository.db-spec.ts',
   },
   {
     guard: 'A process that has stopped beating has lost its edit.',
@@ -120,7 +120,7 @@ export const CONFIGURATION: readonly Guard[] = [
   },
   {
     guard: 'What a dead editor has written is taken back.',
-    file: 'src/modules/config/config-edits.service.ts',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
     find: 'if (left.plan !== null) await undoPlan(left.dir, left.plan);',
     replace: '',
     test: CRASHES,
@@ -128,7 +128,7 @@ export const CONFIGURATION: readonly Guard[] = [
   },
   {
     guard: 'A reload believes nothing that an edit has overtaken.',
-    file: 'src/modules/config/config-reloads.service.ts',
+    file: 'src/modules/configuration/config/config-reloads.service.ts',
     find: 'if (state.editing || state.attempt !== before.attempt) return undefined;',
     replace: 'if (state.editing) return undefined;',
     test: CRASHES,
@@ -136,7 +136,7 @@ export const CONFIGURATION: readonly Guard[] = [
   },
   {
     guard: 'A reload believes nothing while an edit is going on.',
-    file: 'src/modules/config/config-reloads.service.ts',
+    file: 'src/modules/configuration/config/config-reloads.service.ts',
     find: 'if (state.editing || state.attempt !== before.attempt) return undefined;',
     replace: 'if (state.attempt !== before.attempt) return undefined;',
     test: CRASHES,
@@ -175,7 +175,7 @@ export const CONFIGURATION: readonly Guard[] = [
   },
   {
     guard: 'An edit asks for the revision that its caller has seen.',
-    file: 'src/modules/config/config-edits.service.ts',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
     find: "if (expected === undefined || expected === '*' || expected === revision) return;",
     replace: 'if (expected !== -1) return;',
     test: EDITS,
@@ -183,7 +183,7 @@ export const CONFIGURATION: readonly Guard[] = [
   },
   {
     guard: 'Files that the result would break are not written.',
-    file: 'src/modules/config/config-edits.service.ts',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
     find: "const before = await this.composer.compose(city, { asking }, (found) => ('errors' in found ? found.errors : []));",
     replace:
       "const before = await this.composer.compose(city, { asking }, async (found) => ('errors' in found ? found.errors : ((await use(found.composed)) as never)));\n" +
@@ -193,99 +193,99 @@ export const CONFIGURATION: readonly Guard[] = [
   },
   {
     guard: 'A failed edit is taken back again and again while the database is away.',
-    file: 'src/modules/config/config-edits.service.ts',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
     find: "if (performance.now() < until && !DISK_ERRORS.has(errnoOf(failure) ?? '')) {",
     replace: "if (performance.now() > until && !DISK_ERRORS.has(errnoOf(failure) ?? '')) {",
-    test: 'src/modules/config/config-edit-outage.db-spec.ts',
+    test: 'src/modules/configuration/config/config-edit-outage.db-spec.ts',
   },
   {
     guard: 'A checkout whose links lead outside is not taken.',
-    file: 'src/modules/composition/packs/checkout-store.ts',
+    file: 'src/modules/files/composition/packs/checkout-store.ts',
     find: '      await checkLinks(tree);\n',
     replace: '',
     test: INSTALLER,
   },
   {
     guard: 'A repository on disk lies inside the cities directory.',
-    file: 'src/modules/composition/packs/checkout-store.ts',
+    file: 'src/modules/files/composition/packs/checkout-store.ts',
     find: 'if (real !== undefined && isBelow(await realpath(citiesRoot), real) && (',
     replace: "if (real !== undefined && citiesRoot !== '' && (",
     test: INSTALLER,
   },
   {
     guard: 'A pack from elsewhere imports nothing of this machine.',
-    file: 'src/modules/composition/packs/installer.ts',
+    file: 'src/modules/files/composition/packs/installer.ts',
     find: '        checkOrigin(source, wish);\n',
     replace: "        if (wish.asked === '') checkOrigin(source, wish);\n",
     test: INSTALLER,
   },
   {
     guard: 'A checkout that was changed is fetched anew.',
-    file: 'src/modules/composition/packs/checkout-store.ts',
+    file: 'src/modules/files/composition/packs/checkout-store.ts',
     find: 'if ((await faultOf(directory, source.url, commit)) === undefined) return directory;',
     replace: "if ((await faultOf(directory, source.url, commit)) !== 'absent') return directory;",
     test: INSTALLER,
   },
   {
     guard: 'Nobody takes back a clone that is not theirs.',
-    file: 'src/modules/rigs/rig-cloning.ts',
+    file: 'src/modules/sessions/rigs/rig-cloning.ts',
     find: "return found.isFile() && found.size === Buffer.byteLength(operationId) && (await readFile(mark, 'utf8')) === operationId;",
     replace: 'return found.isFile() && operationId !== mark;',
     test: CLONES,
   },
   {
     guard: 'Secrets are masked where a configuration is shown.',
-    file: 'src/modules/composition/mask.ts',
+    file: 'src/modules/files/composition/mask.ts',
     find: 'return mask(value, key, false) as T;',
     replace: 'return (key === MASK ? mask(value, key, false) : value) as T;',
-    test: 'src/modules/composition/mask.spec.ts',
+    test: 'src/modules/files/composition/mask.spec.ts',
   },
   {
     guard: 'A pack on disk never lies in another city.',
-    file: 'src/modules/composition/packs/disk-pack-store.ts',
+    file: 'src/modules/files/composition/packs/disk-pack-store.ts',
     find: "if (home.kind === 'local' && (await this.#inOtherCity(real)))",
     replace: "if (home.kind !== 'local' && (await this.#inOtherCity(real)))",
-    test: 'src/modules/composition/packs/disk-pack-store.spec.ts',
+    test: 'src/modules/files/composition/packs/disk-pack-store.spec.ts',
   },
   {
     guard: 'A session reads no pack that has become another city.',
-    file: 'src/modules/launch/named-file.ts',
+    file: 'src/modules/sessions/launch/named-file.ts',
     find: '|| (await isOfAnotherCity(directory, city, root)))',
     replace: '|| (await isOfAnotherCity(city, city, root)))',
-    test: 'src/modules/launch/named-file.spec.ts',
+    test: 'src/modules/sessions/launch/named-file.spec.ts',
   },
   {
     guard: 'What is filled into a prompt has an end.',
-    file: 'src/modules/launch/prompt-template.ts',
+    file: 'src/modules/sessions/launch/prompt-template.ts',
     find: 'if (this.#places === 0 || this.#characters < characters) return false;',
     replace: 'if (this.#places === 0 || this.#characters === characters) return false;',
-    test: 'src/modules/launch/prompt-template.spec.ts',
+    test: 'src/modules/sessions/launch/prompt-template.spec.ts',
     name: 'has',
   },
   {
     guard: 'A text in a TOML file has a limit.',
-    file: 'src/modules/composition/toml/parse.ts',
+    file: 'src/modules/files/composition/toml/parse.ts',
     find: 'if (value.length > TEXT_LENGTH)',
     replace: 'if (value.length > 100 * TEXT_LENGTH)',
-    test: 'src/modules/composition/toml/parse.spec.ts',
+    test: 'src/modules/files/composition/toml/parse.spec.ts',
   },
   {
     guard: 'A file that a city includes over and over is read once.',
-    file: 'src/modules/composition/compose/includes.ts',
+    file: 'src/modules/files/composition/compose/includes.ts',
     find: 'else if (seen.has(path))',
     replace: 'else if (seen.size < 0)',
     test: IMPORTS,
   },
   {
     guard: 'A city includes only so many files.',
-    file: 'src/modules/composition/compose/includes.ts',
+    file: 'src/modules/files/composition/compose/includes.ts',
     find: 'else if (seen.size === LIMITS.fragments)',
     replace: 'else if (seen.size === Infinity)',
     test: IMPORTS,
   },
   {
     guard: 'An installation follows only so many imports.',
-    file: 'src/modules/composition/packs/installer.ts',
+    file: 'src/modules/files/composition/packs/installer.ts',
     find: 'if (waiting.length > LIMITS.imports) throw',
     replace: 'if (waiting.length > 100 * LIMITS.imports) throw',
     test: INSTALLER,
@@ -293,7 +293,7 @@ export const CONFIGURATION: readonly Guard[] = [
   },
   {
     guard: 'What a city composes to has a limit in characters.',
-    file: 'src/modules/composition/compose/result-size.ts',
+    file: 'src/modules/files/composition/compose/result-size.ts',
     find: "run.spend('result', path + node.origin.file.length + node.at.length);",
     replace: "run.spend('result', 0);",
     test: COMPOSE_LIMITS,
@@ -301,7 +301,7 @@ export const CONFIGURATION: readonly Guard[] = [
   },
   {
     guard: 'What all folders of a city and its packs hold together has a limit.',
-    file: 'src/modules/composition/compose/run.ts',
+    file: 'src/modules/files/composition/compose/run.ts',
     find: 'tree.digests(path, this.budget)',
     replace: 'tree.digests(path)',
     test: COMPOSE_LIMITS,
@@ -325,47 +325,47 @@ export const CONFIGURATION: readonly Guard[] = [
   },
   {
     guard: 'A file that is too much for a city is not edited.',
-    file: 'src/modules/composition/toml/toml-tasks.ts',
+    file: 'src/modules/files/composition/toml/toml-tasks.ts',
     find: 'const document = parseToml(text, file, issues);',
     replace: 'const document = text === file ? parseToml(text, file, issues) : { added: 0 };',
-    test: 'src/modules/config/draft.spec.ts',
+    test: 'src/modules/configuration/config/draft.spec.ts',
     name: 'has more values',
   },
   {
     guard: 'Template fragments have a limit in number.',
-    file: 'src/modules/launch/prompt-template.ts',
+    file: 'src/modules/sessions/launch/prompt-template.ts',
     find: 'if (files.length > MAX_FRAGMENT_FILES)',
     replace: 'if (files.length > 100 * MAX_FRAGMENT_FILES)',
-    test: 'src/modules/launch/prompt-template.spec.ts',
+    test: 'src/modules/sessions/launch/prompt-template.spec.ts',
     name: 'in number',
   },
   {
     guard: 'Template fragments have a limit in characters.',
-    file: 'src/modules/launch/prompt-template.ts',
+    file: 'src/modules/sessions/launch/prompt-template.ts',
     find: 'if ((left -= text.length) < 0)',
     replace: 'if (left < 0)',
-    test: 'src/modules/launch/prompt-template.spec.ts',
+    test: 'src/modules/sessions/launch/prompt-template.spec.ts',
     name: 'in characters',
   },
   {
     guard: 'Definitions of MCP servers are parsed once.',
-    file: 'src/modules/launch/mcp-servers.ts',
+    file: 'src/modules/sessions/launch/mcp-servers.ts',
     find: 'checkedFiles.check(text, file, MCP_FORMAT)',
     replace: 'new (checkedFiles.constructor as new () => typeof checkedFiles)().check(text, file, MCP_FORMAT)',
-    test: 'src/modules/launch/preparation.spec.ts',
+    test: 'src/modules/sessions/launch/preparation.spec.ts',
     name: 'parsed once',
   },
   {
     guard: 'Lines are looked for in texts that are soon searched only.',
-    file: 'src/modules/composition/toml/locate.ts',
+    file: 'src/modules/files/composition/toml/locate.ts',
     find: '?? 0) <= LOCATED_MARKS',
     replace: '?? 0) >= 0',
-    test: 'src/modules/composition/toml/locate.spec.ts',
+    test: 'src/modules/files/composition/toml/locate.spec.ts',
     name: 'ordinary texts',
   },
   {
     guard: 'Lines are looked for in so many texts only.',
-    file: 'src/modules/composition/compose/lines.ts',
+    file: 'src/modules/files/composition/compose/lines.ts',
     find: '(left -= text.length) >= 0',
     replace: 'left >= 0',
     test: COMPOSE_LIMITS,
@@ -373,18 +373,18 @@ export const CONFIGURATION: readonly Guard[] = [
   },
   {
     guard: 'An edit looks into only so many files that a city includes.',
-    file: 'src/modules/config/documents.ts',
+    file: 'src/modules/configuration/config/documents.ts',
     find: '.slice(0, LIMITS.fragments)',
     replace: '',
-    test: 'src/modules/config/draft.spec.ts',
+    test: 'src/modules/configuration/config/draft.spec.ts',
     name: 'only so many',
   },
   {
     guard: 'A lock file that is longer than pins may be is not read.',
-    file: 'src/modules/composition/packs/lock.ts',
+    file: 'src/modules/files/composition/packs/lock.ts',
     find: 'if (text.length <= MAX_LENGTH) return',
     replace: 'if (text.length > 0) return',
-    test: 'src/modules/composition/packs/lock.spec.ts',
+    test: 'src/modules/files/composition/packs/lock.spec.ts',
   },
   {
     guard: 'A revision is followed once, whoever has seen it.',

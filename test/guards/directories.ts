@@ -1,11 +1,11 @@
 import type { Guard } from './guard.js';
 
-const TREES = 'src/modules/directories/directories.db-spec.ts';
-const SERVICE = 'src/modules/directories/directories.service.ts';
-const REPOSITORY = 'src/modules/directories/directories.repository.ts';
+const TREES = 'src/modules/files/directories/directories.db-spec.ts';
+const SERVICE = 'src/modules/files/directories/directories.service.ts';
+const REPOSITORY = 'src/modules/files/directories/directories.repository.ts';
 const SEEN = 'test/e2e/authorization.e2e-spec.ts';
-const INSTALLER = 'src/modules/composition/packs/installer.spec.ts';
-const LAUNCH = 'src/modules/launch/launch.db-spec.ts';
+const INSTALLER = 'src/modules/files/composition/packs/installer.spec.ts';
+const LAUNCH = 'src/modules/sessions/launch/launch.db-spec.ts';
 
 /** Whose a directory is, and what a key learns of those that it may not see. */
 export const DIRECTORIES: readonly Guard[] = [
@@ -55,7 +55,7 @@ export const DIRECTORIES: readonly Guard[] = [
   },
   {
     guard: 'A city that ends leaves the memory of its directory.',
-    file: 'src/modules/cities/city-lifecycle.service.ts',
+    file: 'src/modules/tenancy/cities/city-lifecycle.service.ts',
     find: 'await this.directories.remember(tx, name, city.dir);',
     replace: '',
     test: SEEN,
@@ -63,7 +63,7 @@ export const DIRECTORIES: readonly Guard[] = [
   },
   {
     guard: 'A key of some cities names no directory that is not theirs, whatever is there.',
-    file: 'src/modules/cities/city-directory.ts',
+    file: 'src/modules/tenancy/cities/city-directory.ts',
     find: 'if (!(await mayName(inside))) throw notYours();',
     replace: '',
     test: SEEN,
@@ -71,7 +71,7 @@ export const DIRECTORIES: readonly Guard[] = [
   },
   {
     guard: 'A key of some cities names no rig outside of its city, whatever is there.',
-    file: 'src/modules/rigs/rig-place.ts',
+    file: 'src/modules/sessions/rigs/rig-place.ts',
     find: 'if (!(await mayName(directory))) throw notYours();',
     replace: '',
     test: SEEN,
@@ -94,7 +94,7 @@ export const DIRECTORIES: readonly Guard[] = [
   },
   {
     guard: 'A revision gets the directories of its rigs, or is none.',
-    file: 'src/modules/config/config-revisions.service.ts',
+    file: 'src/modules/configuration/config/config-revisions.service.ts',
     find: 'await this.directories.holdRigs(tx, city.name, composed.rigClaims);',
     replace: '',
     test: LAUNCH,
@@ -102,7 +102,7 @@ export const DIRECTORIES: readonly Guard[] = [
   },
   {
     guard: 'A session starts in no rig that leads into another city by now.',
-    file: 'src/modules/launch/work-dir.ts',
+    file: 'src/modules/sessions/launch/work-dir.ts',
     find: '(await places.isOthers?.(at)) === true)',
     replace: 'places.isOthers === undefined)',
     test: LAUNCH,
@@ -110,14 +110,14 @@ export const DIRECTORIES: readonly Guard[] = [
   },
   {
     guard: 'A session reads no file of a pack whose directory somebody else has by now.',
-    file: 'src/modules/launch/named-file.ts',
+    file: 'src/modules/sessions/launch/named-file.ts',
     find: 'isOutside && (await isOthers?.(directory)) === true',
     replace: 'isOutside && isOthers === undefined && directory === city',
-    test: 'src/modules/launch/named-file.spec.ts',
+    test: 'src/modules/sessions/launch/named-file.spec.ts',
   },
   {
     guard: "No repository of another city's is imported.",
-    file: 'src/modules/composition/packs/checkout-store.ts',
+    file: 'src/modules/files/composition/packs/checkout-store.ts',
     find: ' && (await isOthers?.(real)) !== true) return real;',
     replace: ') return real;',
     test: INSTALLER,
@@ -125,7 +125,7 @@ export const DIRECTORIES: readonly Guard[] = [
   },
   {
     guard: 'What was fetched of a repository is for those who may read it.',
-    file: 'src/modules/composition/packs/disk-pack-store.ts',
+    file: 'src/modules/files/composition/packs/disk-pack-store.ts',
     find: "if (source.transport === 'file' && (await this.#isOthersRepository(source))) return { missing: NOT_HERE };",
     replace: '',
     test: INSTALLER,

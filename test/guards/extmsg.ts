@@ -2,16 +2,16 @@ import type { Guard } from './guard.js';
 
 const BINDINGS = 'test/e2e/extmsg.e2e-spec.ts';
 const INBOUND = 'test/e2e/extmsg-inbound.e2e-spec.ts';
-const BATCHES = 'src/modules/extmsg/inbound/inbound-committer.db-spec.ts';
+const BATCHES = 'src/modules/integrations/extmsg/inbound/inbound-committer.db-spec.ts';
 const OUTBOUND = 'test/e2e/extmsg-outbound.e2e-spec.ts';
 const CONNECTED = 'test/e2e/extmsg-connected.e2e-spec.ts';
-const OFFERS = 'src/modules/extmsg/connected/offers.repository.ts';
+const OFFERS = 'src/modules/integrations/extmsg/connected/offers.repository.ts';
 
 /** Conversations elsewhere, and the adapters that speak for them. */
 export const EXTMSG: readonly Guard[] = [
   {
     guard: 'Who changes a conversation has its row locked.',
-    file: 'src/modules/extmsg/conversations/conversations.repository.ts',
+    file: 'src/modules/integrations/extmsg/conversations/conversations.repository.ts',
     find: 'c.key = ${keyOf(conversation)} for no key update',
     replace: 'c.key = ${keyOf(conversation)}',
     test: OUTBOUND,
@@ -19,7 +19,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'What has come before is not taken again.',
-    file: 'src/modules/extmsg/inbound/inbound-committer.ts',
+    file: 'src/modules/integrations/extmsg/inbound/inbound-committer.ts',
     find: 'if (known !== undefined) return',
     replace: "if (known !== undefined && onceKey === '') return",
     test: INBOUND,
@@ -27,7 +27,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'Of messages of one batch that come under one key one is taken.',
-    file: 'src/modules/extmsg/inbound/inbound-committer.ts',
+    file: 'src/modules/integrations/extmsg/inbound/inbound-committer.ts',
     find: "if (onceKey !== '' && this.#keys.has(once)) return 'again';",
     replace: '',
     test: BATCHES,
@@ -35,7 +35,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'Messages of a batch do not wait for the events of one city.',
-    file: 'src/modules/extmsg/inbound/inbound-committer.ts',
+    file: 'src/modules/integrations/extmsg/inbound/inbound-committer.ts',
     find: 'this.#take(tx, intakes, records, !shared)',
     replace: 'this.#take(tx, intakes, records, shared || !shared)',
     test: BATCHES,
@@ -43,7 +43,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'Messages of a batch do not wait for the conversation of another.',
-    file: 'src/modules/extmsg/inbound/inbound-committer.ts',
+    file: 'src/modules/integrations/extmsg/inbound/inbound-committer.ts',
     find: 'this.repository.look(tx, intakes, false)',
     replace: 'this.repository.look(tx, intakes, true)',
     test: BATCHES,
@@ -51,7 +51,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'Who sends much keeps no other from a place in a batch.',
-    file: 'src/modules/extmsg/inbound/inbound-committer.ts',
+    file: 'src/modules/integrations/extmsg/inbound/inbound-committer.ts',
     find: '    return city;\n',
     replace: '    return city.slice(0, 0);\n',
     test: BATCHES,
@@ -59,7 +59,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'Who finds no conversation to lock looks again once there is one.',
-    file: 'src/modules/extmsg/inbound/inbound.service.ts',
+    file: 'src/modules/integrations/extmsg/inbound/inbound.service.ts',
     find: 'if (found.known !== undefined) {',
     replace: "if (found.known !== undefined && onceKey === '') {",
     test: INBOUND,
@@ -67,7 +67,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'Nothing that came from outside ends its block.',
-    file: 'src/modules/extmsg/deliveries/notice.ts',
+    file: 'src/modules/integrations/extmsg/deliveries/notice.ts',
     find: "'<': '&lt;'",
     replace: "'<': '<'",
     test: INBOUND,
@@ -75,7 +75,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'What a session has of conversations ends with it.',
-    file: 'src/modules/extmsg/repair/session-endings.ts',
+    file: 'src/modules/integrations/extmsg/repair/session-endings.ts',
     find: "if (how === 'closed') await",
     replace: "if (how === 'closed' && row.pk < 0) await",
     test: INBOUND,
@@ -83,7 +83,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'Another session of a configured name has what the one before had.',
-    file: 'src/modules/session-names/named-sessions.service.ts',
+    file: 'src/modules/sessions/session-names/named-sessions.service.ts',
     find: 'if (bearer !== undefined) await changes.replace(bearer, created);',
     replace: '',
     test: BINDINGS,
@@ -91,7 +91,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'Another does not take a conversation that somebody has.',
-    file: 'src/modules/extmsg/bindings/bindings.service.ts',
+    file: 'src/modules/integrations/extmsg/bindings/bindings.service.ts',
     find: 'if (active !== undefined && !replace) {',
     replace: "if (active?.id === '' && !replace) {",
     test: BINDINGS,
@@ -99,7 +99,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'What is published is fenced by the binding.',
-    file: 'src/modules/extmsg/outbound/publisher.ts',
+    file: 'src/modules/integrations/extmsg/outbound/publisher.ts',
     find: 'if (!(await this.repository.isCurrent(tx, row.pk))) return',
     replace: 'if (row.pk < 0) return',
     test: OUTBOUND,
@@ -107,7 +107,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'One publication under one key.',
-    file: 'src/modules/extmsg/outbound/outbound.service.ts',
+    file: 'src/modules/integrations/extmsg/outbound/outbound.service.ts',
     find: 'if (before !== undefined) {',
     replace: "if (before !== undefined && key === '') {",
     test: OUTBOUND,
@@ -115,7 +115,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'Members stop setting each other going.',
-    file: 'src/modules/extmsg/outbound/outbound.service.ts',
+    file: 'src/modules/integrations/extmsg/outbound/outbound.service.ts',
     find: 'told && published >= group.max_peer_publishes',
     replace: 'told && published < 0',
     test: OUTBOUND,
@@ -123,7 +123,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'Each call of an adapter looks at its address.',
-    file: 'src/modules/extmsg/outbound/callback.ts',
+    file: 'src/modules/integrations/extmsg/outbound/callback.ts',
     find: 'const [to] = await this.guard.resolve(hostOf(url), portOf(url));',
     replace: 'const to = hostOf(url);',
     test: OUTBOUND,
@@ -131,7 +131,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'No more than so much of an answer is read.',
-    file: 'src/modules/extmsg/outbound/callback.ts',
+    file: 'src/modules/integrations/extmsg/outbound/callback.ts',
     find: 'if (bytes > ANSWER_BYTES) {',
     replace: 'if (bytes < 0) {',
     test: OUTBOUND,
@@ -139,7 +139,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'An adapter speaks for its own account.',
-    file: 'src/modules/extmsg/conversations/conversation.ts',
+    file: 'src/modules/integrations/extmsg/conversations/conversation.ts',
     find: 'adapter.provider === provider && adapter.accountId === account_id',
     replace: 'adapter.provider === provider',
     test: OUTBOUND,
@@ -147,7 +147,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'An adapter reaches its own operations only.',
-    file: 'src/modules/session-tokens/table-policy.ts',
+    file: 'src/modules/sessions/session-tokens/table-policy.ts',
     find: 'return ADAPTERS_MAY.has(operation);',
     replace: "return operation !== '' || ADAPTERS_MAY.has(operation);",
     test: OUTBOUND,
@@ -171,7 +171,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'An answer counts under the claim that holds.',
-    file: 'src/modules/extmsg/outbound/publications.repository.ts',
+    file: 'src/modules/integrations/extmsg/outbound/publications.repository.ts',
     find: 'where pk = ${pk} and claim = ${claim} and worker is not null',
     replace: 'where pk = ${pk} and ${claim}::text is not null and worker is not null',
     test: CONNECTED,
@@ -179,7 +179,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'The first answer under a claim counts.',
-    file: 'src/modules/extmsg/outbound/publications.repository.ts',
+    file: 'src/modules/integrations/extmsg/outbound/publications.repository.ts',
     find: "and worker is not null and state = 'pending' for no key update",
     replace: 'for no key update',
     test: CONNECTED,
@@ -187,7 +187,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'What a client has not acknowledged is its own again when it comes back.',
-    file: 'src/modules/extmsg/connected/connections.service.ts',
+    file: 'src/modules/integrations/extmsg/connected/connections.service.ts',
     find: 'before === undefined ? []',
     replace: "before !== ''  ? []",
     test: CONNECTED,
@@ -195,7 +195,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'What clients are offered is fenced by the binding.',
-    file: 'src/modules/extmsg/connected/offers.service.ts',
+    file: 'src/modules/integrations/extmsg/connected/offers.service.ts',
     find: 'if (await this.publications.isCurrent(tx, pk)) return taken;',
     replace: 'if (pk > 0) return taken;',
     test: CONNECTED,
@@ -211,7 +211,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'Streams of an adapter are counted one after the other.',
-    file: 'src/modules/extmsg/connected/connections.repository.ts',
+    file: 'src/modules/integrations/extmsg/connected/connections.repository.ts',
     find: 'where pk = ${adapterPk} for no key update`',
     replace: 'where pk = ${adapterPk}`',
     test: CONNECTED,
@@ -219,7 +219,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'Streams end with what they were opened with.',
-    file: 'src/modules/extmsg/adapters/adapters.service.ts',
+    file: 'src/modules/integrations/extmsg/adapters/adapters.service.ts',
     find: "if (rotate || registration.transport !== 'stream') await",
     replace: 'if (row.pk < 0) await',
     test: CONNECTED,
@@ -227,7 +227,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'A client acknowledges what is of its own account.',
-    file: 'src/modules/extmsg/connected/acks.service.ts',
+    file: 'src/modules/integrations/extmsg/connected/acks.service.ts',
     find: 'found === undefined || !isOwn(caller, found)',
     replace: 'found === undefined || (found.pk < 0 && !isOwn(caller, found))',
     test: CONNECTED,
@@ -251,7 +251,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'What a client was given and not written is written after all.',
-    file: 'src/modules/extmsg/connected/offers.service.ts',
+    file: 'src/modules/integrations/extmsg/connected/offers.service.ts',
     find: 'connection.unwritten.push(one);',
     replace: '',
     test: CONNECTED,

@@ -8,7 +8,7 @@ const BODY = 'src/platform/http/body.parser.spec.ts';
 export const HTTP: readonly Guard[] = [
   {
     guard: 'Without its database a server tells no counts.',
-    file: 'src/modules/system/system.service.ts',
+    file: 'src/modules/administration/system/system.service.ts',
     find: '.catch(() => void (this.#counts = undefined))',
     replace: '.catch(() => undefined)',
     test: 'test/e2e/outage.e2e-spec.ts',
@@ -208,7 +208,7 @@ export const HTTP: readonly Guard[] = [
   },
   {
     guard: 'What a key may not see is answered like what is nowhere, whatever operation asks.',
-    file: 'src/modules/config/config-reads.service.ts',
+    file: 'src/modules/configuration/config/config-reads.service.ts',
     find: 'maySee(caller, name) ? await this.repository.answer(name) : undefined',
     replace: 'caller.actor !== name ? await this.repository.answer(name) : undefined',
     test: 'test/e2e/attacks.e2e-spec.ts',
@@ -216,17 +216,17 @@ export const HTTP: readonly Guard[] = [
   },
   {
     guard: 'A key ends when it was said to.',
-    file: 'src/modules/keys/key-cache.ts',
+    file: 'src/modules/administration/keys/key-cache.ts',
     find: '.filter(({ until }) => until > Date.now())',
     replace: '',
-    test: 'src/modules/keys/keys.db-spec.ts',
+    test: 'src/modules/administration/keys/keys.db-spec.ts',
   },
   {
     guard: 'What is open with a secret that was replaced ends with it.',
-    file: 'src/modules/keys/key-cache.ts',
+    file: 'src/modules/administration/keys/key-cache.ts',
     find: 'principal.credential === credential',
     replace: 'principal.keyId === id',
-    test: 'src/modules/keys/keys.db-spec.ts',
+    test: 'src/modules/administration/keys/keys.db-spec.ts',
   },
   {
     guard: 'What cannot be stored in a path or a query is refused.',
@@ -379,7 +379,7 @@ export const HTTP: readonly Guard[] = [
   },
   {
     guard: 'A key that is limited to cities hears nothing of the deployment.',
-    file: 'src/modules/system/info.service.ts',
+    file: 'src/modules/administration/system/info.service.ts',
     find: 'caller.cities === undefined ? { deployment: await this.#deployment() } : {}',
     replace: '{ deployment: await this.#deployment() }',
     test: 'test/e2e/cli-doctor.e2e-spec.ts',

@@ -28,7 +28,7 @@ export const ISOLATION: readonly Guard[] = [
   },
   {
     guard: 'Sessions do not see what others keep for themselves.',
-    file: 'src/modules/launch/session-sandbox.ts',
+    file: 'src/modules/sessions/launch/session-sandbox.ts',
     find: "{ at: inside(SESSIONS), mode: 'hidden' },",
     replace: "{ at: inside(SESSIONS), mode: 'read' },",
     test: 'test/e2e/isolation.e2e-spec.ts',
@@ -36,7 +36,7 @@ export const ISOLATION: readonly Guard[] = [
   },
   {
     guard: 'Folders of sessions are made and removed in their city only.',
-    file: 'src/modules/launch/session-sandbox.ts',
+    file: 'src/modules/sessions/launch/session-sandbox.ts',
     find: 'if ((await realpath(path.dirname(own))) !== path.dirname(own))',
     replace: 'if ((await realpath(path.dirname(own))) === "")',
     test: 'test/e2e/isolation.e2e-spec.ts',
@@ -84,10 +84,10 @@ export const ISOLATION: readonly Guard[] = [
   },
   {
     guard: 'Commands of probes see nothing of the host but a sign-in.',
-    file: 'src/modules/providers/probes/host.ts',
+    file: 'src/modules/hosts/providers/probes/host.ts',
     find: 'return sandbox === undefined ? program : sandbox.enter(program);',
     replace: 'return sandbox === null ? sandbox : program;',
-    test: 'src/modules/providers/probes/probes.spec.ts',
+    test: 'src/modules/hosts/providers/probes/probes.spec.ts',
     name: 'run commands in a sandbox',
   },
   {
@@ -108,7 +108,7 @@ export const ISOLATION: readonly Guard[] = [
   },
   {
     guard: 'Commands of a city have a user of their own, where users are the walls.',
-    file: 'src/modules/launch/session-sandbox.ts',
+    file: 'src/modules/sessions/launch/session-sandbox.ts',
     find: 'if (users !== undefined) return this.#asLentUser(users, command, (sandbox) => work(sandbox, sockets));',
     replace: 'if (users !== undefined) return work(undefined, sockets);',
     test: 'test/e2e/isolation-users.e2e-spec.ts',
@@ -148,7 +148,7 @@ export const ISOLATION: readonly Guard[] = [
   },
   {
     guard: 'What runs as the user of a session that nobody has is ended.',
-    file: 'src/modules/runners/leftovers.ts',
+    file: 'src/modules/runners/runners/leftovers.ts',
     find: ' + (await this.#endUsers(host))',
     replace: '',
     test: 'test/e2e/isolation-users.e2e-spec.ts',
@@ -244,10 +244,10 @@ export const ISOLATION: readonly Guard[] = [
   },
   {
     guard: 'Probes run as nobody of the service where users are the walls.',
-    file: 'src/modules/providers/probes/host.ts',
+    file: 'src/modules/hosts/providers/probes/host.ts',
     find: 'return this.#started(await sandbox.enter({',
     replace: 'return this.#started(await ((given: Program) => given)({',
-    test: 'src/modules/providers/probes/probes.spec.ts',
+    test: 'src/modules/hosts/providers/probes/probes.spec.ts',
     name: 'as a user of nobody',
   },
 ];

@@ -1,7 +1,7 @@
 import type { Guard } from './guard.js';
 
-const CYCLES = 'src/modules/maintenance/maintenance.db-spec.ts';
-const ROWS = 'src/modules/maintenance/cycles.repository.ts';
+const CYCLES = 'src/modules/administration/maintenance/maintenance.db-spec.ts';
+const ROWS = 'src/modules/administration/maintenance/cycles.repository.ts';
 
 /** Cycles of maintenance. */
 export const MAINTENANCE: readonly Guard[] = [
@@ -31,7 +31,7 @@ export const MAINTENANCE: readonly Guard[] = [
   },
   {
     guard: 'Retention removes whole runs that nobody is at.',
-    file: 'src/modules/runs/run-retention.service.ts',
+    file: 'src/modules/orchestration/runs/run-retention.service.ts',
     find: "if (beads.some(({ status }) => status !== 'closed')) return false;",
     replace: '',
     test: CYCLES,
@@ -39,7 +39,7 @@ export const MAINTENANCE: readonly Guard[] = [
   },
   {
     guard: 'Retention removes closed sessions whose time is over, and no others.',
-    file: 'src/modules/sessions/session-deletions.repository.ts',
+    file: 'src/modules/sessions/sessions/session-deletions.repository.ts',
     find: "and closed_at < clock_timestamp() - ${olderMs} * interval '1 millisecond'",
     replace: 'and ${olderMs} > 0',
     test: CYCLES,
@@ -47,7 +47,7 @@ export const MAINTENANCE: readonly Guard[] = [
   },
   {
     guard: 'The tables are looked at once an hour for all cities.',
-    file: 'src/modules/maintenance/store.repository.ts',
+    file: 'src/modules/administration/maintenance/store.repository.ts',
     find: 'where l.look_at <= clock_timestamp()',
     replace: '',
     test: CYCLES,
@@ -55,26 +55,26 @@ export const MAINTENANCE: readonly Guard[] = [
   },
   {
     guard: 'Only a disk that has become fuller is told.',
-    file: 'src/modules/maintenance/disk-watch.ts',
+    file: 'src/modules/administration/maintenance/disk-watch.ts',
     find: 'if (RANK[found.level] > RANK[city.disk]) await',
     replace: 'await',
-    test: 'src/modules/maintenance/disk-watch.db-spec.ts',
+    test: 'src/modules/administration/maintenance/disk-watch.db-spec.ts',
     name: 'is told when it has become fuller',
   },
   {
     guard: "Archived mail is kept as long as its city's files say.",
-    file: 'src/modules/mail/mail-retention.repository.ts',
+    file: 'src/modules/work/mail/mail-retention.repository.ts',
     find: "coalesce(c.archive_ms * interval '1 millisecond', ${ARCHIVE_KEPT})",
     replace: '${ARCHIVE_KEPT}',
-    test: 'src/modules/config/retention.db-spec.ts',
+    test: 'src/modules/configuration/config/retention.db-spec.ts',
     name: 'says how long archived mail is kept',
   },
   {
     guard: "The history of orders is kept as long as its city's files say.",
-    file: 'src/modules/orders/firings.repository.ts',
+    file: 'src/modules/orchestration/orders/firings.repository.ts',
     find: 'coalesce(c.history_ms, ${usualMs}::bigint)',
     replace: '${usualMs}::bigint',
-    test: 'src/modules/config/retention.db-spec.ts',
+    test: 'src/modules/configuration/config/retention.db-spec.ts',
     name: 'says how long the history of orders is kept',
   },
 ];

@@ -21,7 +21,7 @@ export const NETWORK: readonly Guard[] = [
   },
   {
     guard: 'A restricted network is never open where nothing isolates.',
-    file: 'src/modules/launch/session-sandbox.ts',
+    file: 'src/modules/sessions/launch/session-sandbox.ts',
     find: "if (kind !== 'bubblewrap' && rules !== undefined) {",
     replace: "if (kind === 'users' && rules !== undefined) {",
     test: E2E,
@@ -29,7 +29,7 @@ export const NETWORK: readonly Guard[] = [
   },
   {
     guard: 'What agents reach is said by keys that may say what is run.',
-    file: 'src/modules/cities/city-lifecycle.controller.ts',
+    file: 'src/modules/tenancy/cities/city-lifecycle.controller.ts',
     find: "commands: ['start_command', 'network'],",
     replace: "commands: ['start_command'],",
     test: 'test/e2e/network-settings.e2e-spec.ts',
@@ -37,7 +37,7 @@ export const NETWORK: readonly Guard[] = [
   },
   {
     guard: 'Who restricts the network where nothing can do so is told.',
-    file: 'src/modules/runner-list/runner-walls.service.ts',
+    file: 'src/modules/hosts/runner-list/runner-walls.service.ts',
     find: 'if (walled === active) return {};',
     replace: 'if (walled <= active) return {};',
     test: 'test/e2e/network-settings.e2e-spec.ts',

@@ -2,7 +2,7 @@ import type { Guard } from './guard.js';
 
 const HOOKS = 'test/e2e/webhooks.e2e-spec.ts';
 const HOSTS = 'test/e2e/orders-hosts.e2e-spec.ts';
-const FIRINGS = 'src/modules/orders/firing.db-spec.ts';
+const FIRINGS = 'src/modules/orchestration/orders/firing.db-spec.ts';
 
 /** Orders and their firings. */
 export const ORDERS: readonly Guard[] = [
@@ -16,7 +16,7 @@ export const ORDERS: readonly Guard[] = [
   },
   {
     guard: 'A firing that was taken from a host is ended by the next one only.',
-    file: 'src/modules/orders/firings.repository.ts',
+    file: 'src/modules/orchestration/orders/firings.repository.ts',
     find: "sql`state <> 'done' and worker = ${worker}`",
     replace: "sql`state <> 'done'`",
     test: FIRINGS,
@@ -24,7 +24,7 @@ export const ORDERS: readonly Guard[] = [
   },
   {
     guard: 'A forced firing keeps an order from nobody.',
-    file: 'src/modules/orders/firings.service.ts',
+    file: 'src/modules/orchestration/orders/firings.service.ts',
     find: "const lookAt = forced === true ? 'unheld' : null;",
     replace: 'const lookAt = forced === true && id === "" ? "unheld" : null;',
     test: FIRINGS,
@@ -32,7 +32,7 @@ export const ORDERS: readonly Guard[] = [
   },
   {
     guard: 'Launches take no places for commands.',
-    file: 'src/modules/orders/firings.repository.ts',
+    file: 'src/modules/orchestration/orders/firings.repository.ts',
     find: "where o.state <> 'done' and (${LAUNCHES}) = ${kind === 'launch'}) o",
     replace: "where o.state <> 'done' and ${kind} <> '') o",
     test: FIRINGS,
@@ -40,7 +40,7 @@ export const ORDERS: readonly Guard[] = [
   },
   {
     guard: 'Who ends a firing asks for nothing outside of the transaction.',
-    file: 'src/modules/orders/firings.service.ts',
+    file: 'src/modules/orchestration/orders/firings.service.ts',
     find: 'if (!(await this.repository.end(tx, firing.pk, worker, ended, now))) return false;',
     replace: 'if (!(await this.repository.end(tx, firing.pk, worker, ended, await this.times.now()))) return false;',
     test: FIRINGS,
@@ -48,7 +48,7 @@ export const ORDERS: readonly Guard[] = [
   },
   {
     guard: 'Leases are renewed in the order in which firings end together.',
-    file: 'src/modules/orders/firings.repository.ts',
+    file: 'src/modules/orchestration/orders/firings.repository.ts',
     find: "and state <> 'done' order by pk for update)",
     replace: "and state <> 'done')",
     test: FIRINGS,
@@ -56,23 +56,23 @@ export const ORDERS: readonly Guard[] = [
   },
   {
     guard: 'Firings end together in the order in which their leases are renewed.',
-    file: 'src/modules/orders/formula-firings.ts',
+    file: 'src/modules/orchestration/orders/formula-firings.ts',
     find: '.sort((a, b) => a.firing.pk - b.firing.pk)',
     replace: '',
-    test: 'src/modules/orders/formula-firings.spec.ts',
+    test: 'src/modules/orchestration/orders/formula-firings.spec.ts',
     name: 'in the order of their keys',
   },
   {
     guard: 'What cannot be launched takes nobody with it.',
-    file: 'src/modules/orders/formula-firings.ts',
+    file: 'src/modules/orchestration/orders/formula-firings.ts',
     find: 'if (all.length === 1) return all[0]!.done.reject(error);',
     replace: 'if (all.length > 0) return all.forEach(({ done }) => done.reject(error));',
-    test: 'src/modules/orders/formula-firings.spec.ts',
+    test: 'src/modules/orchestration/orders/formula-firings.spec.ts',
     name: 'fail alone',
   },
   {
     guard: 'An event wakes an order also while somebody looks at it.',
-    file: 'src/modules/orders/order-sync.repository.ts',
+    file: 'src/modules/orchestration/orders/order-sync.repository.ts',
     find: '        and not exists (select from order_firings f',
     replace: '        and o.look_at is null and not exists (select from order_firings f',
     test: FIRINGS,
@@ -80,14 +80,14 @@ export const ORDERS: readonly Guard[] = [
   },
   {
     guard: 'Commands of cities are started inside the walls.',
-    file: 'src/modules/launch/city-commands.ts',
+    file: 'src/modules/sessions/launch/city-commands.ts',
     find: 'this.#carryOut({ ...spec, sandbox }, command, signal);',
     replace: 'this.#carryOut(spec, command, signal);',
     test: 'test/e2e/orders-walls.e2e-spec.ts',
   },
   {
     guard: 'Only a lease that has run out gives a firing away.',
-    file: 'src/modules/orders/firings.repository.ts',
+    file: 'src/modules/orchestration/orders/firings.repository.ts',
     find: "sql`state <> 'done' and worker is not null and lease_until < now()`",
     replace: "sql`state <> 'done' and worker is not null`",
     test: FIRINGS,
@@ -95,7 +95,7 @@ export const ORDERS: readonly Guard[] = [
   },
   {
     guard: 'A delivery of a webhook counts once, on all replicas.',
-    file: 'src/modules/orders/webhooks/webhook-receiver.service.ts',
+    file: 'src/modules/orchestration/orders/webhooks/webhook-receiver.service.ts',
     find: 'if (!taken)',
     replace: "if (!taken && scopedName === '')",
     test: HOOKS,
@@ -103,7 +103,7 @@ export const ORDERS: readonly Guard[] = [
   },
   {
     guard: 'What is nested without end in a delivery is refused.',
-    file: 'src/modules/orders/webhooks/rules.ts',
+    file: 'src/modules/orchestration/orders/webhooks/rules.ts',
     find: 'throw new BadArgument(`the argument ${name} is nested too deeply`, { cause });',
     replace: 'throw cause;',
     test: HOOKS,
@@ -111,7 +111,7 @@ export const ORDERS: readonly Guard[] = [
   },
   {
     guard: 'A delivery that comes again while it is fired waits in the order in which it is fired.',
-    file: 'src/modules/orders/webhooks/webhook-receiver.service.ts',
+    file: 'src/modules/orchestration/orders/webhooks/webhook-receiver.service.ts',
     find: 'const row = await this.firings.lock(tx, streamId, scopedName);\n    const taken = await this.deliveries.take(',
     replace: 'const row = { scopedName };\n    const taken = await this.deliveries.take(',
     test: HOOKS,
@@ -119,7 +119,7 @@ export const ORDERS: readonly Guard[] = [
   },
   {
     guard: 'Who sends to a webhook has to share its secret.',
-    file: 'src/modules/orders/webhooks/verify.ts',
+    file: 'src/modules/orchestration/orders/webhooks/verify.ts',
     find: 'good = timingSafeEqual(signature, wanted) || good',
     replace: 'good = timingSafeEqual(signature, wanted) || signature.length > 0',
     test: HOOKS,
@@ -127,7 +127,7 @@ export const ORDERS: readonly Guard[] = [
   },
   {
     guard: 'Refusals of webhooks fill no log.',
-    file: 'src/modules/orders/webhooks/rejections.ts',
+    file: 'src/modules/orchestration/orders/webhooks/rejections.ts',
     find: 'if (this.#told.take(name, TOLD) > 0) {',
     replace: 'if (this.#told.take(name, TOLD) > Infinity) {',
     test: HOOKS,
@@ -135,7 +135,7 @@ export const ORDERS: readonly Guard[] = [
   },
   {
     guard: 'A delivery waits while its order is carried out.',
-    file: 'src/modules/orders/webhooks/webhook-receiver.service.ts',
+    file: 'src/modules/orchestration/orders/webhooks/webhook-receiver.service.ts',
     find: 'if (open === undefined && waiting === 0) {',
     replace: 'if (open === undefined || waiting >= 0) {',
     test: HOOKS,
@@ -151,14 +151,14 @@ export const ORDERS: readonly Guard[] = [
   },
   {
     guard: 'A public webhook runs no command.',
-    file: 'src/modules/composition/compose/webhooks.ts',
+    file: 'src/modules/files/composition/compose/webhooks.ts',
     find: 'else if (isPublic && named.some(',
     replace: 'else if (named.length === 0 && named.some(',
-    test: 'src/modules/composition/corpus.spec.ts',
+    test: 'src/modules/files/composition/corpus.spec.ts',
   },
   {
     guard: 'The token of a command is good while it is carried out.',
-    file: 'src/modules/session-tokens/command-callers.repository.ts',
+    file: 'src/modules/sessions/session-tokens/command-callers.repository.ts',
     find: 'worker is not null and lease_until > now() and token_hash is not null',
     replace: 'token_hash is not null',
     test: HOSTS,
@@ -166,7 +166,7 @@ export const ORDERS: readonly Guard[] = [
   },
   {
     guard: 'What a killed worker has left of a command is ended before it is begun again.',
-    file: 'src/modules/launch/city-commands.ts',
+    file: 'src/modules/sessions/launch/city-commands.ts',
     find: 'if (attempt === 1) return;',
     replace: 'if (attempt >= 1) return;',
     test: HOSTS,

@@ -52,7 +52,7 @@ export const PLATFORM: readonly Guard[] = [
     file: 'src/platform/database/page-bytes.ts',
     find: '(sum(f.bytes) over w <= ${room.bytes} or (row_number() over w = 1 and ${room.first}))',
     replace: '(sum(f.bytes) over w >= 0 or (row_number() over w = 1 and ${room.first} and ${room.bytes}::bigint > 0))',
-    test: 'src/modules/events/event-lists.db-spec.ts',
+    test: 'src/modules/tenancy/events/event-lists.db-spec.ts',
     name: 'ends a page by its bytes',
   },
   {
@@ -409,17 +409,17 @@ export const PLATFORM: readonly Guard[] = [
   },
   {
     guard: "No other spelling passes for a kind of the product's own.",
-    file: 'src/modules/events/reserved-kinds.ts',
+    file: 'src/modules/tenancy/events/reserved-kinds.ts',
     find: 'const seen = canonical(kind);',
     replace: 'const seen = kind;',
-    test: 'src/modules/events/reserved-kinds.spec.ts',
+    test: 'src/modules/tenancy/events/reserved-kinds.spec.ts',
   },
   {
     guard: 'Health tells nothing of cities without a key.',
-    file: 'src/modules/system/system.service.ts',
+    file: 'src/modules/administration/system/system.service.ts',
     find: "const all = this.config.auth === 'off' || (caller.keyId !== undefined && caller.cities === undefined);",
     replace: 'const all = true;',
-    test: 'src/modules/system/system.controller.spec.ts',
+    test: 'src/modules/administration/system/system.controller.spec.ts',
   },
   {
     guard: 'A read that waits ends with its key.',
@@ -440,7 +440,7 @@ export const PLATFORM: readonly Guard[] = [
     file: 'src/platform/streams/position-seal.ts',
     find: 'return timingSafeEqual(this.#mac(text).subarray(0, IV_BYTES), iv) ? text.toString() : undefined;',
     replace: 'return text.toString();',
-    test: 'src/modules/events/page-token.spec.ts',
+    test: 'src/modules/tenancy/events/page-token.spec.ts',
   },
   {
     guard: 'Stored cursors are made anew before they are dropped.',

@@ -2,10 +2,10 @@ import type { Guard } from './guard.js';
 
 const CONTROL = 'src/modules/runs/control';
 const MODEL = `${CONTROL}/advance.model.spec.ts`;
-const CHECKS = 'src/modules/runs/checks/checks.repository.ts';
-const CHECKS_TEST = 'src/modules/runs/checks/checks.db-spec.ts';
-const LIMITS = 'src/modules/runs/limits/limits.db-spec.ts';
-const CORPUS = 'src/modules/formulas/compile/corpus.spec.ts';
+const CHECKS = 'src/modules/orchestration/runs/checks/checks.repository.ts';
+const CHECKS_TEST = 'src/modules/orchestration/runs/checks/checks.db-spec.ts';
+const LIMITS = 'src/modules/orchestration/runs/limits/limits.db-spec.ts';
+const CORPUS = 'src/modules/orchestration/formulas/compile/corpus.spec.ts';
 const RULES = `${CONTROL}/advance.spec.ts`;
 
 /** What follows in a run. */
@@ -27,7 +27,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   },
   {
     guard: 'The script of a check ends with the run.',
-    file: 'src/modules/runs/runs.repository.ts',
+    file: 'src/modules/orchestration/runs/runs.repository.ts',
     find: 'delete from run_checks where stream_id = ${streamId} and run_id = ${id}',
     replace: 'select',
     test: CHECKS_TEST,
@@ -41,7 +41,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   },
   {
     guard: 'A script leads to nothing outside of the city and its packs.',
-    file: 'src/modules/launch/city-commands.ts',
+    file: 'src/modules/sessions/launch/city-commands.ts',
     find: 'const found = await locateNamed(script, places);',
     replace: 'const found = path.join(places.cityPath, script);',
     test: 'test/e2e/checks.e2e-spec.ts',
@@ -90,7 +90,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   },
   {
     guard: 'A step of a run that has ended stays closed.',
-    file: 'src/modules/runs/run-keeper.ts',
+    file: 'src/modules/orchestration/runs/run-keeper.ts',
     find: 'if (id !== run && (known === undefined || known.outcome === null)) return;',
     replace: 'if (id !== run) return;',
     test: `${CONTROL}/run-control.db-spec.ts`,
@@ -121,18 +121,18 @@ export const RUN_CONTROL: readonly Guard[] = [
     file: 'db/migrations/0045_count_run_steps_together.ts',
     find: 'for each statement execute function count_run_steps()',
     replace: 'for each row execute function count_run_steps()',
-    test: 'src/modules/runs/run-keeper.db-spec.ts',
+    test: 'src/modules/orchestration/runs/run-keeper.db-spec.ts',
   },
   {
     guard: 'Steps that a failure skips are asked about together.',
-    file: 'src/modules/work/work.repository.ts',
+    file: 'src/modules/work/work/work.repository.ts',
     find: 'and d.issue_id is distinct from b.run_id',
     replace: '',
-    test: 'src/modules/runs/run-keeper.db-spec.ts',
+    test: 'src/modules/orchestration/runs/run-keeper.db-spec.ts',
   },
   {
     guard: 'A round of a check takes no longer than its step allows.',
-    file: 'src/modules/runs/control/run-control.ts',
+    file: 'src/modules/orchestration/runs/control/run-control.ts',
     find: "about?.kind === 'check' ? about.step_timeout_ms : undefined",
     replace: 'undefined',
     test: LIMITS,
@@ -146,14 +146,14 @@ export const RUN_CONTROL: readonly Guard[] = [
   },
   {
     guard: 'A timeout that no timer holds is refused.',
-    file: 'src/modules/formulas/compile/words.ts',
+    file: 'src/modules/orchestration/formulas/compile/words.ts',
     find: 'else if (ms > most)',
     replace: 'else if (ms < 0)',
     test: CORPUS,
   },
   {
     guard: 'What a script said of a round counts no more when the round goes on.',
-    file: 'src/modules/runs/run-keeper.ts',
+    file: 'src/modules/orchestration/runs/run-keeper.ts',
     find: 'await this.control.reopened(work, after);',
     replace: '',
     test: CHECKS_TEST,
@@ -163,7 +163,7 @@ export const RUN_CONTROL: readonly Guard[] = [
     file: `${CONTROL}/run-control.ts`,
     find: 'await this.repository.grow(work.tx, streamId, run.id, made.length, reached);',
     replace: '',
-    test: 'src/modules/runs/run-kills.db-spec.ts',
+    test: 'src/modules/orchestration/runs/run-kills.db-spec.ts',
     name: 'fan-out',
   },
 ];

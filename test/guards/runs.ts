@@ -5,7 +5,7 @@ const RACES = `${RUNS}/run-races.db-spec.ts`;
 const KEEPER = `${RUNS}/run-keeper.db-spec.ts`;
 const LAUNCH = `${RUNS}/launch/launch.db-spec.ts`;
 const GATES = `${RUNS}/gates/gates.db-spec.ts`;
-const BATCH = 'src/modules/sling/sling-batch-formulas.db-spec.ts';
+const BATCH = 'src/modules/orchestration/sling/sling-batch-formulas.db-spec.ts';
 
 /** Formulas that are carried out. */
 export const RUN_GUARDS: readonly Guard[] = [
@@ -81,28 +81,28 @@ export const RUN_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'What a transaction has written of a part that is refused is undone.',
-    file: 'src/modules/work/work.ts',
+    file: 'src/modules/work/work/work.ts',
     find: 'await repository.backToMark(tx);',
     replace: '',
-    test: 'src/modules/work/work.db-spec.ts',
+    test: 'src/modules/work/work/work.db-spec.ts',
   },
   {
     guard: 'What a transaction knows of a part that is refused is forgotten.',
-    file: 'src/modules/work/work.ts',
+    file: 'src/modules/work/work/work.ts',
     find: 'tried.giveUp();',
     replace: '',
-    test: 'src/modules/work/work.db-spec.ts',
+    test: 'src/modules/work/work/work.db-spec.ts',
   },
   {
     guard: 'A batch whose formula fits none of its beads is refused as a whole.',
-    file: 'src/modules/sling/batch-formulas.ts',
+    file: 'src/modules/orchestration/sling/batch-formulas.ts',
     find: 'if (first instanceof ProblemError && [...ready.values()].every((one) => one instanceof ProblemError)) throw first;',
     replace: 'void first;',
     test: BATCH,
   },
   {
     guard: 'How many steps one batch launches is bounded.',
-    file: 'src/modules/sling/batch-formulas.ts',
+    file: 'src/modules/orchestration/sling/batch-formulas.ts',
     find: 'if (steps > most || characters > MAX_BATCH_CHARACTERS)',
     replace: 'if (steps < 0)',
     test: BATCH,
@@ -116,10 +116,10 @@ export const RUN_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'A graph for a bead of one rig does not go to an agent of another.',
-    file: 'src/modules/sling/sling-dispatch.ts',
+    file: 'src/modules/orchestration/sling/sling-dispatch.ts',
     find: 'if (!order.force) requireSameRig(bead, order);',
     replace: '',
-    test: 'src/modules/sling/sling-modes.db-spec.ts',
+    test: 'src/modules/orchestration/sling/sling-modes.db-spec.ts',
   },
   {
     guard: 'A graph that nobody could do anything for is not launched.',
@@ -144,10 +144,10 @@ export const RUN_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'The event of a bead that a launch has made says the same of its edges as a read of it.',
-    file: 'src/modules/work/work.repository.ts',
+    file: 'src/modules/work/work/work.repository.ts',
     find: ' filter (where p.blocking) as needs',
     replace: ' as needs',
-    test: 'src/modules/work/work.db-spec.ts',
+    test: 'src/modules/work/work/work.db-spec.ts',
     name: 'tells of many',
   },
 ];

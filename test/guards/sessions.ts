@@ -1,20 +1,20 @@
 import type { Guard } from './guard.js';
 
 const LOG = 'db/migrations/0019_append_session_log.ts';
-const LOG_SPEC = 'src/modules/transcripts/transcript-log.db-spec.ts';
-const OWNERSHIP = 'src/modules/runners/ownership.db-spec.ts';
-const CLAIMS = 'src/modules/runners/claims.db-spec.ts';
-const FENCING = 'src/modules/runners/fencing.db-spec.ts';
-const QUEUE = 'src/modules/messages/message-queue.repository.ts';
-const MESSAGES = 'src/modules/messages/messages.db-spec.ts';
-const MESSAGE_RACES = 'src/modules/messages/message-races.db-spec.ts';
-const INTERACTIONS = 'src/modules/interactions/interactions.repository.ts';
-const INTERACTIONS_SPEC = 'src/modules/interactions/interactions.db-spec.ts';
-const POOLS = 'src/modules/pools/pool-pass.db-spec.ts';
-const POOL_GUARDS = 'src/modules/pools/pool-guards.db-spec.ts';
-const EXECUTOR = 'src/modules/pools/pool-executor.ts';
-const WORK_DIR = 'src/modules/launch/work-dir.spec.ts';
-const LAUNCH_ENVIRONMENT = 'src/modules/launch/environment.spec.ts';
+const LOG_SPEC = 'src/modules/sessions/transcripts/transcript-log.db-spec.ts';
+const OWNERSHIP = 'src/modules/runners/runners/ownership.db-spec.ts';
+const CLAIMS = 'src/modules/runners/runners/claims.db-spec.ts';
+const FENCING = 'src/modules/runners/runners/fencing.db-spec.ts';
+const QUEUE = 'src/modules/sessions/messages/message-queue.repository.ts';
+const MESSAGES = 'src/modules/sessions/messages/messages.db-spec.ts';
+const MESSAGE_RACES = 'src/modules/sessions/messages/message-races.db-spec.ts';
+const INTERACTIONS = 'src/modules/sessions/interactions/interactions.repository.ts';
+const INTERACTIONS_SPEC = 'src/modules/sessions/interactions/interactions.db-spec.ts';
+const POOLS = 'src/modules/runners/pools/pool-pass.db-spec.ts';
+const POOL_GUARDS = 'src/modules/runners/pools/pool-guards.db-spec.ts';
+const EXECUTOR = 'src/modules/runners/pools/pool-executor.ts';
+const WORK_DIR = 'src/modules/sessions/launch/work-dir.spec.ts';
+const LAUNCH_ENVIRONMENT = 'src/modules/sessions/launch/environment.spec.ts';
 
 /** Sessions, their runners and agents, what is said to them and by them. */
 export const SESSIONS: readonly Guard[] = [
@@ -36,15 +36,15 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'A start that takes long is told, and forgotten once it is over.',
-    file: 'src/modules/runners/session-start.ts',
+    file: 'src/modules/runners/runners/session-start.ts',
     find: 'await changes.patch(row, { failure: why, start_deadline: until });',
     replace: '',
-    test: 'src/modules/runners/stuck-starts.db-spec.ts',
+    test: 'src/modules/runners/runners/stuck-starts.db-spec.ts',
     name: 'is told to whoever looks or waits',
   },
   {
     guard: 'A pool that rests after empty runs says so.',
-    file: 'src/modules/session-store/empty-runs.ts',
+    file: 'src/modules/sessions/session-store/empty-runs.ts',
     find: 'if (until <= now) return undefined;',
     replace: 'if (until > 0) return undefined;',
     test: 'test/e2e/cli-pools.e2e-spec.ts',
@@ -52,23 +52,23 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'A name that a process still has is nobody else’s.',
-    file: 'src/modules/pools/pool-plan.ts',
+    file: 'src/modules/runners/pools/pool-plan.ts',
     find: '(closed.has(pk) && !hasRunner ? [pk] : [])',
     replace: '(closed.has(pk) || hasRunner ? [pk] : [])',
-    test: 'src/modules/pools/pool-plan.spec.ts',
+    test: 'src/modules/runners/pools/pool-plan.spec.ts',
     name: 'gives who comes the names',
   },
   {
     guard: 'A run that is found empty counts in the same look at its pool.',
-    file: 'src/modules/pools/pool-plan.ts',
+    file: 'src/modules/runners/pools/pool-plan.ts',
     find: 'if (ended.size === 0) return emptyRuns;',
     replace: 'if (ended.size >= 0) return emptyRuns;',
-    test: 'src/modules/pools/pool-plan.spec.ts',
+    test: 'src/modules/runners/pools/pool-plan.spec.ts',
     name: 'counts a run that it finds empty itself',
   },
   {
     guard: 'A session that holds a bead and is left alone for a while says until when.',
-    file: 'src/modules/session-store/session-rest.ts',
+    file: 'src/modules/sessions/session-store/session-rest.ts',
     find: 'row.wake_request === null && bead !== null && endedByItself(reason) && row.churns > 0',
     replace: 'false',
     test: 'test/e2e/cli-commands.e2e-spec.ts',
@@ -76,7 +76,7 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'Who waits for a session hears of each start that fails.',
-    file: 'src/modules/runners/settlements.ts',
+    file: 'src/modules/runners/runners/settlements.ts',
     find: '...again(decision),',
     replace: '',
     test: 'test/e2e/cli-commands.e2e-spec.ts',
@@ -84,7 +84,7 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'Cities take turns where sessions wait for places.',
-    file: 'src/modules/runners/turns.ts',
+    file: 'src/modules/runners/runners/turns.ts',
     find: 'const city = open.reduce((best, one) => (shares.of(one) < shares.of(best) ? one : best));',
     replace: 'const city = open.sort((a, b) => a - b)[0]!;',
     test: CLAIMS,
@@ -92,7 +92,7 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'One city does not take all places of a runner.',
-    file: 'src/modules/runners/turns.ts',
+    file: 'src/modules/runners/runners/turns.ts',
     find: 'lines.get(city)!.length > 0 && shares.admits(city)',
     replace: 'lines.get(city)!.length > 0',
     test: CLAIMS,
@@ -114,49 +114,49 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'A session moves from the state and generation that were read.',
-    file: 'src/modules/session-store/session-store.repository.ts',
+    file: 'src/modules/sessions/session-store/session-store.repository.ts',
     find: 'where s.pk = ${row.pk} and s.state = ${row.state} and s.generation = ${row.generation} returning ${ROW}',
     replace: 'where s.pk = ${row.pk} returning ${ROW}',
-    test: 'src/modules/session-store/session-moves.db-spec.ts',
+    test: 'src/modules/sessions/session-store/session-moves.db-spec.ts',
   },
   {
     guard: 'A session moves as the state table says.',
-    file: 'src/modules/session-store/session-changes.ts',
+    file: 'src/modules/sessions/session-store/session-changes.ts',
     find: 'if (to === undefined) throw illegal(row, command);',
     replace: 'if (to === undefined) return this.patch(row, {});',
-    test: 'src/modules/session-store/session-moves.db-spec.ts',
+    test: 'src/modules/sessions/session-store/session-moves.db-spec.ts',
   },
   {
     guard: 'Who changes a session holds its row.',
-    file: 'src/modules/session-store/session-store.repository.ts',
+    file: 'src/modules/sessions/session-store/session-store.repository.ts',
     find: 'where s.pk = ${pk} and s.stream_id = ${streamId} for no key update`',
     replace: 'where s.pk = ${pk} and s.stream_id = ${streamId}`',
     test: OWNERSHIP,
   },
   {
     guard: 'A runner writes only about what it holds in this generation.',
-    file: 'src/modules/runners/owned-session.ts',
+    file: 'src/modules/runners/runners/owned-session.ts',
     find: 'if (row === undefined || row.runner_id !== this.owned.runnerId || row.generation !== this.owned.generation) throw this.#lost();',
     replace: 'if (row === undefined) throw this.#lost();',
     test: OWNERSHIP,
   },
   {
     guard: 'A runner commits nothing that its lease does not cover any more.',
-    file: 'src/modules/runners/owned-session.ts',
+    file: 'src/modules/runners/runners/owned-session.ts',
     find: 'is not committed.\n        if (!this.held) throw this.#lost();',
     replace: 'is not committed.',
     test: OWNERSHIP,
   },
   {
     guard: 'A process that is somebody else’s by now is not settled.',
-    file: 'src/modules/runners/settlements.ts',
+    file: 'src/modules/runners/runners/settlements.ts',
     find: '    if (row === undefined || row.runner_id !== owned.runnerId || row.generation !== owned.generation) return undefined;\n    const facts',
     replace: '    if (row === undefined) return undefined;\n    const facts',
     test: OWNERSHIP,
   },
   {
     guard: 'A session is taken by one runner.',
-    file: 'src/modules/runners/claims.repository.ts',
+    file: 'src/modules/runners/runners/claims.repository.ts',
     find: 'and s.stream_id = ${streamId} and ${STARTABLE}\n        and exists',
     replace: "and s.stream_id = ${streamId} and s.state <> 'closed'\n        and exists",
     test: CLAIMS,
@@ -164,21 +164,21 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'A city that is to stop starts nothing.',
-    file: 'src/modules/runners/claims.repository.ts',
+    file: 'src/modules/runners/runners/claims.repository.ts',
     find: "const RUNNING = sql`c.running and c.desired = 'running'`;",
     replace: 'const RUNNING = sql`c.running`;',
     test: CLAIMS,
   },
   {
     guard: 'A session that is held or waits for its time is not started.',
-    file: 'src/modules/runners/claims.repository.ts',
+    file: 'src/modules/runners/runners/claims.repository.ts',
     find: "and coalesce(s.held_until, '-infinity') <= clock_timestamp()",
     replace: '',
     test: CLAIMS,
   },
   {
     guard: 'A runner takes no more than it has room for.',
-    file: 'src/modules/runners/session-claims.ts',
+    file: 'src/modules/runners/runners/session-claims.ts',
     find: 'const number = Math.min(limit, share(lease.id, loads, wanted.length, overdue.length));',
     replace: 'const number = Math.max(1_000 * limit, share(lease.id, loads, wanted.length, overdue.length));',
     test: CLAIMS,
@@ -187,7 +187,7 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'A runner is given up only when its lease has run out.',
-    file: 'src/modules/runners/runner.repository.ts',
+    file: 'src/modules/runners/runners/runner.repository.ts',
     find: "where state in ('active', 'draining') and lease_until < clock_timestamp() for update skip locked)\n        and lease_until < clock_timestamp()",
     replace: "where state in ('active', 'draining') for update skip locked)",
     test: FENCING,
@@ -195,7 +195,7 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'A runner that was given up cannot renew its lease.',
-    file: 'src/modules/runners/runner.repository.ts',
+    file: 'src/modules/runners/runners/runner.repository.ts',
     find: "where id = ${id} and state in ('active', 'draining') returning 1`.execute(db);\n    return",
     replace: 'where id = ${id} returning 1`.execute(db);\n    return',
     test: FENCING,
@@ -203,7 +203,7 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'A runner stops by its own clock when it cannot renew.',
-    file: 'src/modules/runners/runner-lease.ts',
+    file: 'src/modules/runners/runners/runner-lease.ts',
     find: 'return !this.signal.aborted && this.#age() < this.timings.holdMs;',
     replace: 'return !this.signal.aborted && this.#age() < Infinity;',
     test: FENCING,
@@ -211,7 +211,7 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'Processes of runners that live are no leftovers.',
-    file: 'src/modules/runners/session-work.repository.ts',
+    file: 'src/modules/runners/runners/session-work.repository.ts',
     find: 'where r.host = ${host}\n      union all',
     replace: 'where r.host = ${host} and false\n      union all',
     test: FENCING,
@@ -277,14 +277,14 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'A turn is ended by the process that began it.',
-    file: 'src/modules/usage/turns.repository.ts',
+    file: 'src/modules/sessions/usage/turns.repository.ts',
     find: 'and generation = ${generation} and ended_at is null',
     replace: 'and ${generation}::bigint is not null and ended_at is null',
-    test: 'src/modules/usage/usage.db-spec.ts',
+    test: 'src/modules/sessions/usage/usage.db-spec.ts',
   },
   {
     guard: 'Two workers do not count the sessions of a city at once.',
-    file: 'src/modules/pools/pool-state.repository.ts',
+    file: 'src/modules/runners/pools/pool-state.repository.ts',
     find: 'select pg_try_advisory_xact_lock(3, ${streamId}) as ok',
     replace: 'select ${streamId}::int > 0 as ok',
     test: POOLS,
@@ -310,32 +310,32 @@ export const SESSIONS: readonly Guard[] = [
     file: EXECUTOR,
     find: '    row.accepted_hash === planned.acceptedHash\n',
     replace: "    row.accepted_hash !== ''\n",
-    test: 'src/modules/pools/drift.db-spec.ts',
+    test: 'src/modules/runners/pools/drift.db-spec.ts',
   },
   {
     guard: 'A working directory lies inside the city or the rig.',
-    file: 'src/modules/launch/work-dir.ts',
+    file: 'src/modules/sessions/launch/work-dir.ts',
     find: "if (!inside(planned)) throw unusable(wanted, 'it lies outside the city and the rig');\n",
     replace: '',
     test: WORK_DIR,
   },
   {
     guard: 'A rig lies inside the cities directory.',
-    file: 'src/modules/launch/work-dir.ts',
+    file: 'src/modules/sessions/launch/work-dir.ts',
     find: 'if (!isBelow(root, at)) throw',
     replace: "if (at === '' && !isBelow(root, at)) throw",
     test: WORK_DIR,
   },
   {
     guard: 'No file sets variables in our name.',
-    file: 'src/modules/launch/environment.ts',
+    file: 'src/modules/sessions/launch/environment.ts',
     find: '!RESERVED.test(name) && ',
     replace: '',
     test: LAUNCH_ENVIRONMENT,
   },
   {
     guard: 'A file learns of the host what hosts pass on, and nothing else.',
-    file: 'src/modules/launch/environment.ts',
+    file: 'src/modules/sessions/launch/environment.ts',
     find: "return Object.hasOwn(host, name) ? host[name]! : '';",
     replace: "return (host[name] ?? globalThis.process.env[name]) || '';",
     test: LAUNCH_ENVIRONMENT,

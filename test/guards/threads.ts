@@ -4,10 +4,10 @@ const THREAD = 'src/platform/threads/thread.ts';
 const BUDGET = 'src/platform/turns/budget.ts';
 const THREADS_SPEC = 'src/platform/threads/threads.spec.ts';
 const BUDGET_SPEC = 'src/platform/turns/budget.spec.ts';
-const COMPOSER = 'src/modules/config/city-composer.ts';
-const COMPOSER_SPEC = 'src/modules/config/city-composer.spec.ts';
-const TOML_WORK = 'src/modules/config/toml-work.ts';
-const TOML_WORK_SPEC = 'src/modules/config/toml-work.spec.ts';
+const COMPOSER = 'src/modules/configuration/config/city-composer.ts';
+const COMPOSER_SPEC = 'src/modules/configuration/config/city-composer.spec.ts';
+const TOML_WORK = 'src/modules/configuration/config/toml-work.ts';
+const TOML_WORK_SPEC = 'src/modules/configuration/config/toml-work.spec.ts';
 
 /** What keeps long work off the event loop, and within limits. */
 export const THREADS: readonly Guard[] = [
@@ -111,9 +111,9 @@ export const THREADS: readonly Guard[] = [
   },
   {
     guard: 'What a thread has read counts where it is read, whatever the thread tells.',
-    file: 'src/modules/composition/trees/remote.ts',
+    file: 'src/modules/files/composition/trees/remote.ts',
     find: '        left.bytes -= text?.length ?? 0;\n',
     replace: '',
-    test: 'src/modules/composition/trees/remote.spec.ts',
+    test: 'src/modules/files/composition/trees/remote.spec.ts',
   },
 ];

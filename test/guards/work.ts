@@ -1,16 +1,16 @@
 import type { Guard } from './guard.js';
 
-const CLAIM_RACES = 'src/modules/hooks/claim-races.db-spec.ts';
-const CLAIMS = 'src/modules/hooks/claims.db-spec.ts';
-const SWEEPER = 'src/modules/hooks/lease-sweeper.db-spec.ts';
-const CHANGES = 'src/modules/beads/bead-changes.db-spec.ts';
-const CREATION = 'src/modules/beads/bead-creation.db-spec.ts';
-const WORK_SPEC = 'src/modules/work/work.db-spec.ts';
-const CITY_STATE = 'src/modules/bring-up/city-state.repository.db-spec.ts';
-const STATE_REPOSITORY = 'src/modules/bring-up/city-state.repository.ts';
-const KEYS = 'src/modules/keys/keys.db-spec.ts';
-const EMIT = 'src/modules/events/emit.db-spec.ts';
-const ROTATION = 'src/modules/events/rotation.db-spec.ts';
+const CLAIM_RACES = 'src/modules/work/hooks/claim-races.db-spec.ts';
+const CLAIMS = 'src/modules/work/hooks/claims.db-spec.ts';
+const SWEEPER = 'src/modules/work/hooks/lease-sweeper.db-spec.ts';
+const CHANGES = 'src/modules/work/beads/bead-changes.db-spec.ts';
+const CREATION = 'src/modules/work/beads/bead-creation.db-spec.ts';
+const WORK_SPEC = 'src/modules/work/work/work.db-spec.ts';
+const CITY_STATE = 'src/modules/administration/bring-up/city-state.repository.db-spec.ts';
+const STATE_REPOSITORY = 'src/modules/administration/bring-up/city-state.repository.ts';
+const KEYS = 'src/modules/administration/keys/keys.db-spec.ts';
+const EMIT = 'src/modules/tenancy/events/emit.db-spec.ts';
+const ROTATION = 'src/modules/tenancy/events/rotation.db-spec.ts';
 
 /** Beads, claims, convoys, waits, mail, keys, cities and their events. */
 export const WORK: readonly Guard[] = [
@@ -51,84 +51,84 @@ export const WORK: readonly Guard[] = [
   },
   {
     guard: 'A heartbeat extends the claim that it was given for, and no later one.',
-    file: 'src/modules/hooks/claims.repository.ts',
+    file: 'src/modules/work/hooks/claims.repository.ts',
     find: 'and b.claim_fence = $4 and b.lease_ms is not null',
     replace: 'and $4::bigint is not null and b.lease_ms is not null',
     test: SWEEPER,
   },
   {
     guard: 'A claim is given back by who holds it, under its fence.',
-    file: 'src/modules/hooks/claims.service.ts',
+    file: 'src/modules/work/hooks/claims.service.ts',
     find: '(fence !== undefined && fence !== bead.claim_fence)',
     replace: '(fence !== undefined && fence < 0)',
     test: CLAIMS,
   },
   {
     guard: 'The sweeper locks what it takes back, and looks again once it has the lock.',
-    file: 'src/modules/hooks/lease.repository.ts',
+    file: 'src/modules/work/hooks/lease.repository.ts',
     find: 'order by b.lease_until, b.id limit ${limit} for update`',
     replace: 'order by b.lease_until, b.id limit ${limit}`',
     test: SWEEPER,
   },
   {
     guard: 'A lease is taken back only when it has ended.',
-    file: 'src/modules/hooks/lease.repository.ts',
+    file: 'src/modules/work/hooks/lease.repository.ts',
     find: 'where b.stream_id = ${streamId} and b.lease_until < clock_timestamp()',
     replace: 'where b.stream_id = ${streamId} and b.lease_until is not null',
     test: SWEEPER,
   },
   {
     guard: 'A conditional change meets the revision that it expects.',
-    file: 'src/modules/beads/bead-changes.service.ts',
+    file: 'src/modules/work/beads/bead-changes.service.ts',
     find: "if (expected === undefined || expected === '*' || expected === bead.revision) return;",
     replace: 'if (expected !== -1) return;',
     test: CHANGES,
   },
   {
     guard: 'Work that somebody is at stays theirs.',
-    file: 'src/modules/beads/bead-changes.service.ts',
+    file: 'src/modules/work/beads/bead-changes.service.ts',
     find: 'if (lease > (await work.now())) throw',
     replace: 'if (lease < new Date(0)) throw',
     test: CHANGES,
   },
   {
     guard: 'What others depend on is not removed unless that is forced.',
-    file: 'src/modules/beads/bead-changes.service.ts',
+    file: 'src/modules/work/beads/bead-changes.service.ts',
     find: 'if (dependents.length > 0 && !force)',
     replace: 'if (dependents.length > 1_000 && !force)',
     test: CHANGES,
   },
   {
     guard: 'A bead is not its own ancestor.',
-    file: 'src/modules/beads/bead-changes.service.ts',
+    file: 'src/modules/work/beads/bead-changes.service.ts',
     find: "if (cycle !== undefined) throw problem('dependency_cycle'",
     replace: "if (cycle !== undefined && cycle.length === 0) throw problem('dependency_cycle'",
     test: CHANGES,
   },
   {
     guard: 'Labels and metadata of a bead are bounded over many requests.',
-    file: 'src/modules/beads/bead-changes.service.ts',
+    file: 'src/modules/work/beads/bead-changes.service.ts',
     find: 'if (errors.length > 0) throw',
     replace: 'if (errors.length > 1_000) throw',
     test: CHANGES,
   },
   {
     guard: 'A bead does not wait for itself through others.',
-    file: 'src/modules/dependencies/dependencies.service.ts',
+    file: 'src/modules/work/dependencies/dependencies.service.ts',
     find: "if (cycle !== undefined) throw problem('dependency_cycle'",
     replace: "if (cycle !== undefined && cycle.length === 0) throw problem('dependency_cycle'",
-    test: 'src/modules/dependencies/dependencies.db-spec.ts',
+    test: 'src/modules/work/dependencies/dependencies.db-spec.ts',
   },
   {
     guard: 'Work changes in a running city only.',
-    file: 'src/modules/work/work.service.ts',
+    file: 'src/modules/work/work/work.service.ts',
     find: 'if (!(await this.repository.begin(tx, city.streamId)))',
     replace: 'if (!(await this.repository.begin(tx, city.streamId)) && city.streamId < 0)',
     test: WORK_SPEC,
   },
   {
     guard: 'A change that alters nothing is no event.',
-    file: 'src/modules/work/account.ts',
+    file: 'src/modules/work/work/account.ts',
     find: 'if (!this.#before.has(id) && before?.revision !== after?.revision) {',
     replace: 'if (!this.#before.has(id)) {',
     test: WORK_SPEC,
@@ -142,24 +142,24 @@ export const WORK: readonly Guard[] = [
   },
   {
     guard: 'A wait is settled by the nudge that it was told by, and once.',
-    file: 'src/modules/waits/waits.service.ts',
+    file: 'src/modules/work/waits/waits.service.ts',
     find: 'if (nudge_id !== nudge) throw',
     replace: "if (nudge_id === nudge && nudge === '') throw",
-    test: 'src/modules/waits/wait-states.db-spec.ts',
+    test: 'src/modules/work/waits/wait-states.db-spec.ts',
   },
   {
     guard: 'A wait past its time has expired before anything else happens to it.',
-    file: 'src/modules/waits/waits.service.ts',
+    file: 'src/modules/work/waits/waits.service.ts',
     find: 'return expireWhenDue(work, bead);',
     replace: 'return isLive(bead) ? bead : expireWhenDue(work, bead);',
-    test: 'src/modules/waits/wait-states.db-spec.ts',
+    test: 'src/modules/work/waits/wait-states.db-spec.ts',
   },
   {
     guard: 'Mail that was read just now is not archived.',
-    file: 'src/modules/mail/mail-retention.repository.ts',
+    file: 'src/modules/work/mail/mail-retention.repository.ts',
     find: 'const READ_DUE = sql`message_is_open(m) and m.read_at <= now() - ${READ_KEPT}`;',
     replace: "const READ_DUE = sql`message_is_open(m) and m.read_at <= now() and ${READ_KEPT} > interval '0'`;",
-    test: 'src/modules/mail/mail-races.db-spec.ts',
+    test: 'src/modules/work/mail/mail-races.db-spec.ts',
   },
   {
     guard: 'An emit under a key that was used has no second effect.',
@@ -170,7 +170,7 @@ export const WORK: readonly Guard[] = [
   },
   {
     guard: 'A caller who may see some cities writes events of those only.',
-    file: 'src/modules/events/emit.service.ts',
+    file: 'src/modules/tenancy/events/emit.service.ts',
     find: 'if (!maySee(caller, city)) throw cityNotRunning(city);',
     replace: '',
     test: EMIT,
@@ -191,42 +191,42 @@ export const WORK: readonly Guard[] = [
   },
   {
     guard: 'A key is known by its secret.',
-    file: 'src/modules/keys/key-cache.ts',
+    file: 'src/modules/administration/keys/key-cache.ts',
     find: '(secret) => sameHash(secret.hash, hash)',
     replace: '(secret) => secret.hash.length === hash.length',
     test: KEYS,
   },
   {
     guard: 'A key that is revoked stops working.',
-    file: 'src/modules/keys/key-cache.ts',
+    file: 'src/modules/administration/keys/key-cache.ts',
     find: '    this.#entries.clear();\n    this.#reading.clear();',
     replace: '    this.#reading.clear();',
     test: KEYS,
   },
   {
     guard: 'Revoked keys are found by nobody.',
-    file: 'src/modules/keys/keys.repository.ts',
+    file: 'src/modules/administration/keys/keys.repository.ts',
     find: ".where('id', '=', sql<string>`any(${[...ids]}::text[])`)\n      .where('revoked_at', 'is', null)",
     replace: ".where('id', '=', sql<string>`any(${[...ids]}::text[])`)",
     test: KEYS,
   },
   {
     guard: 'Keys are managed by callers with every right.',
-    file: 'src/modules/keys/keys.service.ts',
+    file: 'src/modules/administration/keys/keys.service.ts',
     find: "if (caller.scope !== 'write' || caller.cities !== undefined) {",
     replace: "if (caller.scope !== 'write') {",
     test: KEYS,
   },
   {
     guard: 'The first key is made once by any number of processes.',
-    file: 'src/modules/keys/bootstrap-key.ts',
+    file: 'src/modules/administration/keys/bootstrap-key.ts',
     find: '    await repository.lockBootstrap(tx);\n',
     replace: '',
     test: KEYS,
   },
   {
     guard: 'The file of the first key is for its owner only.',
-    file: 'src/modules/keys/bootstrap-key.ts',
+    file: 'src/modules/administration/keys/bootstrap-key.ts',
     find: 'await chmod(next, 0o600);',
     replace: 'await chmod(next, 0o644);',
     test: KEYS,
@@ -268,7 +268,7 @@ export const WORK: readonly Guard[] = [
   },
   {
     guard: 'A reservation whose time is over belongs to one sweeper.',
-    file: 'src/modules/cities/reservations.repository.ts',
+    file: 'src/modules/tenancy/cities/reservations.repository.ts',
     find: 'select dir from city_reservations where expires_at < now() order by',
     replace: 'select dir from city_reservations order by',
     test: CITY_STATE,

@@ -5,12 +5,12 @@ import TestSequencer from '@jest/test-sequencer';
  * worker, 20 in one that has run half of the suite. They begin, while the workers are small.
  */
 const START_PROCESSES = [
-  'src/modules/composition/packs/installer.spec.ts',
+  'src/modules/files/composition/packs/installer.spec.ts',
   'test/e2e/embedded.e2e-spec.ts',
   'src/platform/runtime/exec/exec-runtime.spec.ts',
   'src/platform/runtime/acp/acp-runtime.spec.ts',
   'src/platform/git/git.spec.ts',
-  'src/modules/rigs/rig-git.spec.ts',
+  'src/modules/sessions/rigs/rig-git.spec.ts',
   'src/platform/runtime/preparation/prepared-start.spec.ts',
   'src/platform/runtime/processes.spec.ts',
   'src/platform/runtime/pty/pty-runtime.spec.ts',

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigEditsService, type EditLimits } from '../../src/modules/config/config-edits.service.js';
+import { ConfigEditsService, type EditLimits } from '../../src/modules/configuration/config/config-edits.service.js';
 import { startApplication, type Application } from '../../src/entry/application.js';
 import { AppConfig, loadConfig, type Config } from '../../src/platform/config/config.js';
 import type { Failpoints } from '../../src/platform/failpoints/failpoints.js';

@@ -2,7 +2,7 @@
  * A process of its own that makes one edit and dies where it is told to: `SVC_TEST_EDIT` holds what it needs as JSON,
  * `SVC_TEST_FAILPOINTS` where it dies.
  */
-import type { CityScope } from '../../src/modules/cities/city-scope.js';
+import type { CityScope } from '../../src/modules/tenancy/cities/city-scope.js';
 import { armedFailpoints } from '../../src/platform/failpoints/arm.js';
 import { ConfigProcess, setsVariable } from './config-process.js';
 

@@ -1,5 +1,5 @@
-import { keyOf } from '../../src/modules/extmsg/conversations/conversation.js';
-import { CONVERSATION } from '../../src/modules/extmsg/conversations/examples.js';
+import { keyOf } from '../../src/modules/integrations/extmsg/conversations/conversation.js';
+import { CONVERSATION } from '../../src/modules/integrations/extmsg/conversations/examples.js';
 import { adminAt } from './database.js';
 import type { ExtmsgClient, Given } from './extmsg-client.js';
 

@@ -133,7 +133,7 @@ export const OTHERS: Readonly<Record<string, string>> = {
   'get-v0-city-by-city-name-provider-readiness': 'of the catalogue',
   'list-runners': 'a thousand rows of short words',
   'list-audit': 'a record has no body: a thousand are 4 MB at most, and end like all that is made in this process',
-  // Lists of what a configuration has end by bytes where they are made: src/modules/config/page.spec.ts.
+  // Lists of what a configuration has end by bytes where they are made: src/modules/configuration/config/page.spec.ts
   'get-v0-city-by-city-name-agents': 'page.spec.ts',
   'get-v0-city-by-city-name-config-explain': 'page.spec.ts',
   'get-v0-city-by-city-name-packs': 'page.spec.ts',
@@ -196,7 +196,7 @@ export const OTHERS: Readonly<Record<string, string>> = {
   'get-v0-city-by-city-name-beads-graph-by-root-id': 'refused beyond 16 MiB: graph.db-spec.ts',
   'get-v0-city-by-city-name-convoy-by-id': 'refused beyond 16 MiB: convoys.db-spec.ts',
   'get-v0-city-by-city-name-bead-by-id-dependencies': 'a thousand ids and titles are 4 MB at most',
-  'get-v0-city-by-city-name-hook': 'no pages; src/modules/hooks/hooks.db-spec.ts',
+  'get-v0-city-by-city-name-hook': 'no pages; src/modules/work/hooks/hooks.db-spec.ts',
   'get-v0-city-by-city-name-hook-demand': 'the routes that fit on a page',
   'get-v0-city-by-city-name-session-by-id-pending': 'the questions that fit on a page',
   // Transcripts, by the bytes of their pages.

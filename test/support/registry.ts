@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { CityScope } from '../../src/modules/cities/city-scope.js';
+import type { CityScope } from '../../src/modules/tenancy/cities/city-scope.js';
 import type { Db } from '../../src/platform/database/database.js';
 
 /** A running city in the registry; its log goes on where one of that name has left it. */

@@ -1,20 +1,20 @@
 import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import type { CityScope } from '../../src/modules/cities/city-scope.js';
-import { MessageQueue } from '../../src/modules/messages/message-queue.service.js';
-import { SessionChangesService } from '../../src/modules/session-store/session-changes.service.js';
-import type { SessionPatch, SessionRow } from '../../src/modules/session-store/session-row.js';
-import { NamedSessions } from '../../src/modules/session-names/named-sessions.service.js';
-import { SessionResolver } from '../../src/modules/session-names/session-resolver.service.js';
-import type { StopRequest } from '../../src/modules/session-store/session-states.js';
-import { SessionTimings } from '../../src/modules/sessions/session-timings.js';
+import type { CityScope } from '../../src/modules/tenancy/cities/city-scope.js';
+import { MessageQueue } from '../../src/modules/sessions/messages/message-queue.service.js';
+import { SessionChangesService } from '../../src/modules/sessions/session-store/session-changes.service.js';
+import type { SessionPatch, SessionRow } from '../../src/modules/sessions/session-store/session-row.js';
+import { NamedSessions } from '../../src/modules/sessions/session-names/named-sessions.service.js';
+import { SessionResolver } from '../../src/modules/sessions/session-names/session-resolver.service.js';
+import type { StopRequest } from '../../src/modules/sessions/session-store/session-states.js';
+import { SessionTimings } from '../../src/modules/sessions/sessions/session-timings.js';
 import { startStack, type Stack } from './app.js';
 import { api, type Api } from './http.js';
 import { Ledger } from './ledger.js';
 import { eventually } from './sse.js';
 
-export { SESSION_STATES, type SessionState } from '../../src/modules/session-store/session-states.js';
+export { SESSION_STATES, type SessionState } from '../../src/modules/sessions/session-store/session-states.js';
 
 /** How long requests to the api processes of a stack wait for runners from now on. @returns what sets the old limits. */
 export function patience(stack: Stack, timings: Partial<SessionTimings>): () => void {

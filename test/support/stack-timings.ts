@@ -1,9 +1,9 @@
-import { MaintenanceTimings } from '../../src/modules/maintenance/maintenance-timings.js';
-import { PoolPass } from '../../src/modules/pools/pool-pass.service.js';
-import { AgentRuntimes } from '../../src/modules/runners/ports.js';
-import { RunnerTimings } from '../../src/modules/runners/runner-timings.js';
-import { Forwarding, type ForwardLimits } from '../../src/modules/services/proxy/forwarding.js';
-import { ServiceTimings } from '../../src/modules/services/service-timings.js';
+import { MaintenanceTimings } from '../../src/modules/administration/maintenance/maintenance-timings.js';
+import { PoolPass } from '../../src/modules/runners/pools/pool-pass.service.js';
+import { AgentRuntimes } from '../../src/modules/runners/runners/ports.js';
+import { RunnerTimings } from '../../src/modules/runners/runners/runner-timings.js';
+import { Forwarding, type ForwardLimits } from '../../src/modules/integrations/services/proxy/forwarding.js';
+import { ServiceTimings } from '../../src/modules/integrations/services/service-timings.js';
 import { AcpRuntime } from '../../src/platform/runtime/acp/acp-runtime.js';
 import type { Stack } from './app.js';
 

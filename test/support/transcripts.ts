@@ -5,10 +5,10 @@ import { Lifecycle } from '../../src/platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../src/platform/logging/logger.js';
 import { MovedStreams } from '../../src/platform/event-log/moved.js';
 import type { Db, PgPool } from '../../src/platform/database/database.js';
-import type { EntryWrite, LogWrite } from '../../src/modules/transcripts/entries.js';
-import type { SessionChangesService } from '../../src/modules/session-store/session-changes.service.js';
-import { TranscriptLogRepository } from '../../src/modules/transcripts/transcript-log.repository.js';
-import { TranscriptLogService } from '../../src/modules/transcripts/transcript-log.service.js';
+import type { EntryWrite, LogWrite } from '../../src/modules/sessions/transcripts/entries.js';
+import type { SessionChangesService } from '../../src/modules/sessions/session-store/session-changes.service.js';
+import { TranscriptLogRepository } from '../../src/modules/sessions/transcripts/transcript-log.repository.js';
+import { TranscriptLogService } from '../../src/modules/sessions/transcripts/transcript-log.service.js';
 
 export interface TestSession {
   readonly pk: number;

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { sql } from 'kysely';
-import type { CityScope } from '../../src/modules/cities/city-scope.js';
-import { WorkRepository } from '../../src/modules/work/work.repository.js';
-import { WorkService } from '../../src/modules/work/work.service.js';
+import type { CityScope } from '../../src/modules/tenancy/cities/city-scope.js';
+import { WorkRepository } from '../../src/modules/work/work/work.repository.js';
+import { WorkService } from '../../src/modules/work/work/work.service.js';
 import { createDb, createPool, type Db, type PgPool } from '../../src/platform/database/database.js';
 import { Transactions } from '../../src/platform/database/transactions.js';
 import { EventLog } from '../../src/platform/event-log/event-log.js';

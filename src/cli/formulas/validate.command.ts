@@ -45,8 +45,8 @@ export function nameOfFile(file: string): string {
 async function problemsOf(file: string, name: string, text: string, cwd: string): Promise<string[]> {
   // The compiler is loaded by the one command that needs it.
   const [{ validate }, { describeIssue }] = await Promise.all([
-    import('../../modules/formulas/compile/describe.js'),
-    import('../../modules/composition/issue.js'),
+    import('../../modules/orchestration/formulas/compile/describe.js'),
+    import('../../modules/files/composition/issue.js'),
   ]);
   const folder = file === '-' ? '.' : dirname(file);
   const texts = new Map<string, string | undefined>([[file, text]]);

@@ -1,0 +1,150 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type RawBuilder } from 'kysely';
+import { Db } from '../../../platform/database/database.js';
+import type { AuditOutcome } from './audit.schemas.js';
+
+/** Records that one page looks at for those that no index finds. */
+const LOOKED_AT = 20_000;
+
+export interface AuditFilter {
+  /** Those whose records may be seen; undefined: all, and those of no city. */
+  readonly cities: readonly string[] | undefined;
+  readonly city: string | undefined;
+  readonly key: string | undefined;
+  readonly operation: string | undefined;
+  readonly outcome: AuditOutcome | undefined;
+}
+
+export interface AuditTimes {
+  readonly requestId: string | undefined;
+  readonly since: Date | undefined;
+  readonly until: Date | undefined;
+}
+
+/** A place in the list, which goes by time: microseconds since 1970, then the order of writing. */
+export interface Place {
+  readonly us: number;
+  readonly id: number;
+}
+
+/** A place in the stream, which goes by transactions: none that commits later comes before it. */
+export interface Position {
+  readonly xid: number;
+  readonly id: number;
+}
+
+export interface AuditRow extends Place, Position {
+  readonly matches: boolean;
+  readonly at: string;
+  readonly last_at: string | null;
+  readonly count: number;
+  readonly request_id: string | null;
+  readonly actor: string | null;
+  readonly key_id: string | null;
+  readonly session_id: string | null;
+  readonly session_city: string | null;
+  readonly address: string | null;
+  readonly operation: string | null;
+  readonly method: string | null;
+  readonly path: string | null;
+  readonly city: string | null;
+  readonly ids: Record<string, string>;
+  readonly status: number;
+  readonly code: string | null;
+  readonly reason: string | null;
+  readonly operation_request_id: string | null;
+}
+
+const ISO = sql.lit('YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
+const COLUMNS = sql`
+  r.xid, r.id, (extract(epoch from r.at) * 1000000)::bigint as us, to_char(r.at, ${ISO}) as at, to_char(r.last_at, ${ISO}) as last_at, r.count,
+  r.request_id, r.actor, r.key_id, r.session_id, r.session_city, r.address, r.operation, r.method, r.path, r.city, r.ids, r.status, r.code,
+  r.reason, r.operation_request_id`;
+const KEY_ID = /^[0-9a-f]{12}$/;
+const STATUSES = { accepted: [0, 399], refused: [400, 499], failed: [500, 599] } as const;
+
+/** What indexes find. */
+function found({ cities, city, key }: AuditFilter): RawBuilder<unknown>[] {
+  return [
+    ...(cities === undefined ? [] : [sql`r.city = any(${[...cities]}::text[])`]),
+    ...(city === undefined ? [] : [sql`r.city = ${city}`]),
+    ...(key !== undefined && KEY_ID.test(key) ? [sql`r.key_id = ${key}`] : []),
+  ];
+}
+
+/** What is looked at. */
+function looked({ key, operation, outcome }: AuditFilter): RawBuilder<unknown> | undefined {
+  const [from, to] = STATUSES[outcome ?? 'accepted'];
+  const parts = [
+    ...(key !== undefined && !KEY_ID.test(key) ? [sql`r.actor = ${key}`] : []),
+    ...(operation === undefined ? [] : [sql`r.operation = ${operation}`]),
+    ...(outcome === undefined ? [] : [sql`r.status between ${from} and ${to}`]),
+  ];
+  return parts.length === 0 ? undefined : sql`coalesce(${sql.join(parts, sql` and `)}, false)`;
+}
+
+/** All reading of `audit_records`. */
+@Injectable()
+export class AuditReadsRepository {
+  constructor(private readonly db: Db) {}
+
+  /**
+   * Newest first, below a place: up to `limit` that match, among the next `LOOKED_AT` that indexes find, or one more than `limit` where
+   * these find all. `last` is the last that was looked at, when there may be more behind it.
+   */
+  async page(filter: AuditFilter, { requestId, since, until }: AuditTimes, below: Place | undefined, limit: number) {
+    const conditions = [
+      sql`true`,
+      ...found(filter),
+      ...(requestId === undefined ? [] : [sql`(r.request_id = ${requestId} or r.operation_request_id = ${requestId})`]),
+      ...(since === undefined ? [] : [sql`r.at >= ${since}`]),
+      ...(until === undefined ? [] : [sql`r.at < ${until}`]),
+      ...(below === undefined ? [] : [sql`(r.at, r.id) < (to_timestamp(0) + ${below.us} * interval '1 microsecond', ${below.id}::bigint)`]),
+    ];
+    const matches = looked(filter);
+    const among = matches === undefined ? limit + 1 : LOOKED_AT;
+    const { rows } = await sql<AuditRow & { matched: number; nth: number }>`
+      with looked as materialized (
+        select r.*, ${matches ?? sql`true`} as matches from audit_records r where ${sql.join(conditions, sql` and `)}
+        order by r.at desc, r.id desc limit ${among}
+      ), counted as (
+        select l.*, count(*) filter (where l.matches) over w as matched, row_number() over w as nth
+        from looked l window w as (order by l.at desc, l.id desc rows unbounded preceding)
+      )
+      select ${COLUMNS}, r.matches, r.matched, r.nth from counted r
+      where (r.matches and r.matched <= ${limit}) or r.nth = ${among} or (r.matches and r.matched = ${limit + 1})
+      order by r.at desc, r.id desc`.execute(this.db);
+    const items = rows.filter((row) => row.matches && row.matched <= limit);
+    const beyond = rows.find((row) => row.matched > limit);
+    const last = beyond !== undefined ? items.at(-1) : rows.find((row) => row.nth === among);
+    return { items, last };
+  }
+
+  /**
+   * Oldest first, above a position: those of the next `limit` that match, and the position behind all of these. None that commits
+   * later comes before that: it stops below the oldest transaction that is still open, and time limits see to it that none stays so.
+   */
+  async after(
+    filter: AuditFilter,
+    { xid, id }: Position,
+    limit: number,
+  ): Promise<{ items: AuditRow[]; position: Position; more: boolean }> {
+    const matches = sql.join([looked(filter) ?? sql`true`, ...found(filter).map((part) => sql`coalesce(${part}, false)`)], sql` and `);
+    const { rows } = await sql<AuditRow>`
+      select ${COLUMNS}, ${matches} as matches from audit_records r
+      where (r.xid, r.id) > (${xid}::bigint, ${id}::bigint) and r.xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+      order by r.xid, r.id limit ${limit}`.execute(this.db);
+    const last = rows.at(-1);
+    return {
+      items: rows.filter((row) => row.matches),
+      position: last === undefined ? { xid, id } : { xid: last.xid, id: last.id },
+      more: rows.length === limit,
+    };
+  }
+
+  /** The position of now: everything that commits later is above it. */
+  async head(): Promise<Position> {
+    const { rows } = await sql<{ xid: number }>`select pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1 as xid`.execute(this.db);
+    return { xid: rows[0]!.xid, id: Number.MAX_SAFE_INTEGER };
+  }
+}

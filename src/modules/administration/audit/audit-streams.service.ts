@@ -1,0 +1,101 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { credentialOf, type Principal } from '../../../contract/principal.js';
+import { problem } from '../../../contract/problems.js';
+import { AppConfig } from '../../../platform/config/config.js';
+import { Lifecycle } from '../../../platform/health/lifecycle.js';
+import { LAST_EVENT_ID } from '../../../platform/streams/cursor.js';
+import { EventStreams, type Opening } from '../../../platform/streams/event-streams.js';
+import { StreamHub } from '../../../platform/streams/hub.js';
+import type { PositionSeal } from '../../../platform/streams/position-seal.js';
+import { frameText, heartbeatFrame, retryFrame } from '../../../platform/streams/sse.js';
+import type { Subscriber } from '../../../platform/streams/subscriber.js';
+import { sleep } from '../../../platform/time/clock.js';
+import { toResponse } from './audit.mapper.js';
+import { formatPosition, parsePosition } from './audit-positions.js';
+import { AuditReadsRepository, type AuditFilter, type Position } from './audit-reads.repository.js';
+import { filterFor } from './audit.service.js';
+import type { AuditStreamQuery } from './audit.schemas.js';
+
+const LOOK_MS = 1_000;
+const FETCH = 500;
+/** Each asks the database once a second: they are for few. */
+const MAX_STREAMS = 100;
+const FAILING_LIMIT_MS = 5_000;
+
+/** Streams of what is done, from a position or from now on. Each reads for itself, exactly once and in order, and resumes at any replica. */
+@Injectable()
+export class AuditStreams implements OnModuleInit {
+  readonly #open = new Set<Subscriber>();
+  readonly #stop = new AbortController();
+
+  constructor(
+    private readonly repository: AuditReadsRepository,
+    private readonly streams: EventStreams,
+    private readonly hub: StreamHub,
+    private readonly config: AppConfig,
+    private readonly lifecycle: Lifecycle,
+  ) {}
+
+  onModuleInit(): void {
+    this.lifecycle.onStop('streams', 'audit streams', () => {
+      this.#stop.abort();
+      for (const subscriber of [...this.#open]) subscriber.end(retryFrame());
+    });
+  }
+
+  /** @throws ProblemError forbidden, invalid_cursor, unavailable */
+  async open(caller: Principal, query: AuditStreamQuery, lastEventId: string | undefined): Promise<Opening> {
+    const filter = filterFor(caller, query);
+    if (this.#stop.signal.aborted) throw problem('unavailable', 'this replica is stopping, connect again');
+    this.streams.assertRoom();
+    if (this.#open.size >= MAX_STREAMS) throw problem('unavailable', `this replica carries ${MAX_STREAMS} audit streams, try again`);
+    const seal = await this.hub.repository.seal();
+    const head = await this.repository.head();
+    const resumed = lastEventId?.trim() ?? '';
+    const asked = resumed === '' ? query.after : resumed;
+    const [what, at] = resumed === '' ? ['after', 'query.after'] : ['Last-Event-ID', LAST_EVENT_ID];
+    const position = asked === undefined ? head : parsePosition(asked, what, at, seal);
+    if (position.xid > head.xid) throw problem('invalid_cursor', `${what} is ahead of the records: it is of another database`, { at });
+    return this.streams.opening({
+      keyId: credentialOf(caller),
+      closed: (subscriber) => this.#open.delete(subscriber),
+      take: (subscriber) => {
+        this.#open.add(subscriber);
+        void this.#feed(subscriber, filter, position, seal);
+      },
+    });
+  }
+
+  async #feed(subscriber: Subscriber, filter: AuditFilter, from: Position, seal: PositionSeal): Promise<void> {
+    let position = from;
+    let failingSince: number | undefined;
+    // The bookmark from which it can be resumed before anything has come.
+    subscriber.write(heartbeatFrame(formatPosition(position, seal), new Date()));
+    while (subscriber.state !== 'closed') {
+      if (subscriber.full) {
+        await Promise.race([subscriber.drained(), sleep(LOOK_MS, this.#stop.signal)]);
+        if (subscriber.stalled(Date.now())) return subscriber.close();
+        continue;
+      }
+      let more = false;
+      try {
+        const found = await this.repository.after(filter, position, FETCH);
+        for (const row of found.items) subscriber.write(frameText(formatPosition(row, seal), 'audit', JSON.stringify(toResponse(row))));
+        ({ position, more } = found);
+        failingSince = undefined;
+      } catch {
+        failingSince ??= Date.now();
+        if (Date.now() - failingSince > FAILING_LIMIT_MS) return subscriber.end(retryFrame());
+      }
+      this.#beat(subscriber, position, seal);
+      if (!more) await sleep(LOOK_MS, this.#stop.signal);
+    }
+  }
+
+  #beat(subscriber: Subscriber, position: Position, seal: PositionSeal): void {
+    const now = Date.now();
+    if (now < subscriber.beatAt) return;
+    subscriber.beatAt = now + this.config.heartbeatMs;
+    subscriber.write(heartbeatFrame(formatPosition(position, seal), new Date(now)));
+  }
+}

@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import { ControllerStarted } from '../../../contract/events/cities.events.js';
+import type { Tx } from '../../../platform/database/transactions.js';
+import { Transactions } from '../../../platform/database/transactions.js';
+import { event, type NewEvent } from '../../../platform/event-log/event.js';
+import { ConfigRevisionsService } from '../../configuration/config/config-revisions.service.js';
+import { ACTOR } from '../../tenancy/cities/actor.js';
+import { CityInitializer, type Initialized } from './city-initializer.js';
+import type { Phase } from '../../tenancy/cities/city-phases.js';
+import { CityStateRepository, type Failure, type HeldCity } from './city-state.repository.js';
+import { configHash } from './city-files.js';
+import { InitFailure } from './failure.js';
+
+/** Somebody else holds the city now; whoever hears this stops and writes nothing more. */
+export class CityLost extends Error {
+  constructor(name: string) {
+    super(`the city ${name} is held by somebody else`);
+    this.name = 'CityLost';
+  }
+}
+
+export type BroughtUp = { readonly found: Initialized } | { readonly failure: Failure };
+
+/** Brings a held city up and writes what came of it; operations and retries share it. */
+@Injectable()
+export class CityBringUp {
+  constructor(
+    private readonly initializer: CityInitializer,
+    private readonly state: CityStateRepository,
+    private readonly transactions: Transactions,
+    private readonly revisions: ConfigRevisionsService,
+  ) {}
+
+  /** Runs the initialization and publishes its phases. @throws CityLost, or whatever is not the city's fault */
+  async run(held: HeldCity, progress: (phase: Phase) => Promise<void>): Promise<BroughtUp> {
+    try {
+      const found = await this.initializer.initialize(held, async (phase) => {
+        if (!(await this.transactions.run((tx) => this.state.publish(tx, held, phase)))) throw new CityLost(held.name);
+        await progress(phase);
+      });
+      return { found };
+    } catch (error) {
+      if (!(error instanceof InitFailure)) throw error;
+      const { code, message, failureClass } = error;
+      return { failure: { code, message, failureClass, configHash: await configHash(held.dir) } };
+    }
+  }
+
+  /** The city serves from this transaction on, which holds the lock of its work. Answers the events that belong to it. @throws CityLost */
+  async succeed(tx: Tx, held: HeldCity, found: Initialized): Promise<NewEvent[]> {
+    const streamId = await this.state.succeed(tx, held, found.configHash);
+    if (streamId === undefined) throw new CityLost(held.name);
+    const city = { name: held.name, streamId };
+    const state = await this.revisions.lock(tx, city);
+    const { events } = await this.revisions.commit(tx, city, state, found.composed, { cause: 'start', actor: ACTOR });
+    return [...events, event(ControllerStarted, { stream: held.name, actor: ACTOR, subject: held.name, payload: {} })];
+  }
+
+  /** @throws CityLost */
+  async fail(tx: Tx, held: HeldCity, failure: Failure): Promise<void> {
+    if (!(await this.state.fail(tx, held, failure))) throw new CityLost(held.name);
+  }
+}

@@ -1,0 +1,123 @@
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Failpoints } from '../../../platform/failpoints/failpoints.js';
+import { AppConfig, loadConfig, type Config } from '../../../platform/config/config.js';
+import { gitRunner } from '../../../platform/git/testing/runner.js';
+import { Git } from '../../../platform/git/git.js';
+import { OutgoingGuard } from '../../../platform/outgoing/outgoing-guard.js';
+import { ThreadOptions, Threads } from '../../../platform/threads/threads.js';
+import type { CityConfig } from '../../files/composition/city-config.js';
+import { DirectoriesRepository } from '../../files/directories/directories.repository.js';
+import { DirectoriesService } from '../../files/directories/directories.service.js';
+import { CityComposer } from '../../configuration/config/city-composer.js';
+import { PackInstallerService } from '../../configuration/packs/pack-installer.service.js';
+import { CityInitializer, type Initialized } from './city-initializer.js';
+import { phasesCompleted, retryDelayMs } from '../../tenancy/cities/city-phases.js';
+import { configHash } from './city-files.js';
+import { planScaffold } from '../../tenancy/cities/scaffold/plan.js';
+import { applyScaffold, nothingWritten } from '../../tenancy/cities/scaffold/scaffold.js';
+
+let dir: string;
+const configOf = ({ composed }: Initialized): CityConfig => JSON.parse(composed.configText) as CityConfig;
+let initializer: CityInitializer;
+const write = async (file: string, content: string): Promise<void> => {
+  await mkdir(path.dirname(path.join(dir, file)), { recursive: true });
+  await writeFile(path.join(dir, file), content);
+};
+const initialize = (): ReturnType<CityInitializer['initialize']> => initializer.initialize({ name: 'alpha', dir }, () => Promise.resolve());
+
+beforeEach(async () => {
+  dir = path.join(await realpath(await mkdtemp(path.join(tmpdir(), 'svc-init-'))), 'alpha');
+  const config = new AppConfig(loadConfig({ SVC_CITIES_ROOT: path.dirname(dir) }, dir) as Config);
+  // Nothing here lies outside of the city: no database is asked.
+  const directories = new DirectoriesService(config, new DirectoriesRepository(), undefined as never);
+  const packs = new PackInstallerService(config, new Git(new OutgoingGuard(config), gitRunner(dir)), directories);
+  initializer = new CityInitializer(new CityComposer(config, directories, new Threads(new ThreadOptions())), packs);
+  const facts = { name: 'alpha', provider: 'loopback', startCommand: undefined, profile: undefined };
+  await applyScaffold(await planScaffold(dir, facts, 'req-1'), nothingWritten(), new Failpoints());
+});
+afterEach(() => rm(path.dirname(dir), { recursive: true, force: true }));
+
+describe('CityInitializer', () => {
+  it('passes the phases in order and reports what the files say', async () => {
+    const phases: string[] = [];
+    await write('agents/builder/prompt.md', 'Build.');
+    await write('formulas/ship.toml', 'formula = "ship"');
+    await write(
+      'city.toml',
+      '[workspace]\nprovider = "loopback"\nsuspended_on_start = true\nsession_template = "{{.Agent}}"\n[providers.loopback]\n[[rigs]]\nname = "web"',
+    );
+    const found = await initializer.initialize({ name: 'alpha', dir }, (phase) => Promise.resolve(void phases.push(phase)));
+    expect(phases).toEqual([
+      'loading_config',
+      'starting_bead_store',
+      'resolving_formulas',
+      'validating_agents',
+      'adopting_sessions',
+      'starting_agents',
+    ]);
+    expect(configOf(found).workspace).toMatchObject({
+      provider: 'loopback',
+      suspended_on_start: true,
+      session_template: '{{.Agent}}',
+    });
+    expect(configOf(found).agents.map((agent) => agent.qualified_name)).toEqual(expect.arrayContaining(['mayor', 'builder']));
+    expect((await initialize()).composed.hash).toBe(found.composed.hash);
+  });
+
+  it.each([
+    ['city_config_failed', 'city.toml', 'a = = 1', /^city\.toml:1/],
+    ['city_config_failed', 'city.toml', '[workspace]\nprovider = "nobody"', /workspace\.provider/],
+    ['city_config_failed', 'city.toml', 'x'.repeat(1024 * 1024 + 1), /larger than 1 MiB/],
+    ['pack_cache_failed', 'pack.toml', '[pack]\nname = "x"\nschema = 9', /^pack\.toml:3: pack\.schema: /],
+    ['pack_cache_failed', 'pack.toml', '[pack]\nname = "x"\nschema = 2\n[imports.y]\nsource = "packs/y"', /imports\.y/],
+    ['city_init_failed', 'agents/quiet/agent.toml', 'scope = "city"', /^agents\/quiet/],
+    ['city_init_failed', 'agents/mayor/prompt.template.md', '\n', /^agents\/mayor/],
+  ])('fails with %s: %s', async (code, file, content, message) => {
+    await write(file, content);
+    await expect(initialize()).rejects.toMatchObject({ code, message: expect.stringMatching(message), failureClass: 'structural' });
+  });
+
+  it('never reads or quotes what lies outside the city', async () => {
+    await writeFile(path.join(dir, '../secret'), 'TOP = SECRET');
+    await rm(path.join(dir, 'city.toml'));
+    await symlink('../secret', path.join(dir, 'city.toml'));
+    await expect(initialize()).rejects.toMatchObject({ message: expect.stringMatching(/^city\.toml: .*outside/) });
+    await rm(path.join(dir, 'city.toml'));
+    await write('city.toml', 'TOP = SECRET');
+    await expect(initialize()).rejects.toMatchObject({ message: expect.not.stringContaining('SECRET') });
+  });
+
+  it('treats a missing directory as something that may come back', async () => {
+    await rm(dir, { recursive: true });
+    await expect(initialize()).rejects.toMatchObject({ code: 'city_config_failed', failureClass: 'transient' });
+    expect(await configHash(dir)).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it('hashes whatever a retry would read', async () => {
+    const seen = new Set([await configHash(dir)]);
+    for (const file of ['city.toml', 'pack.toml', 'formulas/x.toml', 'agents/mayor/prompt.template.md', 'agents/new/agent.toml']) {
+      await write(file, `# ${file}`);
+      seen.add(await configHash(dir));
+    }
+    expect(seen.size).toBe(6);
+  });
+});
+
+describe('phases', () => {
+  it('count only the canonical ones', () => {
+    expect(phasesCompleted('loading_config')).toBeUndefined();
+    expect(phasesCompleted('validating_agents')).toBeUndefined();
+    expect(phasesCompleted('starting_agents')).toEqual([
+      'loading_config',
+      'starting_bead_store',
+      'resolving_formulas',
+      'adopting_sessions',
+    ]);
+  });
+  it('double the pause from 10 s up to 5 min', () => {
+    expect([1, 2, 3, 5, 6, 1000].map(retryDelayMs)).toEqual([10_000, 20_000, 40_000, 160_000, 300_000, 300_000]);
+  });
+});

@@ -1,0 +1,87 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { AppConfig } from '../../../platform/config/config.js';
+import { Db } from '../../../platform/database/database.js';
+import { Transactions } from '../../../platform/database/transactions.js';
+import { EventLog } from '../../../platform/event-log/event-log.js';
+import { Lifecycle } from '../../../platform/health/lifecycle.js';
+import { repeat } from '../../../platform/health/repeat.js';
+import { AppLogger } from '../../../platform/logging/logger.js';
+import { atOnce } from '../../../platform/time/at-once.js';
+import { CityBringUp, CityLost } from './city-bringup.js';
+import { CityStateRepository, type FailedCity, type Failure, type HeldCity } from './city-state.repository.js';
+import { configHash } from './city-files.js';
+
+const TICK_MS = 1_000;
+/** Failed cities looked at in one tick; the due ones come first. */
+const BATCH = 200;
+const AT_ONCE = 4;
+
+/**
+ * Keeps trying cities that failed to come up: after their pause, and at once when their files change. Every worker
+ * runs one; a city's row decides which of them tries. A late success is told by `controller.started` alone.
+ */
+@Injectable()
+export class CityKeeper implements OnApplicationBootstrap {
+  constructor(
+    private readonly config: AppConfig,
+    private readonly state: CityStateRepository,
+    private readonly bringUp: CityBringUp,
+    private readonly db: Db,
+    private readonly transactions: Transactions,
+    private readonly eventLog: EventLog,
+    private readonly log: AppLogger,
+    private readonly lifecycle: Lifecycle,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    repeat(this.lifecycle, this.log, { name: 'waiting cities', everyMs: TICK_MS, work: (signal) => this.#tick(signal) });
+  }
+
+  /** One look at the waiting cities. */
+  async #tick(signal: AbortSignal): Promise<void> {
+    const waiting = await this.state.waiting(this.db, BATCH);
+    await atOnce(AT_ONCE, waiting, (city) => this.#look(city, signal), signal);
+  }
+
+  async #look(city: FailedCity, signal: AbortSignal): Promise<void> {
+    if (!city.due) {
+      const hash = await configHash(city.dir);
+      // Whoever failed it from outside has not seen its files: they count as changed once they differ from now.
+      if (city.config_hash === null) return this.state.rememberFiles(this.db, city.id, hash);
+      if (hash === city.config_hash) return;
+    }
+    const held = await this.transactions.run((tx) => this.state.takeForRetry(tx, city.id, this.config.processId));
+    if (held !== undefined) await this.#retry(held, signal);
+  }
+
+  async #retry(held: HeldCity, signal: AbortSignal): Promise<void> {
+    try {
+      const result = await this.bringUp.run(held, () => Promise.resolve(signal.throwIfAborted()));
+      if ('failure' in result) await this.#failed(held, result.failure);
+      else {
+        await this.transactions.run(
+          async (tx) => {
+            await this.state.lockWork(tx, held.name);
+            await this.eventLog.append(tx, await this.bringUp.succeed(tx, held, result.found));
+          },
+          { key: held.name },
+        );
+        this.log.info({ city: held.name }, 'a city that had failed came up');
+      }
+    } catch (error) {
+      if (error instanceof CityLost || signal.aborted) return;
+      this.log.warn({ err: error, city: held.name }, 'a retry broke off');
+      const failure: Failure = {
+        code: 'internal_error',
+        message: 'the initialization broke off',
+        failureClass: 'transient',
+        configHash: null,
+      };
+      await this.#failed(held, failure).catch(() => undefined); // the lease runs out and the next tick tries again
+    }
+  }
+
+  async #failed(held: HeldCity, failure: Failure): Promise<void> {
+    await this.transactions.run((tx) => this.bringUp.fail(tx, held, failure), { key: held.name });
+  }
+}

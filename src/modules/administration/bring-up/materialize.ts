@@ -1,0 +1,22 @@
+import { mkdir, realpath } from 'node:fs/promises';
+import path from 'node:path';
+import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
+import { InitFailure } from './failure.js';
+import { CONVENTION_DIRS, RUNTIME_DIRS } from '../../tenancy/cities/scaffold/files.js';
+
+const CODE = 'city_init_failed';
+
+/** Makes sure that the directories are there which a running city needs. */
+export async function materialize(dir: string): Promise<void> {
+  for (const relative of [...RUNTIME_DIRS, ...CONVENTION_DIRS]) {
+    const at = path.join(dir, relative);
+    try {
+      await mkdir(at, { recursive: true, mode: 0o755 });
+    } catch (error) {
+      const errno = errnoOf(error) ?? 'unknown error';
+      const structural = errno === 'EEXIST' || errno === 'ENOTDIR';
+      throw new InitFailure(CODE, `${relative} cannot be made (${errno})`, structural ? 'structural' : 'transient', { cause: error });
+    }
+    if (!isBelow(dir, await realpath(at))) throw new InitFailure(CODE, `${relative} leads out of the city`);
+  }
+}

@@ -1,0 +1,69 @@
+import { Injectable } from '@nestjs/common';
+import type { Principal } from '../../../contract/principal.js';
+import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
+import { EffectiveSuspension } from '../../sessions/launch/effective-suspension.service.js';
+import { RosterService } from '../../configuration/roster/roster.service.js';
+import { CityCounts } from './city-counts.service.js';
+import { CityStatusRepository } from './city-status.repository.js';
+import type { StatusBody, StatusQuery } from './city-status.schemas.js';
+import { agentDetails, DETAILS, namedDetails, rigDetails, storeHealth } from './details.js';
+
+/** The status of a city: its counts, and what they are made of. */
+@Injectable()
+export class CityStatusService {
+  constructor(
+    private readonly counts: CityCounts,
+    private readonly config: ConfigReadsService,
+    private readonly suspension: EffectiveSuspension,
+    private readonly roster: RosterService,
+    private readonly repository: CityStatusRepository,
+  ) {}
+
+  /** The status now, or once the city's stream has moved beyond `index`. */
+  async status(name: string, query: StatusQuery, caller: Principal, gone: AbortSignal): Promise<{ head: number; body: StatusBody }> {
+    const { head, streamId, body } = await this.counts.status(name, query, caller, gone);
+    if (query.lite) return { head, body };
+    return { head, body: { ...body, ...CONDITIONAL, ...(await this.#details({ name, streamId }, body.path)) } };
+  }
+
+  async #details(city: { readonly name: string; readonly streamId: number }, path: string): Promise<Partial<StatusBody>> {
+    const { streamId } = city;
+    const [current, switches, sessions, named, store] = await Promise.all([
+      this.config.known(city),
+      this.roster.switches(streamId),
+      this.repository.sessions(streamId),
+      this.repository.named(streamId),
+      this.repository.store(streamId),
+    ]);
+    const health = store && storeHealth(path, store);
+    const known = health === undefined ? {} : { store_health: health };
+    if (current === undefined) return known;
+    const { config } = current;
+    const agents = agentDetails(config, sessions, await this.suspension.blockers(city, config));
+    const long = [
+      ...(agents.more ? ['agents'] : []),
+      ...(config.rigs.length > DETAILS ? ['rigs'] : []),
+      ...(config.named_sessions.length > DETAILS ? ['named sessions'] : []),
+    ];
+    const cut = long.map((what) => `there are more ${what}; the first ${DETAILS} are shown`);
+    return {
+      agent_details: agents.lines,
+      rig_details: rigDetails(config.rigs, switches),
+      named_session_details: namedDetails(config.named_sessions, named),
+      ...known,
+      ...(cut.length === 0 ? {} : { partial: true, partial_errors: cut }),
+    };
+  }
+}
+
+/** The one store that there is compares the revision of a bead with each write that names one, whatever a city's files say. */
+const CONDITIONAL = {
+  beads: { beads_store: 'postgres', native_store_eligible: true },
+  conditional_writes: {
+    mode: 'require',
+    origin: 'builtin',
+    effective: 'active',
+    notices: [],
+    stores: [{ store_id: 'postgres', kind: 'postgres', probe: 'capable', latch: 'unlatched', capable: true }],
+  },
+} satisfies Partial<StatusBody>;

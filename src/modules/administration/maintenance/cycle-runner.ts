@@ -1,0 +1,70 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { AppConfig } from '../../../platform/config/config.js';
+import { Transactions } from '../../../platform/database/transactions.js';
+import { Failpoints } from '../../../platform/failpoints/failpoints.js';
+import { Lifecycle } from '../../../platform/health/lifecycle.js';
+import { AppLogger } from '../../../platform/logging/logger.js';
+import { Signals } from '../../../platform/streams/signals.js';
+import { LeasedWork, type Held } from '../../sessions/launch/leased-work.js';
+import { Cycle } from './cycle.js';
+import { MAINTENANCE_TOPIC, type CycleRow } from './cycle-row.js';
+import { Cycles } from './cycles.service.js';
+import { CyclesRepository } from './cycles.repository.js';
+import { MaintenanceTimings } from './maintenance-timings.js';
+
+/** Carries cycles out in this process, what waits longest first. */
+@Injectable()
+export class CycleRunner implements OnApplicationBootstrap {
+  readonly #leased: LeasedWork<CycleRow>;
+
+  constructor(
+    private readonly config: AppConfig,
+    private readonly repository: CyclesRepository,
+    private readonly cycles: Cycles,
+    private readonly cycle: Cycle,
+    private readonly transactions: Transactions,
+    private readonly timings: MaintenanceTimings,
+    private readonly signals: Signals,
+    private readonly lifecycle: Lifecycle,
+    private readonly failpoints: Failpoints,
+    log: AppLogger,
+  ) {
+    const source = {
+      name: 'cycles of maintenance',
+      topic: MAINTENANCE_TOPIC,
+      claim: (room: number) => this.transactions.run((tx) => this.repository.claim(tx, this.worker, room, this.timings.leaseMs)),
+      renew: (pks: readonly number[]) => this.repository.renew(this.worker, pks, this.timings.leaseMs),
+      carryOut: (held: Held<CycleRow>) => this.#carryOut(held),
+    };
+    this.#leased = new LeasedWork(source, timings, log);
+  }
+
+  get worker(): string {
+    return this.config.processId;
+  }
+
+  onApplicationBootstrap(): void {
+    this.#leased.begin(this.signals, this.lifecycle);
+  }
+
+  async #carryOut({ row: cycle, signal }: Held<CycleRow>): Promise<void> {
+    await this.failpoints.hit('maintenance.begun');
+    const city = await this.repository.city(cycle.stream_id);
+    if (city?.running !== true) {
+      await this.cycles.end(cycle, this.worker, { stage: 'prune', error: 'the city does not run any more' });
+      return;
+    }
+    const { id, name, path } = city;
+    const end = await this.cycle.carryOut(cycle, this.worker, { id, name, path, stream: name, streamId: cycle.stream_id }, signal);
+    await this.failpoints.hit('maintenance.before_end');
+    if (end !== undefined) await this.#leased.persist(() => this.cycles.end(cycle, this.worker, end));
+    // This process stops: another one goes on. What is another's already stays so.
+    else if (signal.aborted) await this.#giveBack(cycle.pk);
+  }
+
+  #giveBack(pk: number): Promise<void> {
+    return this.transactions.run(async (tx) => {
+      if (await this.repository.giveBack(tx, pk, this.worker)) this.signals.mark(tx, MAINTENANCE_TOPIC);
+    });
+  }
+}

@@ -1,0 +1,63 @@
+import { statfs } from 'node:fs/promises';
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../../platform/config/config.js';
+import { sleep } from '../../../platform/time/clock.js';
+import type { DiskLevel } from './cycle-row.js';
+
+/** The place with the least room of those that a city writes to. */
+export interface DiskState {
+  readonly level: DiskLevel;
+  readonly directory: string;
+  readonly free: number;
+}
+
+/** A level is left when there is more room than it asks for by that much: one block more or less is no news. */
+const EASED = 1.1;
+
+/** A file system of another host may not answer at all. */
+const ANSWER_MS = 5_000;
+
+/** How much room there is where a city's files are and, when it is ours, the database. */
+@Injectable()
+export class Disk {
+  /** Replaced in tests. */
+  freeAt = async (directory: string): Promise<number> => {
+    const { bavail, bsize } = await statfs(directory);
+    return bavail * bsize;
+  };
+
+  answerMs = ANSWER_MS;
+
+  constructor(private readonly config: AppConfig) {}
+
+  get limits(): { readonly warn: number; readonly floor: number } {
+    return { warn: this.config.diskWarnBytes, floor: this.config.diskFloorBytes };
+  }
+
+  /** undefined where nothing answers: the directory is gone, for instance. */
+  async look(city: string, before: DiskLevel): Promise<DiskState | undefined> {
+    const places = this.config.databaseUrl === undefined ? [city, this.config.dataDir] : [city];
+    let least: Omit<DiskState, 'level'> | undefined;
+    for (const directory of places) {
+      const free = await this.#freeAt(directory);
+      if (free !== undefined && (least === undefined || free < least.free)) least = { directory, free };
+    }
+    return least && { ...least, level: levelOf(least.free, before, this.limits) };
+  }
+
+  async #freeAt(directory: string): Promise<number | undefined> {
+    const stop = new AbortController();
+    try {
+      return await Promise.race([this.freeAt(directory), sleep(this.answerMs, stop.signal).then(() => undefined)]);
+    } catch {
+      return undefined;
+    } finally {
+      stop.abort();
+    }
+  }
+}
+
+export function levelOf(free: number, before: DiskLevel, { warn, floor }: { readonly warn: number; readonly floor: number }): DiskLevel {
+  if (free < (before === 'critical' ? floor * EASED : floor)) return 'critical';
+  return free < (before === 'ok' ? warn : warn * EASED) ? 'warn' : 'ok';
+}

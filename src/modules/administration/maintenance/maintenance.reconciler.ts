@@ -1,0 +1,49 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { eachAlone } from '../../../platform/health/each-alone.js';
+import { Lifecycle } from '../../../platform/health/lifecycle.js';
+import { repeat } from '../../../platform/health/repeat.js';
+import { AppLogger } from '../../../platform/logging/logger.js';
+import type { CycleRow } from './cycle-row.js';
+import { Cycles } from './cycles.service.js';
+import { CyclesRepository } from './cycles.repository.js';
+import { DiskWatch } from './disk-watch.js';
+import { SettingsSync } from './settings-sync.js';
+
+const EVERY_MS = 5_000;
+const DISKS_EVERY_MS = 30_000;
+const LOST_EVERY_MS = 2_000;
+/** So many cycles wait for a worker at the most: a thousand cities may be due at once, and they can wait where they are. */
+const WAITING = 20;
+const LOST_AT_ONCE = 20;
+
+/** Begins what is due, and ends what nobody carries out any more. Every worker has one. */
+@Injectable()
+export class MaintenanceReconciler implements OnApplicationBootstrap {
+  constructor(
+    private readonly sync: SettingsSync,
+    private readonly cycles: Cycles,
+    private readonly repository: CyclesRepository,
+    private readonly watch: DiskWatch,
+    private readonly lifecycle: Lifecycle,
+    private readonly log: AppLogger,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const turn = async (signal: AbortSignal): Promise<void> => {
+      await this.sync.follow(signal);
+      await this.cycles.schedule(WAITING);
+    };
+    repeat(this.lifecycle, this.log, { name: 'maintenance', everyMs: EVERY_MS, work: turn });
+    repeat(this.lifecycle, this.log, { name: 'disks', everyMs: DISKS_EVERY_MS, work: (signal) => this.watch.look(signal) });
+    repeat(this.lifecycle, this.log, { name: 'lost cycles', everyMs: LOST_EVERY_MS, work: () => this.sweep() });
+  }
+
+  /** Ends the cycles whose workers have died. Answers how many. */
+  async sweep(): Promise<number> {
+    const alone = { failed: 'a lost cycle could not be ended', about: ({ pk: cycle }: CycleRow) => ({ cycle }) };
+    return eachAlone(await this.repository.lost(LOST_AT_ONCE), this.log, alone, (cycle) => {
+      const error = `the worker ${cycle.worker ?? ''} that carried it out was lost`;
+      return this.cycles.end(cycle, undefined, { stage: cycle.stage, error });
+    });
+  }
+}

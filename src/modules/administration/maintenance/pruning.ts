@@ -1,0 +1,81 @@
+import { Injectable } from '@nestjs/common';
+import { ProblemError } from '../../../contract/problems.js';
+import { sleep } from '../../../platform/time/clock.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { SessionFolders } from '../../sessions/launch/session-folders.js';
+import { RunRetention } from '../../orchestration/runs/run-retention.service.js';
+import { SessionRetention } from '../../sessions/sessions/session-retention.service.js';
+import { SUPERVISOR, type Removed } from './cycle-row.js';
+import type { MaintenanceSettings } from './settings.js';
+
+/** Of one city in one cycle; what is left goes with the next. */
+const RUNS = 500;
+const SESSIONS = 5_000;
+const SESSIONS_AT_ONCE = 20;
+/** Between two steps, so that whoever works in the city gets his turn. */
+const BETWEEN_MS = 20;
+/** Before a step is tried again for which the city was too busy. */
+const BUSY_MS = 1_000;
+
+/**
+ * What has no retention of its own and grows for ever: runs, sessions with their transcripts, and folders of sessions. Events, mail,
+ * firings, deliveries, records and answers have theirs, which need no cycle.
+ */
+@Injectable()
+export class Pruning {
+  constructor(
+    private readonly runs: RunRetention,
+    private readonly sessions: SessionRetention,
+    private readonly folders: SessionFolders,
+  ) {}
+
+  /** Small steps, each in a transaction of its own: whoever does it again goes on where it was left. */
+  async prune(city: CityScope, { runsMs, sessionsMs }: MaintenanceSettings, signal: AbortSignal): Promise<Removed> {
+    const runs = runsMs === undefined ? 0 : await this.#runs(city, runsMs, signal);
+    const sessions = sessionsMs === undefined ? 0 : await this.#sessions(city, sessionsMs, signal);
+    signal.throwIfAborted();
+    const { removed } = await this.folders.sweep(city.path, city.streamId);
+    // However much they hold, the cycle ends in time; they go all the same.
+    return { runs, sessions, folders: await Promise.race([removed, aborted(signal)]) };
+  }
+
+  async #runs(city: CityScope, olderMs: number, signal: AbortSignal): Promise<number> {
+    let removed = 0;
+    for (const id of await this.runs.due(city, olderMs, RUNS)) {
+      signal.throwIfAborted();
+      if (await patiently(() => this.runs.remove(city, id, SUPERVISOR), signal)) removed++;
+      await sleep(BETWEEN_MS, signal);
+    }
+    return removed;
+  }
+
+  async #sessions({ streamId }: CityScope, olderMs: number, signal: AbortSignal): Promise<number> {
+    let removed = 0;
+    for (let step = SESSIONS_AT_ONCE; step === SESSIONS_AT_ONCE && removed < SESSIONS; removed += step) {
+      signal.throwIfAborted();
+      step = await this.sessions.prune(streamId, olderMs, SESSIONS_AT_ONCE);
+      await sleep(BETWEEN_MS, signal);
+    }
+    return removed;
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+}
+
+/** A city that others write a lot in gives way at some time. */
+async function patiently<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (;;)
+    try {
+      return await step();
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.problem !== 'unavailable') throw error;
+      await sleep(BUSY_MS, signal);
+      signal.throwIfAborted();
+    }
+}

@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import { may, RIGHTS, type Principal } from '../../../contract/principal.js';
+import { VERSION } from '../../../contract/version.js';
+import { AppConfig } from '../../../platform/config/config.js';
+import { knownMigrations } from '../../../platform/database/migrator.js';
+import { Clock } from '../../../platform/time/clock.js';
+import { InfoRepository } from './info.repository.js';
+import type { InfoCaller, SupervisorInfo } from './info.schemas.js';
+
+const LISTED = 1_000;
+
+/** How the supervisor is set up: what a person wants to know who looks for a mistake in it. */
+@Injectable()
+export class InfoService {
+  constructor(
+    private readonly repository: InfoRepository,
+    private readonly config: AppConfig,
+    private readonly clock: Clock,
+  ) {}
+
+  async info(caller: Principal): Promise<SupervisorInfo> {
+    const { auth, readOnly, tls } = this.config;
+    return {
+      version: VERSION,
+      time: this.clock.now().toISOString(),
+      auth,
+      read_only: readOnly,
+      tls: tls !== undefined,
+      caller: await this.#caller(caller),
+      ...(caller.cities === undefined ? { deployment: await this.#deployment() } : {}),
+    };
+  }
+
+  async #caller(caller: Principal): Promise<InfoCaller> {
+    const { actor: name, keyId, session, cities = null } = caller;
+    const rights = RIGHTS.filter((right) => may(caller, right));
+    const key = session === undefined ? keyId : undefined;
+    const kind = session !== undefined ? 'session' : key === undefined ? 'anybody' : 'key';
+    const expires = key === undefined ? null : await this.repository.keyExpiry(key);
+    return {
+      kind,
+      name,
+      ...(key === undefined ? {} : { id: key }),
+      rights,
+      cities: cities === null ? null : [...cities],
+      expires_at: expires?.toISOString() ?? null,
+    };
+  }
+
+  async #deployment(): Promise<NonNullable<SupervisorInfo['deployment']>> {
+    const [{ version, migrations }, known, processes] = await Promise.all([
+      this.repository.database(),
+      knownMigrations(),
+      this.repository.processes(LISTED),
+    ]);
+    return {
+      database: {
+        version,
+        schema: migrations.at(-1) ?? '',
+        missing: known.filter((name) => !migrations.includes(name)),
+        unknown: migrations.filter((name) => !known.includes(name)),
+      },
+      queue: this.config.redisUrl === undefined ? 'postgres' : 'redis',
+      processes: processes.slice(0, LISTED),
+      ...(processes.length > LISTED ? { partial: true } : {}),
+    };
+  }
+}

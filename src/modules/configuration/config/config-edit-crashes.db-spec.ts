@@ -1,0 +1,204 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readlink, rename, rm, stat, symlink } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { EditOrder } from '../../../../test/support/config-edit.js';
+import type { ConfigProcess } from '../../../../test/support/config-process.js';
+import { CITY_TOML, ConfigRealm, refusal, variablesOf } from '../../../../test/support/config-realm.js';
+import { HoldingGate } from '../../../../test/support/gate.js';
+import { eventually, sleep } from '../../../../test/support/sse.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { undoPlan } from './edit-files.js';
+
+const PROJECT = fileURLToPath(new URL('../../../', import.meta.url));
+
+let realm: ConfigRealm;
+let city: CityScope;
+let a: ConfigProcess;
+let b: ConfigProcess;
+
+beforeEach(async () => {
+  realm = await ConfigRealm.open();
+  ({ a, b, city } = realm);
+});
+afterEach(() => realm.close());
+
+describe('a process that is killed', () => {
+  /** Makes an edit in a process of its own, which dies at the failpoint. */
+  async function killedAt(failpoint: string, order: Partial<EditOrder> = {}): Promise<void> {
+    const full: EditOrder = { databaseUrl: realm.database.url, citiesRoot: realm.root, city, variable: 'CHILD', ...order };
+    const child = spawn(process.execPath, ['--import', `${PROJECT}scripts/typescript.mjs`, `${PROJECT}test/support/config-edit.ts`], {
+      env: { PATH: process.env.PATH, SVC_TEST_EDIT: JSON.stringify(full), SVC_TEST_FAILPOINTS: `${failpoint}=kill` },
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
+    const [, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+    expect(signal).toBe('SIGKILL');
+  }
+
+  const extra = { creates: 'notes/new.txt', removes: 'agents/old' };
+  beforeEach(async () => {
+    await realm.write('agents/old/agent.toml', 'description = "old"\n');
+    await realm.write('agents/old/prompt.md', 'Work.\n');
+    await a.reloads.reload(city, 'reload', 'test');
+  });
+  async function expectBefore(): Promise<void> {
+    expect(await realm.read()).toBe(CITY_TOML);
+    expect(await realm.read('agents/old/agent.toml')).toBe('description = "old"\n');
+    await expect(stat(realm.at('notes/new.txt'))).rejects.toThrow('ENOENT');
+  }
+
+  // Guard: the owner's heartbeat; a process that nobody knows of is given its time.
+  it('is taken for dead once it has stopped beating, long before its time is up', async () => {
+    await killedAt('config.after_write', extra);
+    expect(await b.edits.recover()).toBe(false);
+    await realm.sql(`insert into processes (id, role, hostname, version, heartbeat_at)
+      select owner, 'api', 'gone', '0', now() - interval '11 seconds' from config_edits`);
+    expect(await b.edits.recover()).toBe(true);
+    await expectBefore();
+  });
+
+  // Guard: the plan in the row, stored before the first file is touched.
+  it.each(['config.before_write', 'config.between_files', 'config.after_write'])(
+    'at %s leaves nothing once another process has come across it',
+    async (failpoint) => {
+      await killedAt(failpoint, extra);
+      expect(await realm.sql('select plan is null as none from config_edits')).toEqual([{ none: false }]);
+      if (failpoint !== 'config.before_write') expect(await realm.read()).not.toBe(CITY_TOML);
+      // What is half done does not become a revision.
+      const reload = b.reloads.reload(city, 'files', 'test').then(
+        () => 'reloaded',
+        (error: unknown) => refusal(error).problem,
+      );
+      await realm.expire();
+      if (failpoint === 'config.between_files') expect(await a.setVariable(city, 'NEXT')).toMatchObject({ status: 200 });
+      else {
+        expect(await b.edits.recover()).toBe(true);
+        await expectBefore();
+        expect(await realm.variables()).toEqual([]);
+      }
+      expect(['reloaded', 'unavailable']).toContain(await reload);
+      expect(await realm.variables()).toEqual(failpoint === 'config.between_files' ? ['NEXT'] : []);
+      expect(await realm.read()).not.toContain('CHILD');
+      expect(await realm.sql(`select 1 from config_revisions where config like '%CHILD%'`)).toEqual([]);
+      await realm.expectTidy();
+    },
+  );
+
+  it('after the commit leaves everything', async () => {
+    await killedAt('config.after_commit', extra);
+    expect(await b.edits.recover()).toBe(false);
+    expect(variablesOf(await realm.read())).toEqual(['CHILD']);
+    expect(await realm.variables()).toEqual(['CHILD']);
+    expect(await realm.read('notes/new.txt')).toBe('# new\n');
+    await expect(stat(realm.at('agents/old'))).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('an edit that hangs', () => {
+  // Guard: the row is only ended by the one that holds it, and files without a commit are taken back.
+  it.each(['config.before_write', 'config.after_write'])('at %s and wakes when others have gone on changes nothing', async (place) => {
+    const gate = new HoldingGate();
+    a.failpoints.arm(place, gate.action(1));
+    const slow = a.setVariable(city, 'SLOW').then(() => undefined, refusal);
+    await eventually(() => gate.held === 1);
+    await realm.expire();
+    expect(await b.edits.recover(city.streamId)).toBe(true);
+    gate.release();
+    expect(await slow).toMatchObject({ problem: 'unavailable' });
+    expect(await realm.read()).toBe(CITY_TOML);
+    await b.setVariable(city, 'NEXT');
+    expect(await realm.variables()).toEqual(['NEXT']);
+    await realm.expectTidy();
+  });
+
+  // Guard: a reload is believed only when nobody has edited since it began.
+  it('is not seen half done by a reload', async () => {
+    const gate = new HoldingGate();
+    a.failpoints.arm('config.after_write', gate.action(1));
+    const slow = a.setVariable(city, 'SLOW');
+    await eventually(() => gate.held === 1);
+    const reload = b.reloads.reload(city, 'files', 'test');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect((await b.reads.current(city)).revision).toBe(1);
+    gate.release();
+    await slow;
+    expect(await reload).toMatchObject({ revision: 2, changed: false });
+    expect(await realm.sql(`select cause from config_revisions order by revision`)).toEqual([{ cause: 'start' }, { cause: 'api' }]);
+  });
+
+  // Guard: the attempt, which every edit raises.
+  it('is not undone by a reload that began before it and ends after it', async () => {
+    const gate = new HoldingGate();
+    const held = gate.action();
+    // The reload has composed and waits for its turn to commit.
+    const others = Array.from({ length: 4 }, () => b.transactions.run(async () => held('others'), { key: city.name }));
+    const reload = b.reloads.reload(city, 'files', 'test');
+    await eventually(() => gate.held === 4);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await a.setVariable(city, 'ONE');
+    gate.release();
+    await Promise.all(others);
+    expect(await reload).toMatchObject({ revision: 2, changed: false });
+    expect(await realm.variables()).toEqual(['ONE']);
+  });
+
+  it('makes another one wait, not fail', async () => {
+    const gate = new HoldingGate();
+    a.failpoints.arm('config.before_write', gate.action(1));
+    const first = a.setVariable(city, 'ONE');
+    await eventually(() => gate.held === 1);
+    const second = b.setVariable(city, 'TWO');
+    gate.release();
+    await Promise.all([first, second]);
+    expect(await realm.variables()).toEqual(['ONE', 'TWO']);
+  });
+});
+
+describe('taking back', () => {
+  it.each([
+    ['the file was moved aside and nothing put in its place', { old: CITY_TOML }, CITY_TOML],
+    ['the new file was in place', { target: 'new', old: CITY_TOML }, CITY_TOML],
+    ['it died itself while there was no file', { undone: 'new' }, CITY_TOML],
+    ['somebody saved meanwhile', { target: 'theirs', old: CITY_TOML }, 'theirs'],
+    ['somebody took the file away', {}, undefined],
+  ])('mends what is left when %s', async (_name, left: { target?: string; old?: string; undone?: string }, result) => {
+    await rm(realm.at('city.toml'));
+    await realm.write('desk/real.toml', 'x');
+    await rm(realm.at('desk/real.toml'));
+    await symlink('desk/real.toml', realm.at('city.toml'));
+    if (left.target !== undefined) await realm.write('desk/real.toml', left.target);
+    if (left.old !== undefined) await realm.write('desk/.svc-e1.old.real.toml', left.old);
+    if (left.undone !== undefined) await realm.write('desk/.svc-e1.undone.real.toml', left.undone);
+    await realm.write('desk/.svc-e1.new.real.toml', 'new');
+    const plan = { id: 'e1', writes: [{ path: 'city.toml', before: CITY_TOML, after: 'new' }], removals: [] };
+    for (let n = 0; n < 2; n++) {
+      await undoPlan(city.path, plan);
+      expect(await realm.read('desk/real.toml').catch(() => undefined)).toBe(result);
+      expect(await readlink(realm.at('city.toml'))).toBe('desk/real.toml');
+      await realm.expectTidy();
+    }
+  });
+});
+
+describe('a reload', () => {
+  // Guard: what was read is looked at again before it is believed.
+  it('never sees half of a change: a folder that comes and goes as a whole', async () => {
+    await realm.write('.kept/agent.toml', 'description = "whole"\n');
+    await realm.write('.kept/prompt.md', 'Work.\n');
+    await realm.write('agents/first/prompt.md', 'Work.\n');
+    const errors: string[] = [];
+    let took = 20;
+    for (let n = 0, there = false; n < 60; n++, there = !there) {
+      const began = performance.now();
+      const reloading = a.reloads.reload(city, 'files', 'test');
+      // One change a reload, at any moment of it: whoever changes files faster than they can be read is not the subject.
+      await sleep(Math.random() * took);
+      await rename(realm.at(there ? 'agents/kept' : '.kept'), realm.at(there ? '.kept' : 'agents/kept'));
+      const done = await reloading;
+      took = performance.now() - began;
+      if ('errors' in done) errors.push(...done.errors.map((issue) => issue.message));
+    }
+    expect(errors).toEqual([]);
+  });
+});

@@ -1,0 +1,43 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { CITY_TOML, ConfigRealm } from '../../../../test/support/config-realm.js';
+import { admin } from '../../../../test/support/database.js';
+
+let realm: ConfigRealm;
+let name: string;
+
+beforeEach(async () => {
+  realm = await ConfigRealm.open();
+  name = new URL(realm.database.url).pathname.slice(1);
+});
+afterEach(async () => {
+  await allow(true);
+  await realm.close();
+});
+
+/** Lets nobody connect any more, or everybody again. */
+async function allow(connections: boolean): Promise<void> {
+  await admin(`alter database "${name}" with allow_connections ${connections}`);
+  if (!connections) await admin('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
+}
+
+// Guard: taking back is tried again; otherwise nobody could change the city until the hold has ended by itself.
+it.each(['config.before_write', 'config.after_write'] as const)(
+  'an edit that loses the database at %s is taken back as soon as it is there again',
+  async (place) => {
+    const { a, b, city } = realm;
+    a.failpoints.arm(place, async () => {
+      a.failpoints.disarm();
+      await allow(false);
+      setTimeout(() => void allow(true), 700);
+    });
+    const failed = await a.setVariable(city, 'LOST').then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(failed).toBeInstanceOf(Error);
+    expect(await realm.read()).toBe(CITY_TOML);
+    await realm.expectTidy();
+    await b.setVariable(city, 'NEXT');
+    expect(await realm.variables()).toEqual(['NEXT']);
+  },
+);

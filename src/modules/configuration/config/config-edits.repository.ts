@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type Kysely } from 'kysely';
+import { Db, type Database } from '../../../platform/database/database.js';
+import type { Tx } from '../../../platform/database/transactions.js';
+import { EditPlan } from './edit-plan.js';
+
+export interface AbandonedEdit {
+  readonly streamId: number;
+  readonly id: string;
+  readonly dir: string;
+  readonly plan: EditPlan | null;
+}
+
+/** A process that has stopped beating; should it come back, its edit finds that it has lost its hold. */
+const DEAD = sql`(p.stopped_at is not null or p.heartbeat_at < clock_timestamp() - interval '10 seconds')`;
+
+/** The one edit of a city's files that may be going on. Whoever holds the row alone writes the files. */
+@Injectable()
+export class ConfigEditsRepository {
+  constructor(private readonly db: Db) {}
+
+  /** False while somebody else holds it, or has left something to be taken back. */
+  async take(tx: Tx, streamId: number, edit: { id: string; owner: string; dir: string }, seconds: number): Promise<boolean> {
+    const { numAffectedRows } = await sql`
+      insert into config_edits as e (stream_id, id, owner, expires_at, dir)
+      values (${streamId}, ${edit.id}, ${edit.owner}, ${until(seconds)}, ${edit.dir})
+      on conflict (stream_id) do update
+        set id = excluded.id, owner = excluded.owner, expires_at = excluded.expires_at, dir = excluded.dir, plan = null
+        where e.expires_at < clock_timestamp() and e.plan is null`.execute(tx);
+    return numAffectedRows === 1n;
+  }
+
+  /** Says what is about to be written, and renews the hold. False when it was lost. */
+  async plan(tx: Tx, streamId: number, id: string, plan: EditPlan, seconds: number): Promise<boolean> {
+    const { numAffectedRows } = await sql`
+      update config_edits set plan = ${JSON.stringify(plan)}::jsonb, expires_at = ${until(seconds)}
+      where stream_id = ${streamId} and id = ${id} and expires_at > clock_timestamp()`.execute(tx);
+    return numAffectedRows === 1n;
+  }
+
+  /** Ends the edit. False when somebody else has ended it. */
+  async end(tx: Tx, streamId: number, id: string): Promise<boolean> {
+    const { numAffectedRows } = await sql`delete from config_edits where stream_id = ${streamId} and id = ${id}`.execute(tx);
+    return numAffectedRows === 1n;
+  }
+
+  async isHeld(streamId: number, id: string, db: Kysely<Database> = this.db): Promise<boolean> {
+    const row = await db.selectFrom('config_edits').select('id').where('stream_id', '=', streamId).where('id', '=', id).executeTakeFirst();
+    return row !== undefined;
+  }
+
+  async lastEdit(streamId: number): Promise<string | null> {
+    const row = await this.db.selectFrom('config_states').select('last_edit').where('stream_id', '=', streamId).executeTakeFirst();
+    return row?.last_edit ?? null;
+  }
+
+  /** Takes over one edit whose time is up or whose process is dead; of one city, or of any. */
+  async adopt(tx: Tx, owner: string, seconds: number, streamId?: number): Promise<AbandonedEdit | undefined> {
+    const { rows } = await sql<{ stream_id: number; id: string; dir: string; plan: unknown }>`
+      update config_edits e set owner = ${owner}, expires_at = ${until(seconds)}
+      where e.stream_id = (
+        select stream_id from config_edits d
+        where (d.expires_at < clock_timestamp() or exists (select from processes p where p.id = d.owner and ${DEAD}))
+          and (${streamId ?? null}::int is null or d.stream_id = ${streamId ?? null})
+        limit 1 for update skip locked)
+      returning e.stream_id, e.id, e.dir, e.plan`.execute(tx);
+    const row = rows[0];
+    if (row === undefined) return undefined;
+    return { streamId: row.stream_id, id: row.id, dir: row.dir, plan: row.plan === null ? null : EditPlan.parse(row.plan) };
+  }
+
+  /** Whatever was composed while files were being written is not to be believed. */
+  async raiseAttempt(tx: Tx, streamId: number): Promise<void> {
+    await sql`update config_states set attempt = attempt + 1 where stream_id = ${streamId}`.execute(tx);
+  }
+}
+
+function until(seconds: number): ReturnType<typeof sql> {
+  return sql`clock_timestamp() + ${seconds}::float8 * interval '1 second'`;
+}

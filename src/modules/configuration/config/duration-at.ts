@@ -1,0 +1,11 @@
+import { parseDuration } from '../../files/composition/formats/duration.js';
+
+/** How long something takes or is kept, as the files say it somewhere below `table`, in milliseconds. Undefined where they say nothing that counts. */
+export function durationAt(table: unknown, ...keys: readonly string[]): number | undefined {
+  const value = keys.reduce<unknown>(
+    (at, key) => (typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined),
+    table,
+  );
+  const ms = typeof value === 'string' ? parseDuration(value, { days: true }) : undefined;
+  return ms !== undefined && ms > 0 ? ms : undefined;
+}

@@ -1,0 +1,226 @@
+import { lstat, mkdir, open, readlink, realpath, rename, rm, rmdir } from 'node:fs/promises';
+import path from 'node:path';
+import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
+import { hashOf, type EditPlan } from './edit-plan.js';
+import { hashAt, NO_FILE, place, swap } from './swap.js';
+
+/** The files are not what the edit was made from. Nothing of the edit is left in them. */
+export class EditConflict extends Error {
+  constructor(
+    readonly path: string,
+    readonly expected: string,
+    readonly found: string,
+  ) {
+    super(`${path} was edited meanwhile`);
+    this.name = 'EditConflict';
+  }
+}
+
+type Write = EditPlan['writes'][number];
+
+const TEMPORARY = '.svc-';
+/** What taking away a folder says that is not there, no folder or not empty. */
+const STAYS = new Set(['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST']);
+/** More than a path that exists can go through. */
+const MAX_LINKS = 64;
+/** Where folders wait that an edit takes away; never looked at as configuration. */
+const ASIDE = '.gc/cache/removed';
+
+/**
+ * Carries out a plan: every file appears complete or not at all, and only while it still holds what the plan says. What
+ * was done before a conflict is taken back. Whoever saves a file at the same moment wins.
+ *
+ * @throws EditConflict; errors of the disk go through, with everything taken back.
+ */
+export async function applyPlan(dir: string, plan: EditPlan, between: () => Promise<void>): Promise<void> {
+  try {
+    for (const write of plan.writes) {
+      await writeFile(dir, plan.id, write);
+      await between();
+    }
+    for (const removal of plan.removals) await putAside(dir, plan, removal);
+  } catch (error) {
+    await undoPlan(dir, plan);
+    throw error;
+  }
+}
+
+/** Completes a plan with the folders that it is going to make, so that they can be taken back as well. */
+export async function withFolders(dir: string, plan: EditPlan): Promise<EditPlan> {
+  const folders = new Set<string>();
+  for (const { path: relative, before } of plan.writes) {
+    if (before !== null) continue;
+    for (let at = path.dirname(relative); at !== '.' && !(await exists(path.join(dir, at))); at = path.dirname(at)) folders.add(at);
+  }
+  return { ...plan, folders: [...folders].sort() };
+}
+
+/** Takes a plan back, as far as the files still hold what it wrote. Can be repeated. */
+export async function undoPlan(dir: string, plan: EditPlan): Promise<void> {
+  for (const removal of [...plan.removals].reverse()) await putBack(dir, plan.id, removal);
+  for (const write of [...plan.writes].reverse()) await undoWrite(dir, plan.id, write);
+  for (const folder of [...(plan.folders ?? [])].reverse()) await undoFolder(dir, folder);
+}
+
+/** Folders that somebody else has put something into stay. */
+async function undoFolder(dir: string, folder: string): Promise<void> {
+  const target = await targetOf(dir, folder).catch(() => undefined);
+  if (target === undefined) return;
+  await rmdir(target).catch((error: unknown) => {
+    if (!STAYS.has(errnoOf(error) ?? '')) throw error;
+  });
+}
+
+async function undoWrite(dir: string, id: string, { path: relative, before, after }: Write): Promise<void> {
+  // Where there is no place inside the city, nothing was written.
+  const target = await targetOf(dir, relative).catch(() => undefined);
+  if (target === undefined) return;
+  const { old, undone } = namesOf(target, id);
+  const ours = hashOf(after);
+  // Whoever died while there was no file has left what was there under one of these names.
+  if (hashAt(target) === NO_FILE && !placed(old, target) && hashAt(undone) !== ours) placed(undone, target);
+  const now = hashAt(target);
+  if (now === ours || (now === NO_FILE && hashAt(undone) === ours)) {
+    const next = before === null ? undefined : hashAt(old) === NO_FILE ? await writeTemporary(target, before, id) : old;
+    if (now === ours) swap(target, next, ours, undone);
+    else if (next !== undefined) place(next, target);
+  }
+  await syncDirectory(path.dirname(target));
+  await removeTemporaries(target, id);
+}
+
+/** Gives up what was put aside, once the edit stands. */
+export async function forgetRemoved(dir: string, plan: EditPlan): Promise<void> {
+  if (plan.removals.length > 0) await rm(path.join(dir, ASIDE, plan.id), { recursive: true, force: true });
+}
+
+async function writeFile(dir: string, id: string, { path: relative, before, after }: Write): Promise<void> {
+  const target = await targetOf(dir, relative);
+  if (before === null) {
+    await createNew(target, after, id, relative);
+    return;
+  }
+  const expected = hashOf(before);
+  const { old, undone } = namesOf(target, id);
+  const temporary = await writeTemporary(target, after, id);
+  try {
+    const found = hashAt(target) === expected ? swap(target, temporary, expected, old) : hashAt(target);
+    if (found !== undefined) throw new EditConflict(relative, expected, found);
+    await syncDirectory(path.dirname(target));
+    // Whoever had the old file open may have written into it until now. They get the very file back: they may not be through.
+    const late = (await targetOf(dir, relative)) === target ? hashAt(old) : 'a link to another file';
+    if (late !== expected) {
+      swap(target, old, hashOf(after), undone);
+      throw new EditConflict(relative, expected, late);
+    }
+  } finally {
+    await removeTemporaries(target, id);
+  }
+}
+
+async function createNew(target: string, after: string, id: string, relative: string): Promise<void> {
+  await mkdir(path.dirname(target), { recursive: true, mode: 0o755 });
+  const temporary = await writeTemporary(target, after, id);
+  try {
+    if (!place(temporary, target)) throw new EditConflict(relative, NO_FILE, hashAt(target));
+    await syncDirectory(path.dirname(target));
+  } finally {
+    await removeTemporaries(target, id);
+  }
+}
+
+async function putAside(dir: string, { id, removed }: EditPlan, relative: string): Promise<void> {
+  const target = await targetOf(dir, relative);
+  const aside = path.join(dir, ASIDE, id, relative);
+  await mkdir(path.dirname(aside), { recursive: true, mode: 0o755 });
+  try {
+    await rename(target, aside);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') throw new EditConflict(relative, removed?.[relative] ?? 'a directory', 'nothing');
+    throw error;
+  }
+  const expected = removed?.[relative];
+  // Whoever takes the plan back puts it where it was.
+  const found = expected === undefined ? undefined : hashAt(aside);
+  if (found !== expected) throw new EditConflict(relative, expected!, found!);
+}
+
+async function putBack(dir: string, id: string, relative: string): Promise<void> {
+  const aside = path.join(dir, ASIDE, id, relative);
+  if (!(await exists(aside))) return;
+  const target = path.join(dir, relative);
+  // Somebody made another one meanwhile: theirs counts, and the old one stays where it is for them to find.
+  if (await exists(target)) return;
+  await rename(aside, target);
+  try {
+    for (let at = path.dirname(aside); at !== path.join(dir, ASIDE); at = path.dirname(at)) await rmdir(at);
+  } catch {
+    // Something else waits there too.
+  }
+}
+
+/** Where a write goes: links inside the city are followed, so that they stay links. */
+async function targetOf(dir: string, relative: string): Promise<string> {
+  const real = await resolved(path.join(dir, relative));
+  if (!isBelow(dir, real)) throw new EditConflict(relative, 'a file inside the city', 'a link that leads out of it');
+  return real;
+}
+
+/** A real path, also of what is not there (yet): that of the directories above it, or where a link to it leads. */
+async function resolved(written: string, links = 0): Promise<string> {
+  try {
+    return await realpath(written);
+  } catch (error) {
+    if (!['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '') || links > MAX_LINKS) throw error;
+  }
+  const parent = await resolved(path.dirname(written), links + 1);
+  const at = path.join(parent, path.basename(written));
+  const link = await readlink(at).catch(() => undefined);
+  return link === undefined ? at : resolved(path.resolve(parent, link), links + 1);
+}
+
+/** What an edit calls the old file while it is replaced, and the new one while it is taken back. */
+function namesOf(target: string, id: string): { old: string; undone: string } {
+  return { old: temporaryOf(target, `${id}.old`), undone: temporaryOf(target, `${id}.undone`) };
+}
+
+function temporaryOf(target: string, tag: string): string {
+  return path.join(path.dirname(target), `${TEMPORARY}${tag}.${path.basename(target)}`);
+}
+
+async function writeTemporary(target: string, content: string, id: string): Promise<string> {
+  const temporary = temporaryOf(target, `${id}.new`);
+  const handle = await open(temporary, 'w', 0o644);
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  return temporary;
+}
+
+/** Never the last name of a file: those are taken away only once there is a file in the target's place, or is to be none. */
+async function removeTemporaries(target: string, id: string): Promise<void> {
+  const { old, undone } = namesOf(target, id);
+  for (const name of [temporaryOf(target, `${id}.new`), old, undone]) await rm(name, { force: true });
+}
+
+async function syncDirectory(at: string): Promise<void> {
+  const handle = await open(at, 'r').catch(() => undefined);
+  // Not every file system can; then a crash of the machine may lose the newest name, never a mixture.
+  await handle?.sync().catch(() => undefined);
+  await handle?.close();
+}
+
+/** As `place`, for what may not be there. */
+function placed(from: string, to: string): boolean {
+  return hashAt(from) !== NO_FILE && place(from, to);
+}
+
+async function exists(at: string): Promise<boolean> {
+  return lstat(at).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { ConfigRealm } from '../../../../test/support/config-realm.js';
+import type { ConfigProcess } from '../../../../test/support/config-process.js';
+import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
+import type { Follower, RunningFollower } from './follower.js';
+import { AT_ONCE, Following } from './following.js';
+import { FollowingRepository } from './following.repository.js';
+
+let realm: ConfigRealm;
+let a: Following;
+let b: Following;
+/** What was followed, in this order. */
+let told: string[];
+
+const of = ({ db, reads, transactions }: ConfigProcess): Following =>
+  new Following(new FollowingRepository(db), reads, transactions, new AppLogger(createLogger('silent')));
+
+beforeEach(async () => {
+  realm = await ConfigRealm.open();
+  a = of(realm.a);
+  b = of(realm.b);
+  told = [];
+});
+afterEach(() => realm.close());
+
+const ORDERS: Follower = {
+  table: 'order_cities',
+  what: 'orders',
+  follow: (_tx, { name }, { revision }) => Promise.resolve(void told.push(`${name} ${revision}`)),
+};
+const SERVICES: RunningFollower = {
+  table: 'service_cities',
+  what: 'services',
+  follow: (_tx, { name }, { revision }, running) => Promise.resolve(void told.push(`${name} ${revision} ${running}`)),
+  gone: (_tx, { name }) => Promise.resolve(void told.push(`${name} is gone`)),
+};
+
+async function change(text: string): Promise<void> {
+  await realm.write('scout.md', text);
+  await realm.a.reloads.reload(realm.city, 'files', 'test');
+}
+
+describe('what a city runs', () => {
+  it('is followed once a revision by each who keeps something of it, whoever does it', async () => {
+    const turns = (): Promise<number[]> => Promise.all([a, b, a, b].map((each) => each.turn(ORDERS)));
+    expect((await turns()).reduce((sum, n) => sum + n)).toBe(1);
+    expect(await a.turn(SERVICES)).toBe(1);
+    await change('Look twice.\n');
+    await change('Look again.\n');
+    expect((await turns()).reduce((sum, n) => sum + n)).toBe(1);
+    expect(told).toEqual(['alpha 1', 'alpha 1 true', 'alpha 3']);
+  });
+
+  it('is followed again when that has failed, with nothing left of the first time', async () => {
+    const failing: Follower = {
+      ...ORDERS,
+      follow: async (tx, { streamId }) => {
+        await sql`update order_cities set event_seq = 7 where stream_id = ${streamId}`.execute(tx);
+        throw new Error('it cannot be followed');
+      },
+    };
+    expect(await a.turn(failing)).toBe(0);
+    expect(await realm.sql('select from order_cities')).toEqual([]);
+    expect(await b.turn(ORDERS)).toBe(1);
+  });
+
+  // Guard: cities that cannot be followed keep no other from its turn.
+  it('is followed behind any number of cities that cannot be', async () => {
+    await realm.sql(`
+      with streams as (insert into event_streams (name) select 'city-' || n from generate_series(0, ${AT_ONCE}) n returning id, name),
+        made as (insert into cities (name, dir, stream_id, running) select name, '/' || name, id, true from streams),
+        states as (insert into config_states (stream_id, revision) select id, 1 from streams)
+      insert into config_revisions (stream_id, revision, hash, cause, actor, config, origins, answer)
+        select s.id, 1, r.hash, r.cause, r.actor, r.config, r.origins, r.answer from streams s, config_revisions r`);
+    const last = `city-${AT_ONCE}`;
+    const failing: Follower = {
+      ...ORDERS,
+      follow: (tx, city, current) => (city.name === last ? ORDERS.follow(tx, city, current) : Promise.reject(new Error('it is broken'))),
+    };
+    expect([await a.turn(failing), await a.turn(failing)]).toEqual([0, 1]);
+    expect(told).toEqual([`${last} 1`]);
+  });
+
+  it('is not followed by a process that stops', async () => {
+    expect(await a.turn(ORDERS, AbortSignal.abort())).toBe(0);
+    expect(told).toEqual([]);
+  });
+});
+
+describe('what is there while a city runs', () => {
+  it('follows its running, and its end', async () => {
+    await a.turn(SERVICES);
+    await realm.sql('update cities set running = false');
+    expect([await a.turn(ORDERS), await a.turn(SERVICES), await b.turn(SERVICES)]).toEqual([1, 1, 0]);
+    await realm.sql('delete from cities');
+    expect([await a.turn(ORDERS), await a.turn(SERVICES), await b.turn(SERVICES)]).toEqual([0, 1, 0]);
+    expect(told).toEqual(['alpha 1 true', 'alpha 1', 'alpha 1 false', 'alpha is gone']);
+    expect(await realm.sql('select from service_cities')).toEqual([]);
+  });
+});

@@ -1,0 +1,66 @@
+import { Injectable } from '@nestjs/common';
+import { Transactions } from '../../../platform/database/transactions.js';
+import { eachAlone } from '../../../platform/health/each-alone.js';
+import { AppLogger } from '../../../platform/logging/logger.js';
+import { ConfigReadsService } from './config-reads.service.js';
+import type { FollowedCity, Follower, FollowerTable, RunningFollower } from './follower.js';
+import { FollowingRepository } from './following.repository.js';
+
+/** So many cities are followed in a turn: who follows has other things to do between them. */
+export const AT_ONCE = 50;
+
+/** Follows what cities run, once a revision and follower: any worker does. */
+@Injectable()
+export class Following {
+  /** Where the next turn of a follower begins. */
+  readonly #after = new Map<FollowerTable, number>();
+
+  constructor(
+    private readonly repository: FollowingRepository,
+    private readonly config: ConfigReadsService,
+    private readonly transactions: Transactions,
+    private readonly log: AppLogger,
+  ) {}
+
+  /** One turn. Answers how many cities were followed. */
+  async turn(follower: Follower | RunningFollower, signal?: AbortSignal): Promise<number> {
+    const alone = { failed: `${follower.what} could not be followed`, about: ({ name: city }: FollowedCity) => ({ city }), signal };
+    return eachAlone(await this.#moved(follower), this.log, alone, (city) => this.#followCity(follower, city));
+  }
+
+  /** When there are more than a turn has, the next one goes on behind them: those that cannot be followed keep no other from its turn. */
+  async #moved(follower: Follower | RunningFollower): Promise<FollowedCity[]> {
+    const after = this.#after.get(follower.table) ?? 0;
+    const cities = await ('gone' in follower
+      ? this.repository.movedOrGone(follower.table, after, AT_ONCE)
+      : this.repository.moved(follower.table, after, AT_ONCE));
+    this.#after.set(follower.table, cities.length < AT_ONCE ? 0 : cities.at(-1)!.streamId);
+    return cities;
+  }
+
+  /** False when somebody else does it, or has done it meanwhile. */
+  async #followCity(follower: Follower | RunningFollower, city: FollowedCity): Promise<boolean> {
+    const { table } = follower;
+    const { streamId } = city;
+    return this.transactions.run(
+      async (tx) => {
+        const noted = await this.repository.lock(tx, table, streamId);
+        if (noted === undefined) return false;
+        const running = 'gone' in follower ? await this.repository.running(tx, streamId) : undefined;
+        if ('gone' in follower && running === undefined) {
+          await this.repository.remove(tx, table, streamId);
+          await follower.gone(tx, city);
+          return true;
+        }
+        const current = await this.config.known(city, tx);
+        if (current === undefined || (noted.revision === current.revision && noted.running === running)) return false;
+        // Before what follows from it, whose events come last.
+        await this.repository.save(tx, table, streamId, current.revision);
+        if ('gone' in follower) await this.repository.saveRunning(tx, follower.table, streamId, running!);
+        await follower.follow(tx, city, current, running === true);
+        return true;
+      },
+      { key: city.name },
+    );
+  }
+}

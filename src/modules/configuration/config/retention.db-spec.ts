@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { CITY_TOML, ConfigRealm } from '../../../../test/support/config-realm.js';
+import type { ConfigProcess } from '../../../../test/support/config-process.js';
+import { registerCity } from '../../../../test/support/registry.js';
+import type { Lifecycle } from '../../../platform/health/lifecycle.js';
+import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
+import { MailRetention } from '../../work/mail/mail-retention.js';
+import { MailRetentionRepository } from '../../work/mail/mail-retention.repository.js';
+import { MailSync } from '../../work/mail/mail-sync.js';
+import { FiringsRepository } from '../../orchestration/orders/firings.repository.js';
+import type { Firings } from '../../orchestration/orders/firings.service.js';
+import { OrderSweeper } from '../../orchestration/orders/order-sweeper.js';
+import { OrderSync } from '../../orchestration/orders/order-sync.js';
+import { OrderSyncRepository } from '../../orchestration/orders/order-sync.repository.js';
+import type { OrderTimes } from '../../orchestration/orders/order-times.js';
+import type { DeliveriesRepository } from '../../orchestration/orders/webhooks/deliveries.repository.js';
+import type { WorkService } from '../../work/work/work.service.js';
+import { Following } from './following.js';
+import { FollowingRepository } from './following.repository.js';
+
+/** What the files say of how long something is kept has its effect, and others keep theirs. */
+const log = new AppLogger(createLogger('silent'));
+let realm: ConfigRealm;
+/** Another city, whose files say nothing. */
+let beta: number;
+
+beforeEach(async () => {
+  realm = await ConfigRealm.open();
+  beta = (await registerCity(realm.a.db, 'beta', '/beta')).streamId;
+});
+afterEach(() => realm.close());
+
+const following = ({ db, reads, transactions }: ConfigProcess): Following =>
+  new Following(new FollowingRepository(db), reads, transactions, log);
+async function says(text: string): Promise<void> {
+  await realm.write('city.toml', `${CITY_TOML}${text}`);
+  await realm.a.reloads.reload(realm.city, 'files', 'test');
+}
+
+describe('[mail] retention_ttl', () => {
+  const retention = (process: ConfigProcess): MailRetention => {
+    const repository = new MailRetentionRepository(process.db);
+    return new MailRetention(
+      ...([undefined as unknown as WorkService, process.transactions, repository] as const),
+      ...([new MailSync(repository, following(process)), undefined as unknown as Lifecycle, log] as const),
+    );
+  };
+  const archived = (streamId: number, name: string, days: number): Promise<unknown> =>
+    realm.sql(`insert into messages (stream_id, id, thread_id, principal, recipient, sender, subject, body, archived_at, archived_as)
+      select ${streamId}, '${name}-' || n, 't', 'human', 'human', 's', 's', '', now() - interval '${days} days', 'archived' from generate_series(1, 3) n`);
+  const left = async (): Promise<string[]> => (await realm.sql<{ id: string }>('select id from messages order by id')).map(({ id }) => id);
+
+  // Guard: archived mail is kept as long as its city's files say.
+  it('says how long archived mail is kept, sooner or later than elsewhere', async () => {
+    await archived(realm.city.streamId, 'new', 1);
+    await archived(realm.city.streamId, 'old', 8);
+    await archived(beta, 'theirs', 8);
+    const [a, b] = [retention(realm.a), retention(realm.b)];
+    await a.pass();
+    expect(await left()).toHaveLength(9);
+    await says('[mail]\nretention_ttl = "7d"\n');
+    await Promise.all([a.pass(), b.pass()]);
+    expect(await left()).toEqual(['new-1', 'new-2', 'new-3', 'theirs-1', 'theirs-2', 'theirs-3']);
+    await says('[mail]\nretention_ttl = "2160h"\n');
+    await realm.sql(`update messages set archived_at = archived_at - interval '40 days'`);
+    await a.pass();
+    expect(await left()).toEqual(['new-1', 'new-2', 'new-3']);
+    await says('');
+    await b.pass();
+    expect(await left()).toEqual([]);
+  });
+});
+
+describe('[beads.policies.order_tracking] delete_after_close', () => {
+  const fired = (streamId: number, name: string, days: number): Promise<unknown> =>
+    realm.sql(`insert into order_firings (id, stream_id, scoped_name, name, rig, definition, cause, actor, state, created_at, finished_at, outcome)
+      select '${name}-' || n, ${streamId}, '${name}', '${name}', '', '{}', 'run', 'api', 'done', now(), now() - interval '${days} days', 'success'
+      from generate_series(1, 12) n order by n`);
+  const left = async (): Promise<number> => (await realm.sql('select 1 from order_firings')).length;
+
+  // Guard: the history of orders is kept as long as its city's files say.
+  it('says how long the history of orders is kept, but for the last ten of each', async () => {
+    const { db } = realm.a;
+    const times = { now: () => Promise.resolve(new Date()) } as unknown as OrderTimes;
+    const sync = new OrderSync(new OrderSyncRepository(db), following(realm.a), times);
+    const webhooks = { forget: () => Promise.resolve() } as unknown as DeliveriesRepository;
+    const sweeper = new OrderSweeper(new FiringsRepository(db), undefined as unknown as Firings, webhooks, log);
+    await fired(realm.city.streamId, 'old', 8);
+    await fired(realm.city.streamId, 'new', 1);
+    await fired(beta, 'theirs', 8);
+    await sync.follow();
+    await sweeper.forget();
+    expect(await left()).toBe(36);
+    await says('[beads.policies.order_tracking]\ndelete_after_close = "7d"\n');
+    await sync.follow();
+    await sweeper.forget();
+    expect(
+      await realm.sql(`select scoped_name, count(*)::int as n, min(pk) - (select min(pk) from order_firings) > 0 as later from order_firings
+      group by scoped_name order by scoped_name`),
+    ).toMatchObject([
+      { scoped_name: 'new', n: 12 },
+      { scoped_name: 'old', n: 10 },
+      { scoped_name: 'theirs', n: 12 },
+    ]);
+    await says('[beads.policies.order_tracking]\ndelete_after_close = "90d"\n');
+    await sync.follow();
+    await realm.sql(`update order_firings set finished_at = finished_at - interval '40 days'`);
+    await sweeper.forget();
+    expect(await realm.sql('select scoped_name, count(*)::int as n from order_firings group by scoped_name order by scoped_name')).toEqual([
+      { scoped_name: 'new', n: 12 },
+      { scoped_name: 'old', n: 10 },
+      { scoped_name: 'theirs', n: 10 },
+    ]);
+  });
+});

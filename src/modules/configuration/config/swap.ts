@@ -1,0 +1,92 @@
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { errnoOf } from '../../files/composition/trees/paths.js';
+import { hashOf } from './edit-plan.js';
+
+/** What `swap` says of a target that is not there. */
+export const NO_FILE = 'no file';
+const NOT_A_FILE = 'a device, pipe or socket';
+/** File systems that know no second name for a file say one of these. */
+const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+
+/**
+ * Puts `next` in the place of `target`, or only takes `target` away when there is no `next`, provided that it holds what
+ * `expected` is the SHA-256 of. It is moved to `aside` and looked at there: a rename over it could not tell that somebody has
+ * put another file there just before. Meanwhile there is no file of the name; that lasts a few system calls, which are
+ * synchronous for that reason.
+ *
+ * @returns undefined when it was done, with what was there in `aside`; else what there is now, a hash or `NO_FILE`.
+ */
+export function swap(target: string, next: string | undefined, expected: string, aside: string): string | undefined {
+  try {
+    if (next !== undefined) chmodSync(next, statSync(target).mode & 0o7777);
+    renameSync(target, aside);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return NO_FILE;
+    throw error;
+  }
+  if (hashAt(aside) === expected) {
+    if (next === undefined) return undefined;
+    try {
+      if (place(next, target)) return undefined;
+    } catch (error) {
+      place(aside, target);
+      throw error;
+    }
+  } else place(aside, target);
+  // Where they have saved once more in the meantime, that is what counts.
+  forget(aside);
+  return hashAt(target);
+}
+
+/** Gives a file a further name unless there is something of that name; where files have one name only, another one. */
+export function place(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    const code = errnoOf(error) ?? '';
+    if (code === 'EEXIST') return false;
+    if (!NO_LINKS.has(code)) throw error;
+    if (existsSync(to)) return false;
+    renameSync(from, to);
+    return true;
+  }
+}
+
+/** The SHA-256 of a file as it is now, or `NO_FILE`; of anything else what it is. */
+export function hashAt(at: string): string {
+  let file: number;
+  try {
+    // Opening a pipe would wait for its other end, and the whole process with it.
+    file = openSync(at, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return NO_FILE;
+    if (code === 'ENXIO') return NOT_A_FILE;
+    throw error;
+  }
+  try {
+    const found = fstatSync(file);
+    if (found.isDirectory()) return 'a directory';
+    return found.isFile() ? hashOf(readFileSync(file)) : NOT_A_FILE;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Takes a name away. */
+export function forget(at: string): void {
+  rmSync(at, { force: true });
+}

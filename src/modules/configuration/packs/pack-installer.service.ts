@@ -1,0 +1,88 @@
+import { realpath } from 'node:fs/promises';
+import { Injectable } from '@nestjs/common';
+import { problem } from '../../../contract/problems.js';
+import { AppConfig } from '../../../platform/config/config.js';
+import { Git } from '../../../platform/git/git.js';
+import { errorsOf, type Issue } from '../../files/composition/issue.js';
+import type { IsOthers } from '../../files/composition/packs/checkout-store.js';
+import { isOfAnotherCity } from '../../files/composition/packs/homes.js';
+import { PackInstaller } from '../../files/composition/packs/installer.js';
+import { LOCK_FILE, readLock, writeLock, type Lock } from '../../files/composition/packs/lock.js';
+import type { PackSource } from '../../files/composition/packs/sources.js';
+import { DiskTree } from '../../files/composition/trees/disk-tree.js';
+import { OverlayTree } from '../../files/composition/trees/overlay-tree.js';
+import type { ComposedCity } from '../config/city-composer.js';
+import type { Draft } from '../config/draft.js';
+import { summaryOf } from '../config/refusals.js';
+import { DirectoriesService } from '../../files/directories/directories.service.js';
+
+/** Requests wait for it: shorter than proxies are patient. */
+const REQUEST_MS = 50_000;
+/** Installations at once in a process; each may run several programs. */
+const AT_ONCE = 4;
+
+/** Fetches packs for requests and for cities that come up. */
+@Injectable()
+export class PackInstallerService {
+  readonly #installer: PackInstaller;
+  #running = 0;
+
+  constructor(
+    private readonly config: AppConfig,
+    git: Git,
+    private readonly directories: DirectoriesService,
+  ) {
+    this.#installer = new PackInstaller(config.citiesRoot, git);
+  }
+
+  /**
+   * Fetches what the city's lock pins and this cities root lacks. Nothing that is wrong with the lock itself is told:
+   * composing does that.
+   *
+   * @throws PackFailure
+   */
+  async ensureInstalled(city: ComposedCity): Promise<void> {
+    await this.#installer.ensureInstalled(await readLock(new DiskTree(city.path), []), this.#isOthers(city));
+  }
+
+  /** The version that an import without one is written with. @throws PackFailure */
+  defaultVersion(source: PackSource): Promise<string | undefined> {
+    return this.#limited((signal) => this.#installer.defaultVersion(source, signal));
+  }
+
+  /**
+   * Pins and fetches what the city imports as the draft leaves it, and puts the pins into the draft.
+   *
+   * @throws PackFailure, ProblemError wrong_state when the lock cannot be used
+   */
+  async resolve(of: ComposedCity, draft: Draft): Promise<{ lock: Lock; changed: boolean }> {
+    const dir = of.path;
+    const city = new OverlayTree(new DiskTree(dir), draft.overlay());
+    const issues: Issue[] = [];
+    const before = await readLock(city, issues);
+    const errors = errorsOf(issues);
+    if (errors.length > 0) throw problem('wrong_state', `the pins of packs cannot be used; mend them first: ${summaryOf(errors)}`);
+    const isOthers = this.#isOthers(of);
+    const { lock } = await this.#limited((signal) => this.#installer.resolve({ city, cityDir: dir, lock: before, isOthers, signal }));
+    const changed = writeLock(lock) !== writeLock(before);
+    // A lock that says the same stays as somebody has written it.
+    if (changed) await draft.write(LOCK_FILE, writeLock(lock));
+    return { lock, changed };
+  }
+
+  /** Whatever city the directory is of: files tell it where no row does. */
+  #isOthers({ name, path: dir }: ComposedCity): IsOthers {
+    return async (directory) =>
+      (await isOfAnotherCity(directory, dir, await realpath(this.config.citiesRoot))) || this.directories.isOthers(directory, name);
+  }
+
+  async #limited<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (this.#running >= AT_ONCE) throw problem('unavailable', 'other packs are being installed; try again');
+    this.#running++;
+    try {
+      return await work(AbortSignal.timeout(REQUEST_MS));
+    } finally {
+      this.#running--;
+    }
+  }
+}

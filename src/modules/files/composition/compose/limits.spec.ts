@@ -1,0 +1,115 @@
+import { describe, expect, it } from '@jest/globals';
+import { LIMITS } from './limits.js';
+import { DEEP } from '../../../../../test/support/depth.js';
+import { composeCity, configOf, errorsIn, packOf, START, type Files } from './testing/city.js';
+
+function rigs(count: number, text = ''): string {
+  return Array.from({ length: count }, (_, n) => `[[rigs]]\nname = "r${n}"\n${text}`).join('');
+}
+
+/** Packs of ten agents each: with all of them there is a bit less than half of what may be. */
+const LARGE = DEEP ? 900 : 90;
+const SKILLS: Files = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`skills/s${n}/SKILL.md`, '']));
+
+/** A few files that ask for more than any city needs, and what is said about them. */
+const BOMBS: [what: string, says: string, files: Files, packs: Record<string, Files>][] = [
+  ['agents in every rig', 'more than 10000 agents', ...stamped(100, 101)],
+  ['rigs', 'more than 2000 rigs', { 'city.toml': START + rigs(LIMITS.rigs + 1) }, {}],
+  [
+    'implicit agents',
+    'more than 10000 agents',
+    { 'city.toml': START + rigs(200) + Array.from({ length: 60 }, (_, n) => `[providers.p${n}]\ncommand = "x"\n`).join('') },
+    {},
+  ],
+  [
+    'one fragment over and over',
+    'is included already',
+    { 'city.toml': `include = [${'"f.toml",'.repeat(3)}]\n${START}`, 'f.toml': '[[named_session]]\ntemplate = "a"\n' },
+    {},
+  ],
+  [
+    'fragments',
+    'more than 100 fragments',
+    {
+      'city.toml': `include = [${Array.from({ length: 101 }, (_, n) => `"f${n}.toml"`).join()}]\n${START}`,
+      ...Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`f${n}.toml`, ''])),
+    },
+    {},
+  ],
+  ['a large table that many rigs share', 'more values than', ...shared()],
+  ['long keys that many rigs share', 'more characters than', ...shared(60, 'K'.repeat(900))],
+  [
+    'files of many packs',
+    'in all folders together, more files than 40000',
+    { 'city.toml': START + Array.from({ length: 41 }, (_, n) => `[imports.p${n}]\nsource = "p${n}"\n`).join('') },
+    Object.fromEntries(Array.from({ length: 41 }, (_, n) => [`p${n}`, { ...packOf(`p${n}`, ''), ...SKILLS }])),
+  ],
+  ['patches of many agents', 'copy more than', ...patched()],
+  [
+    'formulas in every rig',
+    'more than 20000 formulas',
+    { 'city.toml': START + rigs(201, 'imports = { desk = { source = "desk" } }\n') },
+    {
+      desk: {
+        ...packOf('desk', ''),
+        ...Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`formulas/f${n}.toml`, `formula = "f${n}"\n`])),
+      },
+    },
+  ],
+];
+
+function stamped(agents: number, places: number): [Files, Record<string, Files>] {
+  const names = Array.from({ length: agents }, (_, n) => `a${n}`);
+  return [{ 'city.toml': `${START}[imports.desk]\nsource = "desk"\n${rigs(places)}` }, { desk: packOf('desk', '', names) }];
+}
+
+function env(count: number, name: string): string {
+  return `env = { ${Array.from({ length: count }, (_, n) => `${name}${n} = "1"`).join()} }\n`;
+}
+
+function shared(count = 5_000, name = 'V'): [Files, Record<string, Files>] {
+  const agent = { 'agents/a/agent.toml': `scope = "rig"\n${env(count, name)}`, 'agents/a/prompt.md': 'Do it.' };
+  return [{ 'city.toml': `${START}[imports.desk]\nsource = "desk"\n${rigs(300)}` }, { desk: { ...packOf('desk', ''), ...agent } }];
+}
+
+function patched(): [Files, Record<string, Files>] {
+  const [files, packs] = shared();
+  const patches = Array.from({ length: 20 }, () => '[[patches.agent]]\nname = "a"\nenv = { A = "1" }\n').join('');
+  return [{ ...files, 'pack.toml': `[pack]\nname = "harbor"\nschema = 2\n${patches}` }, packs];
+}
+
+it('a large city is not too much', async () => {
+  const agent = `provider = "claude"\nscope = "city"\nargs = ["--fast", "--quiet"]\nmax_active_sessions = 3\n${env(3, 'V')}`;
+  const names = Array.from({ length: 10 }, (_, n) => `a${n}`);
+  const files = Object.fromEntries(names.map((name) => [`agents/${name}/agent.toml`, agent]));
+  const packs = Object.fromEntries(Array.from({ length: LARGE }, (_, n) => [`p${n}`, { ...packOf(`p${n}`, '', names), ...files }]));
+  const imports = Object.keys(packs).map((name) => `[imports.${name}]\nsource = "${name}"\n`);
+  const patches = Object.keys(packs).map((name) => `[[patches.agent]]\nname = "${name}.a1"\nenv = { A = "1" }\n`);
+  const text = `${START}[providers.claude]\nbase = "builtin:claude"\n${imports.join('')}${patches.join('')}`;
+  expect((await configOf({ 'city.toml': text }, packs)).agents.length).toBeGreaterThan(LARGE * 10);
+});
+
+describe('files that ask for too much', () => {
+  it.each(BOMBS)('%s', async (_what, says, files, packs) => {
+    const errors = await errorsIn(files, packs);
+    expect(errors.join('\n')).toContain(says);
+    expect(errors.length).toBeLessThanOrEqual(LIMITS.issues);
+  });
+
+  it('are not searched for lines without end', async () => {
+    const names = Array.from({ length: 10 }, (_, n) => `f${n}.toml`);
+    const fragment = (n: number): string => `[[named_session]]\nname = "s${n}"\ntemplate = "nobody"\n#${'x'.repeat(60_000)}\n`;
+    const { issues } = await composeCity({
+      'city.toml': `include = ${JSON.stringify(names)}\n${START}`,
+      ...Object.fromEntries(names.map((name, n) => [name, fragment(n)])),
+    });
+    const told = issues.filter(({ key }) => key === 'named_session[0].template');
+    expect(told).toHaveLength(10);
+    expect(told.filter(({ line }) => line !== undefined)).toHaveLength(4);
+  });
+
+  it('are told of only so often', async () => {
+    const sessions = Array.from({ length: LIMITS.issues * 2 }, () => '[[named_session]]\nname = "a b"\ntemplate = "a"\n').join('');
+    expect(await errorsIn({ 'city.toml': START + sessions })).toHaveLength(LIMITS.issues);
+  });
+});

@@ -1,0 +1,248 @@
+import { lstat, opendir, readdir, realpath, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { atOnce } from '../../../../platform/time/at-once.js';
+import { processCache, type FileCache, type KnownFile } from './file-cache.js';
+import { checkKind, checkSize, readContent, type Content } from './file-content.js';
+import { type Allowance, type FileTree, type TreeEntry, TreeFailure } from './file-tree.js';
+import { isSettled, Ledger, stampOf } from './ledger.js';
+import { errnoOf, isBelow, relativePath } from './paths.js';
+
+const MAX_TEXT_BYTES = 1024 * 1024;
+const MAX_DIGEST_BYTES = 256 * 1024 * 1024;
+const MAX_DIGEST_FILES = 20_000;
+const MAX_ENTRIES = 2_000;
+const CONCURRENCY = 16;
+/** Digesting keeps the text of files up to this size: most of them are read next. */
+const SMALL_BYTES = 64 * 1024;
+/** A directory that takes more room than this is read in pieces, so that its entries can be counted on the way. */
+const SMALL_DIRECTORY_BYTES = 256 * 1024;
+
+/** Runtime state, never configuration. */
+const NOT_CONTENT = new Set(['.git', '.gc', '.beads']);
+const TOO_MUCH = 'with it there is more than may be read';
+const ABSENT = new Set(['ENOENT', 'ENOTDIR']);
+const OF_THE_FILES = new Map([
+  ['ENAMETOOLONG', 'the path is too long'],
+  ['ELOOP', 'it goes through a loop of symbolic links'],
+]);
+
+/**
+ * The files below a real directory. They belong to people and agents, so nothing about them is trusted: links may lead
+ * anywhere inside the directory and nowhere else, and the work a reading takes is bounded.
+ */
+export class DiskTree implements FileTree {
+  #real: Promise<string> | undefined;
+  /** What this tree has seen of a file stays: one composing sees one state of it. */
+  readonly #seen = new Map<string, KnownFile>();
+
+  readonly #within: string | undefined;
+  readonly #cache: FileCache;
+
+  /**
+   * @param root absolute; it may not exist, then the tree is empty.
+   * @param ledger several trees may write into one.
+   * @param options `within`: a real path above the root, inside which links may lead, the root itself when absent.
+   */
+  constructor(
+    readonly root: string,
+    readonly label = '',
+    readonly ledger = new Ledger(),
+    options: { readonly within?: string; readonly cache?: FileCache } = {},
+  ) {
+    this.#within = options.within;
+    this.#cache = options.cache ?? processCache;
+  }
+
+  async read(wanted: string): Promise<string | undefined> {
+    return this.#guarded(wanted, async (name) => {
+      const seen = this.#seen.get(name)?.text;
+      if (seen !== undefined) return seen;
+      const at = await this.#locate(name);
+      if (at === undefined) return undefined;
+      const known = await this.#known(at, name, MAX_TEXT_BYTES, true);
+      this.#seen.set(name, known);
+      return known.text;
+    });
+  }
+
+  async list(wanted: string): Promise<readonly TreeEntry[]> {
+    const found = await this.#guarded(wanted, async (name) => {
+      const at = await this.#locate(name);
+      if (at === undefined) return [];
+      const entries = (await this.#entries(at, name)).filter((entry) => !/^[._]/.test(entry.name));
+      return Promise.all(entries.map(async (entry) => (entry.isLink ? this.#linkTarget(at, entry) : entry)));
+    });
+    return (found ?? []).flatMap((entry) => (entry === undefined ? [] : [{ name: entry.name, kind: entry.kind }]));
+  }
+
+  async digests(
+    wanted: string,
+    allowance: Allowance = { files: Infinity, bytes: Infinity },
+  ): Promise<readonly (readonly [path: string, sha256: string])[]> {
+    const walk: Walk = { found: [], bytes: 0, files: 0, allowance };
+    await this.#guarded(wanted, async (name) => {
+      const at = await this.#locate(name);
+      if (at !== undefined) await this.#walk(at, name, [], walk);
+    });
+    return walk.found.sort(([a], [b]) => (a < b ? -1 : 1));
+  }
+
+  /** @param above real paths of the directories that the walk is in. */
+  async #walk(at: string, name: string, above: readonly string[], walk: Walk): Promise<void> {
+    relativePath(name);
+    if (above.includes(at)) throw new TreeFailure(name, 'it is a link to a directory above it');
+    const entries = (await this.#entries(at, name)).filter((entry) => !NOT_CONTENT.has(entry.name));
+    const files: [real: string, name: string][] = [];
+    const folders: [real: string, name: string][] = [];
+    for (const entry of entries) {
+      const inner = name === '' ? entry.name : `${name}/${entry.name}`;
+      const real = entry.isLink ? await this.#locate(inner) : path.join(at, entry.name);
+      if (real === undefined) continue;
+      const folder = entry.isLink ? (await lstat(real)).isDirectory() : entry.kind === 'directory';
+      (folder ? folders : files).push([real, inner]);
+    }
+    if ((walk.files += files.length) > MAX_DIGEST_FILES) throw new TreeFailure(name, `there are more than ${MAX_DIGEST_FILES} files`);
+    if ((walk.allowance.files -= files.length) < 0) throw new TreeFailure(name, TOO_MUCH);
+    await atOnce(CONCURRENCY, files, async ([real, inner]) => {
+      const known = await orAbsent(this.#known(real, inner, MAX_DIGEST_BYTES, false, walk));
+      if (known === undefined) return;
+      if (known.text !== undefined) this.#seen.set(inner, known);
+      walk.found.push([inner, known.sha256]);
+    });
+    await atOnce(CONCURRENCY, folders, ([real, inner]) => this.#walk(real, inner, [...above, at], walk));
+  }
+
+  /** A file's content, from memory when its stamp is one that was read before. */
+  async #known(at: string, name: string, maxBytes: number, text: boolean, walk?: Walk): Promise<KnownFile> {
+    const found = await lstat(at, { bigint: true });
+    checkKind(found, name);
+    checkSize(Number(found.size), name, maxBytes);
+    if (walk !== undefined && (walk.bytes += Number(found.size)) > MAX_DIGEST_BYTES)
+      throw new TreeFailure(name, `the files are larger than ${MAX_DIGEST_BYTES / (1024 * 1024)} MiB together`);
+    if (walk !== undefined && (walk.allowance.bytes -= Number(found.size)) < 0) throw new TreeFailure(name, TOO_MUCH);
+    const cached = this.#cache.get(at, stampOf(found));
+    if (cached !== undefined && (!text || cached.text !== undefined)) {
+      this.#noteFile(at, { found, sha256: cached.sha256, bytes: undefined }, name);
+      return cached;
+    }
+    const content = await readContent(at, name, maxBytes, text || Number(found.size) <= SMALL_BYTES);
+    this.#noteFile(at, content, name);
+    const read = text ? decoded(content.bytes!, name) : content.bytes && decodedOrNot(content.bytes);
+    const known = { stamp: stampOf(content.found), sha256: content.sha256, ...(read === undefined ? {} : { text: read }) };
+    if (isSettled(content.found)) this.#cache.set(at, known);
+    return known;
+  }
+
+  #noteFile(at: string, { found, sha256 }: Content, name: string): void {
+    this.ledger.noteEntry(at, found, async () => (await readContent(at, name, MAX_DIGEST_BYTES, false)).sha256 === sha256);
+  }
+
+  /** Everything in a directory, sorted by name, links as such. */
+  async #entries(at: string, name: string): Promise<DiskEntry[]> {
+    const found = await lstat(at, { bigint: true });
+    const entries = await readEntries(at, name, Number(found.size));
+    this.ledger.noteEntry(at, found, async () => sameEntries(entries, await readEntries(at, name, Number(found.size))));
+    return entries;
+  }
+
+  /** A link as what it leads to; undefined when it leads nowhere. Where it leads is checked when that is read. */
+  async #linkTarget(at: string, entry: DiskEntry): Promise<DiskEntry | undefined> {
+    const link = path.join(at, entry.name);
+    const target = await orAbsent(stat(link));
+    if (target === undefined) {
+      this.ledger.noteAbsent(link);
+      return undefined;
+    }
+    return { ...entry, kind: target.isDirectory() ? 'directory' : 'file' };
+  }
+
+  /** The real path of something inside; undefined when it is not there. @throws TreeFailure when links lead outside. */
+  async #locate(name: string): Promise<string | undefined> {
+    const root = await orAbsent((this.#real ??= realpath(this.root)));
+    if (root === undefined) {
+      this.#real = undefined;
+      this.ledger.noteAbsent(this.root);
+      return undefined;
+    }
+    const written = name === '' ? root : path.join(root, name);
+    const real = await orAbsent(realpath(written));
+    if (real === undefined) {
+      this.ledger.noteAbsent(written);
+      // Whether something outside exists is not told either.
+      if (name.includes('/')) await this.#locate(path.posix.dirname(name));
+      return undefined;
+    }
+    if (real !== written) this.ledger.noteLink(written, real);
+    const within = this.#within ?? root;
+    if (real !== within && !isBelow(within, real)) throw new TreeFailure(name, 'it leads outside');
+    return real;
+  }
+
+  async #guarded<T>(wanted: string, work: (name: string) => Promise<T>): Promise<T | undefined> {
+    const name = relativePath(wanted);
+    try {
+      return await work(name);
+    } catch (error) {
+      const errno = errnoOf(error);
+      if (error instanceof TreeFailure || errno === undefined) throw error;
+      if (ABSENT.has(errno)) return undefined;
+      const own = OF_THE_FILES.get(errno);
+      throw new TreeFailure(name, own ?? `it cannot be read (${errno})`, own === undefined, { cause: error });
+    }
+  }
+}
+
+interface DiskEntry extends TreeEntry {
+  readonly isLink: boolean;
+}
+
+interface Walk {
+  readonly found: [path: string, sha256: string][];
+  readonly allowance: Allowance;
+  bytes: number;
+  files: number;
+}
+
+async function readEntries(at: string, name: string, bytes: number): Promise<DiskEntry[]> {
+  const entries: DiskEntry[] = [];
+  const found = bytes > SMALL_DIRECTORY_BYTES ? await opendir(at, { bufferSize: 256 }) : await readdir(at, { withFileTypes: true });
+  for await (const entry of found) {
+    if (entries.length === MAX_ENTRIES) throw new TreeFailure(name, `it holds more than ${MAX_ENTRIES} entries`);
+    // Devices and pipes count as files: reading them is what is refused.
+    entries.push({ name: entry.name, kind: entry.isDirectory() ? 'directory' : 'file', isLink: entry.isSymbolicLink() });
+  }
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function sameEntries(a: readonly DiskEntry[], b: readonly DiskEntry[]): boolean {
+  return (
+    a.length === b.length && a.every((entry, n) => entry.name === b[n]!.name && entry.kind === b[n]!.kind && entry.isLink === b[n]!.isLink)
+  );
+}
+
+/** Every character of the file, a byte order mark too: an edit is made from exactly what is there. */
+function decoded(bytes: Buffer, name: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new TreeFailure(name, 'it is not UTF-8 text');
+  }
+}
+
+/** Files that are no text have only a digest. */
+function decodedOrNot(bytes: Buffer): string | undefined {
+  try {
+    return decoded(bytes, '');
+  } catch {
+    return undefined;
+  }
+}
+
+async function orAbsent<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (ABSENT.has(errnoOf(error) ?? '')) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,78 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { AppConfig } from '../../../platform/config/config.js';
+import { Transactions } from '../../../platform/database/transactions.js';
+import { Lifecycle } from '../../../platform/health/lifecycle.js';
+import { AppLogger } from '../../../platform/logging/logger.js';
+import { ProcessRegistry } from '../../../platform/processes/process-registry.js';
+import { ProbeHost } from './probes/host.js';
+import { PROBES } from './probes/probes.js';
+import { READINESS_ITEMS, type ProbeResult } from './providers.catalogue.js';
+import { ProvidersRepository } from './providers.repository.js';
+
+const EVERY_MS = 60_000;
+
+/** Probes this host's providers each minute, and when asked to, and publishes what it found. */
+@Injectable()
+export class ProviderProber implements OnApplicationBootstrap {
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #again = false;
+  #stopped = false;
+
+  constructor(
+    private readonly config: AppConfig,
+    private readonly host: ProbeHost,
+    private readonly repository: ProvidersRepository,
+    private readonly transactions: Transactions,
+    private readonly processes: ProcessRegistry,
+    private readonly lifecycle: Lifecycle,
+    private readonly log: AppLogger,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.processes.onProbeRequested(() => this.#start());
+    this.#timer = setInterval(() => this.#start(), EVERY_MS);
+    this.lifecycle.onStop('worker', 'provider probes', () => {
+      this.#stopped = true;
+      clearInterval(this.#timer);
+      return this.#running;
+    });
+    this.#start();
+  }
+
+  /** A request that comes during a probe is answered by another one: the running one may have looked too early. */
+  #start(): void {
+    if (this.#stopped) return;
+    if (this.#running !== undefined) {
+      this.#again = true;
+      return;
+    }
+    this.#running = this.#probe()
+      .catch((error: unknown) => this.log.warn({ err: error }, 'provider readiness could not be published'))
+      .finally(() => {
+        this.#running = undefined;
+        if (!this.#again) return;
+        this.#again = false;
+        this.#start();
+      });
+  }
+
+  async #probe(): Promise<void> {
+    const results = await probeAll(this.host);
+    if (this.#stopped) return;
+    await this.transactions.run((tx) => this.repository.publish(tx, this.config.processId, results));
+  }
+}
+
+export async function probeAll(host: ProbeHost): Promise<Map<string, ProbeResult>> {
+  return new Map(await Promise.all(READINESS_ITEMS.map(async ({ name }) => [name, await probeOne(name, host)] as const)));
+}
+
+async function probeOne(name: string, host: ProbeHost): Promise<ProbeResult> {
+  try {
+    return (await PROBES[name]?.(host.of(name))) ?? { status: 'probe_error', detail: 'there is no probe for this item' };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    return { status: 'probe_error', detail: `its files cannot be read (${code})` };
+  }
+}

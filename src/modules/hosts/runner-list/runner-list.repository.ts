@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Db } from '../../../platform/database/database.js';
+
+export interface RunnerRow {
+  readonly id: string;
+  readonly host: string;
+  readonly process_id: string;
+  readonly state: 'active' | 'draining' | 'stopped' | 'lost';
+  readonly capacity: number;
+  readonly isolation: 'bubblewrap' | 'users' | 'none';
+  readonly sessions: number;
+  readonly live: number;
+  /** Seconds. */
+  readonly age: number;
+  readonly lease_until: Date;
+  readonly registered_at: Date;
+  readonly ended_at: Date | null;
+}
+
+/** How long a lease is when it is renewed. */
+const LEASE = sql`interval '10 seconds'`;
+
+@Injectable()
+export class RunnerListRepository {
+  constructor(private readonly db: Db) {}
+
+  /** Those that may run sessions first, then those that ended last. One more than `limit` when there are more. */
+  async list(all: boolean, limit: number): Promise<RunnerRow[]> {
+    const { rows } = await sql<RunnerRow>`
+      select r.id, r.host, r.process_id, r.state, r.capacity, r.isolation, s.sessions, s.live, r.lease_until, r.registered_at, r.ended_at,
+        greatest(0, extract(epoch from clock_timestamp() - (r.lease_until - ${LEASE})))::float8 as age
+      from runners r, lateral (
+        select count(*) as sessions, count(*) filter (where live) as live from sessions where runner_id = r.id) s
+      where ${all} or r.state in ('active', 'draining')
+      order by r.state in ('active', 'draining') desc, coalesce(r.ended_at, r.registered_at) desc, r.id limit ${limit + 1}`.execute(
+      this.db,
+    );
+    return rows;
+  }
+
+  /** How many take sessions, and how many of these can restrict the network. */
+  async walls(): Promise<{ readonly active: number; readonly walled: number }> {
+    const { rows } = await sql<{ active: number; walled: number }>`
+      select count(*) as active, count(*) filter (where isolation = 'bubblewrap') as walled from runners where state = 'active'`.execute(
+      this.db,
+    );
+    return rows[0]!;
+  }
+}

@@ -1,0 +1,34 @@
+import { createHmac, hash } from 'node:crypto';
+import { ADAPTER_TOKEN_PREFIX } from '../../../../platform/http/authenticator.js';
+
+/** `sva_<adapter>_<secret>`: the row is found by its number, the secret has 192 bits. */
+const TOKEN = /^sva_([0-9a-z]{1,11})_[A-Za-z0-9_-]{32}$/;
+
+/** What an adapter is given when it is registered. Both are made from the deployment's secret, so nothing of them is stored in the clear. */
+export interface AdapterCredentials {
+  /** With it the adapter calls us. */
+  readonly token: string;
+  /** With it our calls to the adapter are signed. */
+  readonly secret: string;
+}
+
+export function credentialsOf(deploymentSecret: Buffer, pk: number, version: number): AdapterCredentials {
+  const made = (use: string): string =>
+    createHmac('sha256', deploymentSecret).update(`extmsg adapter ${use} ${pk} ${version}`).digest('base64url');
+  return { token: `${ADAPTER_TOKEN_PREFIX}${pk.toString(36)}_${made('token').slice(0, 32)}`, secret: `svx_${made('callback')}` };
+}
+
+/** The adapter that a well-formed token is of. */
+export function adapterOfToken(token: string): number | undefined {
+  const pk = Number.parseInt(TOKEN.exec(token)?.[1] ?? '', 36);
+  return Number.isSafeInteger(pk) ? pk : undefined;
+}
+
+export const adapterTokenHash = (token: string): Buffer => hash('sha256', token, 'buffer');
+
+export const adapterKeyId = (pk: number): string => `${ADAPTER_TOKEN_PREFIX}${pk}`;
+
+export function adapterOfKeyId(keyId: string): number | undefined {
+  const text = /^sva_(\d{1,15})$/.exec(keyId)?.[1];
+  return text === undefined ? undefined : Number(text);
+}

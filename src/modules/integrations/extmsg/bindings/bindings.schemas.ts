@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { queryText } from '../../../../contract/query.js';
+import { contract } from '../../../../contract/registry.js';
+import { instant, int64, text } from '../../../../contract/scalars.js';
+import { BOUNDS, ConversationRef, metadata, schemaVersion } from '../conversations/conversations.schemas.js';
+
+export const BindingStatus = contract('BindingStatus', z.enum(['active', 'ended']));
+
+export const SessionBindingRecord = contract(
+  'SessionBindingRecord',
+  z.strictObject({
+    ID: z.string(),
+    SchemaVersion: schemaVersion,
+    Conversation: ConversationRef,
+    SessionID: z.string().meta({ description: 'Empty for a binding to an agent.' }),
+    SessionName: z.string(),
+    AgentName: z.string(),
+    Status: BindingStatus,
+    BoundAt: z.string(),
+    ExpiresAt: z.string().nullable(),
+    BindingGeneration: int64.meta({ description: 'Counts the bindings of the conversation. What an older one may publish is refused.' }),
+    Metadata: z.record(z.string(), z.string()),
+  }),
+  'Who answers in a conversation: one session, or the session of a configured name, which is started when it is written to.',
+);
+export type SessionBindingRecord = z.infer<typeof SessionBindingRecord>;
+
+export const ListBodySessionBindingRecord = contract(
+  'ListBodySessionBindingRecord',
+  z.strictObject({
+    items: z.array(SessionBindingRecord).nullable(),
+    total: int64,
+    next_cursor: z.string().optional(),
+    partial: z.boolean().optional(),
+    partial_errors: z.array(z.string()).nullable().optional(),
+  }),
+);
+export type ListBodySessionBindingRecord = z.infer<typeof ListBodySessionBindingRecord>;
+
+export const BindingsQuery = z.strictObject({
+  session_id: queryText({ max: BOUNDS.session }).describe('The id, name or alias of a session, or a configured name.'),
+  cursor: queryText({ max: 128 }),
+});
+export type BindingsQuery = z.infer<typeof BindingsQuery>;
+
+const target = text.max(BOUNDS.session);
+
+export const ExtMsgBindInputBody = contract(
+  'ExtMsgBindInputBody',
+  z.strictObject({
+    conversation: ConversationRef.optional(),
+    session_id: target.optional().meta({ description: 'The id, name or alias of a session that is there. Instead of `agent_name`.' }),
+    agent_name: target.optional().meta({ description: 'A configured named session, also one that does not run.' }),
+    replace: z.boolean().optional().meta({ description: 'Hand the conversation over from whoever has it.' }),
+    expires_at: instant.optional().meta({ description: 'The binding ends then by itself. Binding again without it clears it.' }),
+    metadata: metadata.optional(),
+  }),
+);
+export type ExtMsgBindInput = z.infer<typeof ExtMsgBindInputBody>;
+
+export const ExtMsgUnbindInputBody = contract(
+  'ExtMsgUnbindInputBody',
+  z.strictObject({ conversation: ConversationRef.optional(), session_id: target.optional(), agent_name: target.optional() }),
+);
+export type ExtMsgUnbindInput = z.infer<typeof ExtMsgUnbindInputBody>;
+
+export const ExtMsgUnbindBody = contract('ExtMsgUnbindBody', z.strictObject({ unbound: z.array(SessionBindingRecord).nullable() }));
+export type ExtMsgUnbindBody = z.infer<typeof ExtMsgUnbindBody>;

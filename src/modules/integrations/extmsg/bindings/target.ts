@@ -1,0 +1,27 @@
+import type { SessionRow } from '../../../sessions/session-store/session-row.js';
+
+/** Who is meant: one session, or the session of a configured name, whichever that is when it is needed. */
+export interface Target {
+  /** Null for an agent. */
+  readonly sessionPk: number | null;
+  readonly sessionId: string;
+  readonly sessionName: string;
+  /** '' for a session. */
+  readonly agentName: string;
+}
+
+export const ofSession = ({ pk, id, session_name }: Pick<SessionRow, 'pk' | 'id' | 'session_name'>): Target => ({
+  sessionPk: pk,
+  sessionId: id,
+  sessionName: session_name,
+  agentName: '',
+});
+
+export const ofAgent = (agentName: string): Target => ({ sessionPk: null, sessionId: '', sessionName: '', agentName });
+
+/** What memberships call it. */
+export const selectorOf = ({ sessionId, agentName }: Pick<Target, 'sessionId' | 'agentName'>): string => agentName || sessionId;
+
+export function isSame(a: Target, b: { readonly session_pk: number | null; readonly agent_name: string }): boolean {
+  return a.sessionPk === b.session_pk && a.agentName === b.agent_name;
+}

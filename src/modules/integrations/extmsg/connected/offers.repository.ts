@@ -1,0 +1,127 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Db } from '../../../../platform/database/database.js';
+import type { Tx } from '../../../../platform/database/transactions.js';
+
+/** For whom an adapter speaks. */
+export interface Account {
+  readonly stream_id: number;
+  readonly provider: string;
+  readonly account_id: string;
+}
+
+export interface Candidate {
+  readonly pk: number;
+  readonly conversation_pk: number;
+}
+
+/** What a connection may have in flight, and how often one publication is offered. */
+export interface OfferLimits {
+  readonly count: number;
+  readonly bytes: number;
+  readonly offers: number;
+}
+
+/** Claims that a connection has let run out, less those that it has answered, from which on another comes before it. */
+const SILENT = 5;
+const BYTES = sql`octet_length(w.body) + octet_length(w.attachments::text)`;
+/** Nobody has it, and its time has come. */
+const FREE = sql`w.not_before <= clock_timestamp() and (w.worker is null or w.lease_until < clock_timestamp()) and w.deadline > clock_timestamp()`;
+const ofAccount = ({ stream_id, provider, account_id }: Account): ReturnType<typeof sql> =>
+  sql`c.stream_id = ${stream_id} and c.provider = ${provider} and c.account_id = ${account_id}`;
+const in_ = (ms: number): ReturnType<typeof sql> => sql`clock_timestamp() + ${ms} * interval '1 millisecond'`;
+
+/** SQL of what is offered to connected clients. */
+@Injectable()
+export class OffersRepository {
+  constructor(private readonly db: Db) {}
+
+  /** Of these adapters, those for which something is free; what its conversation keeps waiting is among it. */
+  async waiting(adapterPks: readonly number[]): Promise<ReadonlySet<number>> {
+    const { rows } = await sql<{ pk: number }>`
+      select a.pk from extmsg_adapters a where a.pk = any(${[...adapterPks]}::bigint[]) and exists (
+        select from extmsg_conversations c join extmsg_deliveries w on w.conversation_pk = c.pk
+        where c.stream_id = a.stream_id and c.provider = a.provider and c.account_id = a.account_id
+          and w.state = 'pending' and w.direction = 'outbound' and ${FREE})`.execute(this.db);
+    return new Set(rows.map(({ pk }) => pk));
+  }
+
+  /**
+   * The oldest of each conversation that is free, as far as the connection has room: half as much for each claim that it has let run out,
+   * and nothing for one that lets all run out while another of its adapter does not.
+   */
+  async candidates(account: Account, connection: string, { count, bytes, offers }: OfferLimits): Promise<Candidate[]> {
+    const { rows } = await sql<Candidate>`
+      with room as (
+        select case when k.missed >= ${SILENT} and exists (select from extmsg_connections o where o.adapter_pk = k.adapter_pk
+            and o.missed < k.missed and o.lease_until > clock_timestamp()) then 0 else ${count}::int >> k.missed::int end as count
+        from extmsg_connections k where k.id = ${connection}
+      ), flying as (
+        select count(*)::int as count, coalesce(sum(${BYTES}), 0)::bigint as bytes from extmsg_deliveries w
+        where w.worker = ${connection} and w.state = 'pending' and w.lease_until > clock_timestamp()
+      ), first as (
+        select distinct on (w.conversation_pk) w.pk, w.conversation_pk, w.attempts, ${FREE} as free, ${BYTES} as bytes
+        from extmsg_conversations c join extmsg_deliveries w on w.conversation_pk = c.pk
+        where ${ofAccount(account)} and w.state = 'pending' and w.direction = 'outbound' order by w.conversation_pk, w.pk
+      ), line as (
+        select f.pk, f.conversation_pk, row_number() over (order by f.pk) as nth, sum(f.bytes) over (order by f.pk) as bytes
+        from first f where f.free and f.attempts < ${offers}
+      )
+      select l.pk, l.conversation_pk from line l, flying f, room r
+      where l.nth <= r.count - f.count and (l.bytes + f.bytes <= ${bytes} or l.nth + f.count = 1) order by l.pk`.execute(this.db);
+    return rows;
+  }
+
+  /**
+   * Gives one to a connection, under the lock of its conversation: if the connection counts, nobody has it, and nothing of the
+   * conversation comes before it. `silent`: who had it, and has not answered in time. Undefined when it is not to be had.
+   */
+  async take(
+    tx: Tx,
+    pk: number,
+    connection: string,
+    claim: string,
+    { ms, silence }: { readonly ms: number; readonly silence: string },
+  ): Promise<{ readonly silent: string | null } | undefined> {
+    const unanswered = JSON.stringify({ messageId: '', kind: 'transient', error: silence, retryAfterMs: 0, metadata: null });
+    const { rows } = await sql<{ silent: string | null }>`
+      with free as (
+        select w.pk, w.worker as silent from extmsg_deliveries w where w.pk = ${pk} and w.state = 'pending' and ${FREE}
+          and exists (select from extmsg_connections k where k.id = ${connection})
+          and not exists (select from extmsg_deliveries o where o.conversation_pk = w.conversation_pk and o.state = 'pending'
+            and o.direction = 'outbound' and o.pk < w.pk)
+        for no key update of w
+      ), taken as (
+        update extmsg_deliveries d set worker = ${connection}, claim = ${claim}, lease_until = ${in_(ms)}, attempts = attempts + 1,
+          receipt = case when f.silent is not null then ${unanswered}::jsonb else d.receipt end, error_code = case when f.silent is not null then 'transient' else d.error_code end,
+          error = case when f.silent is not null then ${silence} else d.error end
+        from free f where d.pk = f.pk
+      )
+      select silent from free`.execute(tx);
+    return rows[0];
+  }
+
+  /** What a connection has goes to the one that its client has opened after it, under the same claims; that counts as an offer. */
+  async move(
+    tx: Tx,
+    account: Account,
+    from: string,
+    to: string,
+    { ms, offers }: { readonly ms: number; readonly offers: number },
+  ): Promise<Candidate[]> {
+    const { rows } = await sql<Candidate>`
+      update extmsg_deliveries d set worker = ${to}, lease_until = ${in_(ms)}, attempts = attempts + 1 from extmsg_conversations c
+      where c.pk = d.conversation_pk and ${ofAccount(account)} and d.worker = ${from} and d.state = 'pending' and d.direction = 'outbound'
+        and d.attempts < ${offers} returning d.pk, d.conversation_pk`.execute(tx);
+    return rows.sort((a, b) => a.pk - b.pk);
+  }
+
+  /** How many wait for an adapter, counted up to a limit. */
+  async count(tx: Tx, account: Account, limit: number): Promise<number> {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from (
+        select from extmsg_conversations c join extmsg_deliveries d on d.conversation_pk = c.pk
+        where ${ofAccount(account)} and d.state = 'pending' and d.direction = 'outbound' limit ${limit}) w`.execute(tx);
+    return rows[0]!.count;
+  }
+}

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { contract } from '../../../../contract/registry.js';
+import { int64, text } from '../../../../contract/scalars.js';
+
+/** Characters. */
+export const BOUNDS = { provider: 64, account: 255, scope: 255, conversation: 512, message: 512, handle: 128, session: 255 } as const;
+
+export const ConversationKind = contract('ConversationKind', z.enum(['dm', 'room', 'thread']));
+export type ConversationKind = z.infer<typeof ConversationKind>;
+
+export const ConversationRef = contract(
+  'ConversationRef',
+  z.strictObject({
+    scope_id: text.max(BOUNDS.scope).meta({ description: 'A namespace within the city, by convention its name.' }),
+    provider: text.max(BOUNDS.provider).meta({ description: 'slack, discord, telegram …; compared in lower case.' }),
+    account_id: text.max(BOUNDS.account),
+    conversation_id: text.max(BOUNDS.conversation),
+    parent_conversation_id: text.max(BOUNDS.conversation).optional().meta({ description: 'The room that a thread hangs from.' }),
+    kind: ConversationKind,
+  }),
+  'One conversation elsewhere. All six parts together are its identity: a thread is another conversation than its room.',
+);
+export type ConversationRef = z.infer<typeof ConversationRef>;
+
+const KEYS = 64;
+export const metadata = z
+  .record(text.max(128), text.max(1024))
+  .refine((value) => Object.keys(value).length <= KEYS, `may have ${KEYS} members at the most`);
+export type Metadata = Readonly<Record<string, string>>;
+
+/** Keys are trimmed, those that are blank go. */
+export function tidyMetadata(given: Metadata | undefined): Metadata {
+  const kept = Object.entries(given ?? {}).map(([key, value]) => [key.trim(), value] as const);
+  return Object.fromEntries(kept.filter(([key]) => key !== ''));
+}
+
+export const SCHEMA_VERSION = 1;
+export const schemaVersion = int64;

@@ -1,0 +1,201 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type Kysely } from 'kysely';
+import type { Database } from '../../../../platform/database/database.js';
+import { fitted, fitting, wholePage, type Fitted } from '../../../../platform/database/page-bytes.js';
+import type { Tx } from '../../../../platform/database/transactions.js';
+import type { CityScope } from '../../../tenancy/cities/city-scope.js';
+import type { Conversation } from '../conversations/conversation.js';
+import type { DeliveryDirection, DeliveryState } from './deliveries.schemas.js';
+
+/** Something on its way, with its conversation. */
+export interface DeliveryRow extends Conversation {
+  readonly pk: number;
+  readonly stream_id: number;
+  readonly conversation_pk: number;
+  readonly id: string;
+  readonly direction: DeliveryDirection;
+  readonly state: DeliveryState;
+  readonly sequence: number | null;
+  readonly selector: string;
+  readonly session_pk: number | null;
+  readonly session_id: string;
+  readonly body: string;
+  readonly message_id: string | null;
+  readonly attempts: number;
+  readonly error_code: string | null;
+  readonly error: string | null;
+  readonly created_at: Date;
+  readonly not_before: Date;
+  readonly deadline: Date;
+  readonly ended_at: Date | null;
+  readonly overdue: boolean;
+}
+
+export interface MemberDelivery {
+  readonly id: string;
+  readonly direction: 'inbound' | 'peer';
+  readonly sequence: number;
+  readonly selector: string;
+  readonly sessionPk: number | null;
+  readonly body: string;
+  /** The entry from outside that a publication goes back to. */
+  readonly root?: number;
+  /** Why nobody is told after all. */
+  readonly skipped?: string;
+}
+
+export interface DeliveryFilter {
+  readonly states: readonly string[] | undefined;
+  readonly direction: string | undefined;
+  readonly before: number | undefined;
+  readonly limit: number;
+}
+
+/** How long somebody is tried to be told. */
+const LIFE = sql`interval '24 hours'`;
+const ROW = sql`d.pk, d.stream_id, d.conversation_pk, d.id, d.direction, d.state, d.sequence, d.selector, d.session_pk, d.session_id, d.body,
+  d.message_id, d.attempts, d.error_code, d.error, d.created_at, d.not_before, d.deadline, d.ended_at, d.deadline < clock_timestamp() as overdue,
+  c.scope_id, c.provider, c.account_id, c.conversation_id, c.parent_conversation_id, c.kind`;
+const FROM = sql`extmsg_deliveries d join extmsg_conversations c on c.pk = d.conversation_pk`;
+
+/** SQL of what is on its way to members, and of lists of all that is. */
+@Injectable()
+export class DeliveriesRepository {
+  /** In the transaction of the entry that they are told of: one a member. */
+  async insert(
+    tx: Tx,
+    conversation: { readonly pk: number; readonly stream_id: number },
+    deliveries: readonly MemberDelivery[],
+  ): Promise<void> {
+    for (const { id, direction, sequence, selector, sessionPk, body, root, skipped } of deliveries)
+      await sql`
+        insert into extmsg_deliveries (stream_id, conversation_pk, id, direction, sequence, selector, session_pk, body, root, deadline, state, error_code, ended_at)
+        values (${conversation.stream_id}, ${conversation.pk}, ${id}, ${direction}, ${sequence}, ${selector}, ${sessionPk}, ${body}, ${root ?? null},
+          clock_timestamp() + ${LIFE}, ${skipped === undefined ? 'pending' : 'skipped'}, ${skipped ?? null},
+          ${skipped === undefined ? null : sql`clock_timestamp()`})
+        on conflict do nothing`.execute(tx);
+  }
+
+  /** The oldest that waits for each member, where its time has come: what comes after it waits for it. */
+  async due(db: Kysely<Database>, limit: number): Promise<(DeliveryRow & { readonly city: string })[]> {
+    const { rows } = await sql<DeliveryRow & { city: string }>`
+      select ${ROW}, e.name as city from (
+        select distinct on (w.stream_id, w.selector) w.pk from extmsg_deliveries w
+        where w.state = 'pending' and w.direction <> 'outbound' order by w.stream_id, w.selector, w.pk) first
+      join extmsg_deliveries d on d.pk = first.pk join extmsg_conversations c on c.pk = d.conversation_pk join event_streams e on e.id = d.stream_id
+      where d.not_before <= clock_timestamp() order by d.pk limit ${limit}`.execute(db);
+    return rows;
+  }
+
+  async runningCity(db: Kysely<Database>, streamId: number): Promise<CityScope | undefined> {
+    const { rows } = await sql<CityScope>`
+      select id, name, dir as path, name as stream, stream_id as "streamId" from cities where stream_id = ${streamId} and running`.execute(
+      db,
+    );
+    return rows[0];
+  }
+
+  /** It is in the queue of a session. False when it waits no more, or when that session was told of the entry already. */
+  async queued(tx: Tx, pk: number, session: { readonly pk: number; readonly id: string }, messageId: string): Promise<boolean> {
+    const { rows } = await sql`
+      update extmsg_deliveries set state = 'queued', session_pk = ${session.pk}, session_id = ${session.id}, message_id = ${messageId},
+        attempts = attempts + 1, error_code = null, error = null where pk = ${pk} and state = 'pending' returning 1`.execute(tx);
+    return rows.length === 1;
+  }
+
+  /**
+   * One that waits, locked until the commit. `told`: another delivery tells that session of the entry; `waiting`: how many messages wait for it,
+   * counted up to a limit. Whoever asks has the session locked, so that both stay as they are.
+   */
+  async lockPending(
+    tx: Tx,
+    pk: number,
+    sessionPk: number,
+    limit: number,
+  ): Promise<(DeliveryRow & { readonly told: boolean; readonly waiting: number }) | undefined> {
+    const { rows } = await sql<DeliveryRow & { told: boolean; waiting: number }>`
+      select ${ROW},
+        exists (select from extmsg_deliveries o where o.conversation_pk = d.conversation_pk and o.sequence = d.sequence
+          and o.session_pk = ${sessionPk} and o.direction <> 'outbound' and o.pk <> d.pk) as told,
+        (select count(*)::int from (select from session_messages where session_pk = ${sessionPk} and status in ('queued', 'in_flight')
+          limit ${limit}) w) as waiting
+      from ${FROM} where d.pk = ${pk} and d.state = 'pending' for no key update of d`.execute(tx);
+    return rows[0];
+  }
+
+  async later(tx: Tx, pk: number, delayMs: number, code: string, error: string): Promise<void> {
+    await sql`
+      update extmsg_deliveries set attempts = attempts + 1, not_before = clock_timestamp() + ${delayMs} * interval '1 millisecond',
+        error_code = ${code}, error = ${error} where pk = ${pk} and state = 'pending'`.execute(tx);
+  }
+
+  /** Undefined when it has ended already. */
+  async end(
+    tx: Tx,
+    which: { readonly pk: number } | { readonly messageId: string },
+    state: 'delivered' | 'failed' | 'skipped',
+    failure?: { readonly code: string; readonly error: string },
+  ): Promise<DeliveryRow | undefined> {
+    const own = 'pk' in which ? sql`d.pk = ${which.pk}` : sql`d.message_id = ${which.messageId} and d.state = 'queued'`;
+    const { rows } = await sql<DeliveryRow>`
+      update extmsg_deliveries d set state = ${state}, error_code = ${failure?.code ?? null}, error = ${failure?.error ?? null},
+        ended_at = clock_timestamp() from extmsg_conversations c
+      where c.pk = d.conversation_pk and ${own} and d.state in ('pending', 'queued') and d.direction <> 'outbound' returning ${ROW}`.execute(
+      tx,
+    );
+    return rows[0];
+  }
+
+  /** What waits for a session that has ended. */
+  async endOf(
+    tx: Tx,
+    streamId: number,
+    sessionPk: number,
+    failure: { readonly code: string; readonly error: string },
+  ): Promise<DeliveryRow[]> {
+    const { rows } = await sql<DeliveryRow>`
+      update extmsg_deliveries d set state = 'failed', error_code = ${failure.code}, error = ${failure.error}, ended_at = clock_timestamp()
+      from extmsg_conversations c
+      where c.pk = d.conversation_pk and d.stream_id = ${streamId} and d.state = 'pending' and d.direction <> 'outbound'
+        and d.session_pk = ${sessionPk} returning ${ROW}`.execute(tx);
+    return rows.sort((a, b) => a.pk - b.pk);
+  }
+
+  /** What waits for one session goes to that which comes after it. */
+  async move(tx: Tx, streamId: number, fromPk: number, to: { readonly pk: number; readonly id: string }): Promise<void> {
+    await sql`
+      update extmsg_deliveries set session_pk = ${to.pk}, selector = ${to.id}
+      where stream_id = ${streamId} and state = 'pending' and direction <> 'outbound' and session_pk = ${fromPk}`.execute(tx);
+  }
+
+  /** Newest first. */
+  async page(
+    db: Kysely<Database>,
+    streamId: number,
+    { states, direction, before, limit }: DeliveryFilter,
+  ): Promise<{ rows: readonly DeliveryRow[]; more: boolean }> {
+    const found = sql`
+      select ${ROW}, octet_length(d.body) * 2 + coalesce(octet_length(d.error), 0) * 2 + 3000 as bytes from ${FROM}
+      where d.stream_id = ${streamId} and (${states === undefined} or d.state = any(${[...(states ?? [])]}::text[]))
+        and (${direction ?? null}::text is null or d.direction = ${direction ?? null}::text)
+        and (${before ?? null}::bigint is null or d.pk < ${before ?? null}::bigint) order by d.pk desc limit ${limit + 1}`;
+    const { rows } = await sql<DeliveryRow & Fitted>`${fitting(found, sql`pk desc`, wholePage(limit))} order by nth`.execute(db);
+    return fitted(rows);
+  }
+
+  async byId(db: Kysely<Database>, streamId: number, id: string): Promise<DeliveryRow | undefined> {
+    const { rows } = await sql<DeliveryRow>`select ${ROW} from ${FROM} where d.stream_id = ${streamId} and d.id = ${id}`.execute(db);
+    return rows[0];
+  }
+
+  /** From the start. False for what has not failed. */
+  async again(tx: Tx, pk: number, lifeMs: number): Promise<boolean> {
+    const { rows } = await sql`
+      update extmsg_deliveries set state = 'pending', attempts = 0, not_before = clock_timestamp(), error_code = null, error = null, ended_at = null,
+        deadline = clock_timestamp() + ${lifeMs} * interval '1 millisecond', message_id = null, receipt = null, worker = null, claim = null,
+        lease_until = null,
+        session_pk = case when direction = 'outbound' or selector = session_id then session_pk end
+      where pk = ${pk} and state = 'failed' returning 1`.execute(tx);
+    return rows.length === 1;
+  }
+}

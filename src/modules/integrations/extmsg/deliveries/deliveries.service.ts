@@ -1,0 +1,87 @@
+import { Injectable } from '@nestjs/common';
+import { problem } from '../../../../contract/problems.js';
+import { decodeToken, encodeToken } from '../../../../contract/token.js';
+import { Db } from '../../../../platform/database/database.js';
+import { Transactions, type Tx } from '../../../../platform/database/transactions.js';
+import { Signals } from '../../../../platform/streams/signals.js';
+import { notRunning } from '../../../tenancy/cities/cities.service.js';
+import type { CityScope } from '../../../tenancy/cities/city-scope.js';
+import { ConfigReadsService } from '../../../configuration/config/config-reads.service.js';
+import { AdaptersRepository } from '../adapters/adapters.repository.js';
+import { ConversationsRepository } from '../conversations/conversations.repository.js';
+import { ExtmsgTimings } from '../extmsg-timings.js';
+import { PublicationsRepository } from '../outbound/publications.repository.js';
+import { EXTMSG_TOPIC } from '../topics.js';
+import { DeliveriesRepository, type DeliveryRow } from './deliveries.repository.js';
+import { toDelivery } from './deliveries.mapper.js';
+import type { DeliveriesQuery, ExtmsgDelivery, ListBodyExtmsgDelivery } from './deliveries.schemas.js';
+
+const USUAL = 100;
+const DAY_MS = 86_400_000;
+
+/** What is on its way, what has not arrived, and trying that again. */
+@Injectable()
+export class DeliveriesService {
+  constructor(
+    private readonly db: Db,
+    private readonly transactions: Transactions,
+    private readonly config: ConfigReadsService,
+    private readonly conversations: ConversationsRepository,
+    private readonly repository: DeliveriesRepository,
+    private readonly adapters: AdaptersRepository,
+    private readonly publications: PublicationsRepository,
+    private readonly signals: Signals,
+    private readonly timings: ExtmsgTimings,
+  ) {}
+
+  /** Newest first. @throws ProblemError invalid_cursor */
+  async list(city: CityScope, query: DeliveriesQuery): Promise<{ head: number; body: ListBodyExtmsgDelivery }> {
+    const before = placeOf(query.cursor);
+    const head = await this.conversations.eventHead(this.db, city.streamId);
+    const limit = query.limit === 0 ? USUAL : query.limit;
+    const { rows, more } = await this.repository.page(this.db, city.streamId, {
+      states: query.status,
+      direction: query.direction,
+      before,
+      limit,
+    });
+    const next = more ? { next_cursor: encodeToken({ k: 'delivery', pk: rows.at(-1)!.pk }) } : {};
+    return { head, body: { items: rows.map(toDelivery), total: rows.length, ...next } };
+  }
+
+  /**
+   * Tries what has failed for good once more, from the start; what waits already waits on.
+   *
+   * @throws ProblemError delivery_not_found; wrong_state for what has ended otherwise, and for what another has the conversation of by now
+   */
+  async retry(city: CityScope, id: string): Promise<ExtmsgDelivery> {
+    await this.transactions.run(
+      async (tx) => {
+        if (!(await this.config.isRunning(city, tx))) throw notRunning(city.name);
+        const found = await this.repository.byId(tx, city.streamId, id);
+        if (found === undefined) throw problem('delivery_not_found', `delivery ${id} not found`);
+        await this.conversations.lockPk(tx, found.conversation_pk);
+        if (found.direction === 'outbound' && !(await this.publications.isCurrent(tx, found.pk)))
+          throw problem('wrong_state', `delivery ${id} cannot be tried again: its session has the conversation no more`);
+        const lifeMs = found.direction === 'outbound' ? await this.#lifeMs(tx, found) : DAY_MS;
+        if (await this.repository.again(tx, found.pk, lifeMs)) return this.signals.mark(tx, EXTMSG_TOPIC);
+        const { state } = (await this.repository.byId(tx, city.streamId, id))!;
+        if (state !== 'pending') throw problem('wrong_state', `delivery ${id} is ${state}`);
+      },
+      { key: city.name },
+    );
+    return toDelivery((await this.repository.byId(this.db, city.streamId, id))!);
+  }
+
+  async #lifeMs(tx: Tx, { stream_id, provider, account_id }: DeliveryRow): Promise<number> {
+    const adapter = await this.adapters.find(tx, stream_id, provider, account_id);
+    return adapter?.transport === 'stream' ? this.timings.streamLifeMs : this.timings.lifeMs;
+  }
+}
+
+function placeOf(cursor: string | undefined): number | undefined {
+  if (cursor === undefined || cursor === '') return undefined;
+  const { k, pk } = decodeToken(cursor) ?? {};
+  if (k === 'delivery' && Number.isSafeInteger(pk)) return pk as number;
+  throw problem('invalid_cursor', 'cursor is not a valid pagination token; re-fetch the first page', { at: 'query.cursor' });
+}

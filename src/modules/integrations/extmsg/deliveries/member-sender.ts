@@ -1,0 +1,154 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { ProblemError } from '../../../../contract/problems.js';
+import { Db } from '../../../../platform/database/database.js';
+import { Lifecycle } from '../../../../platform/health/lifecycle.js';
+import { repeat } from '../../../../platform/health/repeat.js';
+import { AppLogger } from '../../../../platform/logging/logger.js';
+import { Signals } from '../../../../platform/streams/signals.js';
+import { atOnce } from '../../../../platform/time/at-once.js';
+import { Bell } from '../../../../platform/time/bell.js';
+import { notRunning } from '../../../tenancy/cities/cities.service.js';
+import type { CityScope } from '../../../tenancy/cities/city-scope.js';
+import { EffectiveSuspension } from '../../../sessions/launch/effective-suspension.service.js';
+import { MessageQueue, neverTakes } from '../../../sessions/messages/message-queue.service.js';
+import { SessionChangesService } from '../../../sessions/session-store/session-changes.service.js';
+import { SessionResolver } from '../../../sessions/session-names/session-resolver.service.js';
+import type { SessionRow } from '../../../sessions/session-store/session-row.js';
+import { ExtmsgTimings } from '../extmsg-timings.js';
+import { EXTMSG_TOPIC } from '../topics.js';
+import { DeliveriesRepository, type DeliveryRow } from './deliveries.repository.js';
+import { deliveryFailed } from './delivery-failed.js';
+
+const BATCH = 100;
+const AT_ONCE = 8;
+/** Messages that wait for a session before what comes from outside waits with us. */
+const FULL = 500;
+
+type Due = DeliveryRow & { readonly city: string };
+
+/**
+ * Puts what members are to be told into the queues of their sessions, each once: the message and the state of its delivery are one
+ * transaction under the lock of the session. A configured name whose session is not there is given one. Any number of workers may.
+ */
+@Injectable()
+export class MemberSender implements OnApplicationBootstrap {
+  constructor(
+    private readonly db: Db,
+    private readonly repository: DeliveriesRepository,
+    private readonly resolver: SessionResolver,
+    private readonly suspension: EffectiveSuspension,
+    private readonly sessions: SessionChangesService,
+    private readonly queue: MessageQueue,
+    private readonly timings: ExtmsgTimings,
+    private readonly signals: Signals,
+    private readonly lifecycle: Lifecycle,
+    private readonly log: AppLogger,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const bell = new Bell();
+    const unlisten = this.signals.onTopics((topics) => {
+      if (topics === 'all' || topics.has(EXTMSG_TOPIC)) bell.ring();
+    });
+    this.lifecycle.onStop('worker', 'hints of messages from outside', unlisten);
+    repeat(this.lifecycle, this.log, {
+      name: 'messages from outside',
+      everyMs: 10,
+      work: async (signal) => {
+        // Whoever hears of something goes at once: a message waits for no pause between two turns.
+        while (!signal.aborted) {
+          bell.hush();
+          if ((await this.turn(signal)) === 0) await bell.heardWithin(this.timings.pollMs, signal);
+        }
+      },
+    });
+  }
+
+  /** Answers how many were put into a queue, or given up. What has to wait counts for nothing. */
+  async turn(signal?: AbortSignal): Promise<number> {
+    let done = 0;
+    const one = async (due: Due): Promise<void> => void (done += Number(await this.#one(due)));
+    await atOnce(AT_ONCE, await this.repository.due(this.db, BATCH), one, signal);
+    return done;
+  }
+
+  async #one(due: Due): Promise<boolean> {
+    try {
+      return await this.#send(due);
+    } catch (error) {
+      const known = error instanceof ProblemError ? error : undefined;
+      if (known === undefined) this.log.warn({ err: error, delivery: due.id }, 'a member could not be told; it is tried again');
+      const gone = known?.problem === 'session_not_found' || known?.problem === 'ambiguous';
+      const failure = { code: known?.problem ?? 'internal', error: known?.message ?? 'the service could not do it' };
+      try {
+        return await this.#failed(due, gone || due.overdue ? failure : undefined, failure);
+      } catch (second) {
+        this.log.warn({ err: second, delivery: due.id }, 'what became of a delivery could not be written');
+        return false;
+      }
+    }
+  }
+
+  async #send(due: Due): Promise<boolean> {
+    const city = await this.repository.runningCity(this.db, due.stream_id);
+    if (city === undefined) throw notRunning(due.city);
+    const actor = `extmsg:${due.provider}`;
+    const [found, blockers] = await Promise.all([
+      this.resolver.resolve(city, due.selector, { closed: false, materialize: true, actor }),
+      this.suspension.blockers(city),
+    ]);
+    const suspended = blockers(found.agent ?? undefined, found.rig);
+    return this.sessions.run(city, actor, async (changes) => {
+      const session = await changes.require(found.pk, due.selector);
+      const delivery = await this.repository.lockPending(changes.tx, due.pk, session.pk, FULL);
+      if (delivery === undefined) return false;
+      if (delivery.told) {
+        await this.repository.end(changes.tx, delivery, 'skipped', { code: 'told_already', error: 'its session is told of this already' });
+        return true;
+      }
+      const never = neverTakes(session);
+      if (never !== undefined || delivery.overdue) {
+        const failure = { code: never === undefined ? 'expired' : 'session_closed', error: never ?? 'it could not be told in its time' };
+        await this.repository.end(changes.tx, delivery, 'failed', failure);
+        changes.emit(deliveryFailed(changes.city.stream, actor, delivery, failure.code, failure.error));
+        return true;
+      }
+      const kept = keptBy(session, suspended, delivery.waiting);
+      if (kept !== undefined) {
+        await this.repository.later(changes.tx, delivery.pk, this.timings.pauseAfter(delivery.attempts + 1), 'waiting', kept);
+        return false;
+      }
+      const { message } = await this.queue.enqueue(changes, session, {
+        body: delivery.body,
+        source: 'external',
+        sender: actor,
+        reference: delivery.id,
+      });
+      return this.repository.queued(changes.tx, delivery.pk, session, message.id);
+    });
+  }
+
+  async #failed(due: Due, ended: Failure | undefined, failure: Failure): Promise<boolean> {
+    const city: Pick<CityScope, 'name' | 'stream' | 'streamId'> = { name: due.city, stream: due.city, streamId: due.stream_id };
+    return this.sessions.anyhow(city, 'reconciler', async (changes) => {
+      if (ended === undefined) {
+        await this.repository.later(changes.tx, due.pk, this.timings.pauseAfter(due.attempts + 1), failure.code, failure.error);
+        return false;
+      }
+      const gone = await this.repository.end(changes.tx, { pk: due.pk }, 'failed', ended);
+      if (gone !== undefined) changes.emit(deliveryFailed(city.stream, 'reconciler', gone, ended.code, ended.error));
+      return gone !== undefined;
+    });
+  }
+}
+
+/** What keeps a session from being told for now. */
+function keptBy({ id }: SessionRow, suspended: string | undefined, waiting: number): string | undefined {
+  if (suspended !== undefined) return `session ${id} takes no messages: ${suspended}`;
+  return waiting >= FULL ? `${FULL} messages wait for session ${id}` : undefined;
+}
+
+interface Failure {
+  readonly code: string;
+  readonly error: string;
+}

@@ -1,0 +1,233 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ANYBODY } from '../../../../contract/principal.js';
+import { createDb, createPool, type Db, type PgPool } from '../../../../platform/database/database.js';
+import { Transactions } from '../../../../platform/database/transactions.js';
+import { MovedStreams, type Moved } from '../../../../platform/event-log/moved.js';
+import { Failpoints } from '../../../../platform/failpoints/failpoints.js';
+import { Metrics } from '../../../../platform/health/metrics.js';
+import { cloneDatabase, LOCK_TIMEOUT_MS, type TestDatabase } from '../../../../../test/support/database.js';
+import { registerCity } from '../../../../../test/support/registry.js';
+import { keyOf, type Conversation } from '../conversations/conversation.js';
+import type { TellingService } from '../deliveries/telling.service.js';
+import { InboundCommitter } from './inbound-committer.js';
+import { InboundRepository, type Asked } from './inbound.repository.js';
+import type { InboundResult } from './inbound.schemas.js';
+import type { Intake } from './intake.js';
+
+const CITIES = ['alpha', 'beta', 'gamma', 'delta'];
+
+let database: TestDatabase;
+let pool: PgPool;
+let db: Db;
+
+beforeEach(async () => {
+  database = await cloneDatabase(LOCK_TIMEOUT_MS);
+  pool = createPool(database.url);
+  db = createDb(pool);
+  for (const city of CITIES) {
+    const { streamId } = await registerCity(db, city, `/${city}`);
+    await pool.query(`insert into config_states (stream_id, revision) values ($1, 1)`, [streamId]);
+    await conversation(city, 'one');
+  }
+});
+afterEach(async () => {
+  await db.destroy();
+  await database.drop();
+});
+
+const named = (conversation_id: string): Conversation => ({
+  ...{ scope_id: 's', provider: 'slack', account_id: 'default', conversation_id, parent_conversation_id: '', kind: 'room' },
+});
+
+/** One that the agent mayor has. */
+async function conversation(city: string, id: string): Promise<void> {
+  const { scope_id, provider, account_id, conversation_id, kind } = named(id);
+  await pool.query(
+    `with c as (
+       insert into extmsg_conversations (stream_id, key, scope_id, provider, account_id, conversation_id, parent_conversation_id, kind)
+       select stream_id, $2, $3, $4, $5, $6, '', $7 from cities where name = $1 returning pk, stream_id),
+     b as (insert into extmsg_bindings (stream_id, conversation_pk, id, agent_name, generation) select stream_id, pk, $1 || $6, 'mayor', 1 from c)
+     insert into extmsg_memberships (stream_id, conversation_pk, selector, owners, joined_sequence) select stream_id, pk, 'mayor', '{binding}', 0 from c`,
+    [city, keyOf(named(id)), scope_id, provider, account_id, conversation_id, kind],
+  );
+}
+
+/** What one process takes messages with. */
+function aProcess(): { receive: (intake: Intake) => Promise<InboundResult | undefined>; moved: Moved[]; batches: (readonly Asked[])[] } {
+  const streams = new MovedStreams();
+  const moved: Moved[] = [];
+  streams.listen((some) => moved.push(...some));
+  const repository = new InboundRepository();
+  const batches: (readonly Asked[])[] = [];
+  const look = repository.look.bind(repository);
+  repository.look = (tx, asked, wait) => {
+    batches.push(asked);
+    return look(tx, asked, wait);
+  };
+  const telling = { hurry: () => undefined } as unknown as TellingService;
+  const committer = new InboundCommitter(new Transactions(db, new Failpoints()), repository, telling, streams, new Metrics());
+  return { receive: (intake) => committer.receive(intake), moved, batches };
+}
+
+const message = (city: string, id: string, more: { conversation?: string; text?: string } = {}): Intake => ({
+  ...{ city, conversation: named(more.conversation ?? 'one'), onceKey: `m:${id}`, caller: ANYBODY },
+  message: {
+    ...{ provider_message_id: id, text: more.text ?? 'Hello', received_at: '2026-01-01T00:00:00Z' },
+    conversation: { ...named(more.conversation ?? 'one') },
+    actor: { id: 'U1', display_name: 'Ann', is_bot: false },
+  },
+});
+
+const texts = async (city: string): Promise<string[]> =>
+  (
+    await pool.query<{ text: string }>(
+      `select e.text from extmsg_entries e join extmsg_conversations c on c.pk = e.conversation_pk join cities y on y.stream_id = c.stream_id
+       where y.name = $1 order by c.pk, e.sequence`,
+      [city],
+    )
+  ).rows.map(({ text }) => text);
+
+describe('messages from outside that come together', () => {
+  it('share few transactions, those of many cities, and each has its own entry, delivery, event and answer', async () => {
+    for (const city of CITIES) await conversation(city, 'two');
+    const [a, b] = [aProcess(), aProcess()];
+    const sent = Array.from({ length: 200 }, (_, n) =>
+      message(CITIES[n % 4]!, `m-${n}`, { text: `text ${n}`, conversation: n % 8 < 4 ? 'one' : 'two' }),
+    );
+    const answers = await Promise.all(sent.map((intake, n) => (n % 8 < 4 ? a : b).receive(intake)));
+    answers.forEach((answer, n) =>
+      expect(answer).toMatchObject({ TranscriptEntry: { Text: `text ${n}` }, TargetAgentName: 'mayor', Members: 1 }),
+    );
+    expect(a.batches.length + b.batches.length).toBeLessThan(40);
+    for (const [nth, city] of CITIES.entries()) {
+      for (const rest of [nth, nth + 4]) {
+        const own = answers.filter((_, n) => n % 8 === rest).map((answer) => answer!.TranscriptEntry!.Sequence);
+        expect(own).toEqual(Array.from({ length: 25 }, (_, n) => n + 1));
+      }
+      const { rows } = await pool.query(
+        `select count(*)::int as events, max(seq)::int as head, (select count(*)::int from extmsg_deliveries d where d.stream_id = e.stream_id) as told
+         from events e where type = 'extmsg.inbound' and stream_id = (select stream_id from cities where name = $1) group by e.stream_id`,
+        [city],
+      );
+      expect(rows).toEqual([{ events: 50, head: 50, told: 50 }]);
+      expect(Math.max(...[...a.moved, ...b.moved].filter(({ stream }) => stream === city).map(({ head }) => head))).toBe(50);
+    }
+  });
+
+  it('are told in the order of their entries, in the order in which they came', async () => {
+    const { receive } = aProcess();
+    const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => receive(message('alpha', `m-${n}`, { text: `${n}` }))));
+    expect(answers.map((answer) => answer!.TranscriptEntry!.Sequence)).toEqual(Array.from({ length: 30 }, (_, n) => n + 1));
+    const { rows } = await pool.query<{ sequence: number }>('select sequence from extmsg_deliveries order by pk');
+    expect(rows.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 30 }, (_, n) => n + 1));
+  });
+
+  // Guard: of those of one batch that come under one key one is taken.
+  it('come once under one key, also of one batch', async () => {
+    const { receive, batches } = aProcess();
+    const answers = await Promise.all(Array.from({ length: 6 }, () => receive(message('alpha', 'same'))));
+    expect(answers.map((answer) => answer!.Duplicate)).toEqual([undefined, true, true, true, true, true]);
+    expect(new Set(answers.map((answer) => answer!.TranscriptEntry!.Sequence))).toEqual(new Set([1]));
+    expect([batches[0]!.length, batches.length]).toEqual([6, 2]);
+  });
+
+  it('go to whom the one before them has addressed', async () => {
+    await pool.query(`delete from extmsg_bindings`);
+    await pool.query(
+      `with g as (insert into extmsg_groups (stream_id, conversation_pk, id, mode, default_handle, fanout_enabled, fanout_untargeted,
+           max_peer_publishes, max_peer_deliveries) select stream_id, pk, 'g' || pk, 'launcher', 'dev', false, false, 1, 1
+         from extmsg_conversations returning pk, stream_id)
+       insert into extmsg_participants (stream_id, group_pk, id, handle, agent_name)
+       select stream_id, pk, handle || pk, handle, handle from g, unnest(array['dev', 'ops']) as handle`,
+    );
+    const { receive, batches } = aProcess();
+    const to = (id: string, explicit_target?: string): Promise<InboundResult | undefined> => {
+      const intake = message('alpha', id);
+      return receive({ ...intake, message: { ...intake.message, ...(explicit_target === undefined ? {} : { explicit_target }) } });
+    };
+    const answers = await Promise.all([to('m-1'), to('m-2', 'ops'), to('m-3'), to('m-4', 'nobody')]);
+    expect(answers.map((answer) => [answer!.GroupRoute!.Match, answer!.TargetAgentName])).toEqual([
+      ['default', 'dev'],
+      ['explicit_target', 'ops'],
+      ['last_addressed', 'ops'],
+      ['no_match', ''],
+    ]);
+    expect(batches).toHaveLength(1);
+    expect((await to('m-5'))!.GroupRoute!.Match).toBe('last_addressed');
+  });
+
+  it('fail alone where one cannot be stored', async () => {
+    const { receive } = aProcess();
+    const settled = await Promise.allSettled(
+      Array.from({ length: 12 }, (_, n) => receive(message(CITIES[n % 4]!, `m-${n}`, { text: n === 5 ? 'a\0b' : `${n}` }))),
+    );
+    expect(settled.flatMap(({ status }, n) => (status === 'rejected' ? [n] : []))).toEqual([5]);
+    expect((await Promise.all(CITIES.map(texts))).flat()).toHaveLength(11);
+  });
+});
+
+describe('who has something locked', () => {
+  // Guard: messages of other cities do not wait for the events of one.
+  it('keeps nobody waiting in other cities, and not for good in its own', async () => {
+    const { receive, batches } = aProcess();
+    const holder = await pool.connect();
+    await holder.query(`begin; select pg_advisory_xact_lock(1, stream_id) from cities where name = 'alpha'`);
+    const held = Promise.all([1, 2, 3].map((n) => receive(message('alpha', `m-${n}`, { text: `${n}` }))));
+    const others = await Promise.all(CITIES.slice(1).map((city) => receive(message(city, 'm-1'))));
+    expect(others.map((answer) => answer!.TranscriptEntry!.Sequence)).toEqual([1, 1, 1]);
+    // What comes after them comes after them.
+    const later = receive(message('alpha', 'm-4', { text: '4' }));
+    expect(await texts('alpha')).toEqual([]);
+    await holder.query('rollback');
+    holder.release();
+    expect((await held).map((answer) => answer!.TranscriptEntry!.Sequence)).toEqual([1, 2, 3]);
+    expect((await later)!.TranscriptEntry!.Sequence).toBe(4);
+    expect(batches.flat().filter(({ city }) => city !== 'alpha')).toHaveLength(3);
+  });
+
+  // Guard: nobody waits for the conversation of somebody else.
+  it('keeps its conversation from a batch, and no other', async () => {
+    await conversation('alpha', 'two');
+    const { receive } = aProcess();
+    const holder = await pool.connect();
+    await holder.query(`begin; select 1 from extmsg_conversations where conversation_id = 'two' for no key update`);
+    const settled = await Promise.allSettled(
+      ['two', 'one', 'two'].map((id, n) => receive(message('alpha', `m-${n}`, { conversation: id }))),
+    );
+    await holder.query('rollback');
+    holder.release();
+    const sequences = settled.map((one) => (one.status === 'fulfilled' ? one.value?.TranscriptEntry?.Sequence : one.reason));
+    expect(sequences).toEqual([undefined, 1, undefined]);
+  });
+
+  it('fails what waits for the events of its city with 503, and nothing else', async () => {
+    const { receive } = aProcess();
+    const holder = await pool.connect();
+    await holder.query(`begin; select pg_advisory_xact_lock(1, stream_id) from cities where name = 'alpha'`);
+    const settled = await Promise.allSettled(CITIES.map((city) => receive(message(city, 'm-1'))));
+    expect(settled.map((one) => (one.status === 'rejected' ? (one.reason as { code: string }).code : one.status))).toEqual([
+      ...['55P03', 'fulfilled', 'fulfilled', 'fulfilled'],
+    ]);
+    await holder.query('rollback');
+    holder.release();
+    expect((await receive(message('alpha', 'm-1')))!.Duplicate).toBeUndefined();
+  });
+});
+
+describe('a batch', () => {
+  // Guard: who sends much does not keep others from a place in a batch.
+  it('has some of each city where it cannot have all', async () => {
+    const { receive, batches } = aProcess();
+    const long = 'x'.repeat(60_000);
+    // The first is on its way when the others come.
+    const many = Array.from({ length: 200 }, (_, n) => receive(message('alpha', `m-${n}`, { text: long })));
+    // Of the same lane.
+    const few = receive(message('delta', 'm'));
+    await few;
+    const first = batches.findIndex((asked) => asked.some(({ city }) => city === 'delta'));
+    expect(first).toBe(0);
+    expect(batches[0]!.length).toBeLessThan(100);
+    await Promise.all(many);
+    expect(await texts('alpha')).toHaveLength(200);
+  });
+});

@@ -1,0 +1,107 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { auditInsert } from '../../../../platform/audit/audit-insert.js';
+import type { Tx } from '../../../../platform/database/transactions.js';
+import type { BindingRow } from '../bindings/bindings.repository.js';
+import { keyOf, type Conversation, type ConversationRow } from '../conversations/conversation.js';
+import type { GroupRow, ParticipantRow } from '../groups/groups.repository.js';
+import type { MembershipRow } from '../groups/memberships.repository.js';
+import type { EntryRow } from '../transcript/transcript.repository.js';
+import type { Found } from './found.js';
+import type { Taking } from './intake.js';
+
+export interface Asked {
+  readonly city: string;
+  readonly conversation: Conversation;
+  readonly onceKey: string;
+}
+
+interface Row {
+  readonly running: boolean;
+  readonly busy: boolean;
+  readonly at: ConversationRow | null;
+  readonly known: (EntryRow & { readonly created_at: string }) | null;
+  readonly binding: (BindingRow & { readonly bound_at: string; readonly expires_at: string | null }) | null;
+  readonly overdue: boolean;
+  readonly group: GroupRow | null;
+  readonly participants: ParticipantRow[];
+  readonly members: MembershipRow[];
+}
+
+/** One that is taken: where it stands in what was given, the entry, and the head of its city's events. */
+export interface Taken {
+  readonly ord: number;
+  readonly entry: EntryRow;
+  readonly head: number;
+}
+
+/** Records of nobody: they are written by whoever has opened the transaction. */
+export const NO_RECORDS = '[]';
+
+/** SQL of messages from outside, of many cities at once: two calls, however much there is to look at. */
+@Injectable()
+export class InboundRepository {
+  /** What each finds, its conversation locked until the commit. Unless it `wait`s, what somebody else has locked is busy. */
+  async look(tx: Tx, asked: readonly Asked[], wait: boolean): Promise<Found[]> {
+    const items = asked.map(({ city, conversation, onceKey }) => ({ city, key: keyOf(conversation).toString('hex'), once: onceKey }));
+    const { rows } = await sql<{ ord: number; found: Row }>`
+      select o_ord as ord, o_found as found from extmsg_look(${JSON.stringify(items)}::jsonb, ${wait})`.execute(tx);
+    const found: Found[] = [];
+    for (const row of rows) found[row.ord] = toFound(row.found, asked[row.ord]!.conversation);
+    return found;
+  }
+
+  /**
+   * Writes entries, who is to be told of them, and their events: last in a transaction. Their sequences are the next ones of their
+   * conversations, which are locked. By their places: those of `records`. Unless it `wait`s, those of cities whose event stream somebody else has locked are left out.
+   */
+  async take(tx: Tx, takings: ReadonlyMap<number, Taking>, wait: boolean, records: string): Promise<Taken[]> {
+    const items = JSON.stringify([...takings].map(toItem));
+    const { rows } = await sql<{ ord: number; created_at: Date; head: number }>`
+      with given as (select ${records}::jsonb as records),
+      done as materialized (
+        select o_ord as ord, o_created_at as created_at, o_head as head from extmsg_take(${items}::jsonb, ${wait})),
+      audited as (${sql.raw(auditInsert('(select records from given)', 'join done on done.ord = r.ord'))})
+      select ord, created_at, head from done`.execute(tx);
+    return rows.map(({ ord, created_at, head }) => ({ ord, head, entry: toRow(takings.get(ord)!, created_at) }));
+  }
+}
+
+function toFound({ running, busy, at, known, binding, overdue, group, participants, members }: Row, conversation: Conversation): Found {
+  return {
+    ...{ running, busy, overdue, participants, members },
+    ...(at === null ? {} : { at }),
+    ...(known === null ? {} : { known: { ...known, created_at: new Date(known.created_at) } }),
+    ...(binding === null
+      ? {}
+      : {
+          binding: {
+            ...{ ...binding, ...conversation, bound_at: new Date(binding.bound_at) },
+            expires_at: binding.expires_at === null ? null : new Date(binding.expires_at),
+          },
+        }),
+    ...(group === null ? {} : { group: { ...group, ...conversation } }),
+  };
+}
+
+function toItem([ord, taking]: readonly [number, Taking]): object {
+  const { city, at, entry, deliveries, addressed, adapterPk, events } = taking;
+  const { id, providerMessageId, onceKey, actor, text, explicitTarget, replyTo, attachments, route } = entry;
+  return {
+    ...{ ord, city, stream: at.stream_id, conversation: at.pk, sequence: at.head + 1, addressed, adapter: adapterPk, events },
+    entry: {
+      ...{ id, actor, text, attachments, route, provider_message_id: providerMessageId, once_key: onceKey },
+      ...{ explicit_target: explicitTarget, reply_to_message_id: replyTo },
+    },
+    deliveries: deliveries.map((told) => ({ id: told.id, selector: told.selector, session_pk: told.sessionPk, body: told.body })),
+  };
+}
+
+function toRow({ at, entry }: Taking, created_at: Date): EntryRow {
+  const { id, kind, actor, text, route, attachments, providerMessageId, explicitTarget, replyTo, sourceSessionId } = entry;
+  return {
+    ...{ conversation_pk: at.pk, sequence: at.head + 1, id, kind, actor, text, route, created_at, attachments: [...attachments] },
+    ...{ provider_message_id: providerMessageId, explicit_target: explicitTarget, reply_to_message_id: replyTo },
+    source_session_id: sourceSessionId,
+  };
+}

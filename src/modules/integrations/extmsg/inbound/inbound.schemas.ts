@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { contract } from '../../../../contract/registry.js';
+import { instant, int64, text } from '../../../../contract/scalars.js';
+import { SessionBindingRecord } from '../bindings/bindings.schemas.js';
+import { BOUNDS, ConversationRef } from '../conversations/conversations.schemas.js';
+import { ConversationTranscriptRecord, ExternalActor, ExternalAttachment } from '../transcript/transcript.schemas.js';
+
+/** Bytes of one message. */
+export const LONGEST_TEXT = 64 * 1024;
+const body = text.refine((value) => Buffer.byteLength(value) <= LONGEST_TEXT, `must be ${LONGEST_TEXT} bytes at the most`);
+export const messageText = body;
+
+export const ExternalInboundMessage = contract(
+  'ExternalInboundMessage',
+  z.strictObject({
+    provider_message_id: text
+      .max(BOUNDS.message)
+      .meta({ description: 'What has come under it before is not taken again. Empty, everything is.' }),
+    conversation: ConversationRef,
+    actor: ExternalActor,
+    text: body,
+    received_at: instant,
+    explicit_target: text
+      .max(BOUNDS.handle)
+      .optional()
+      .meta({ description: 'The handle that is meant. It is not looked for in the text.' }),
+    reply_to_message_id: text.max(BOUNDS.message).optional(),
+    attachments: z.array(ExternalAttachment).max(20).nullable().optional(),
+    dedup_key: text
+      .max(BOUNDS.message)
+      .optional()
+      .meta({ description: 'What tells it from others where there is no `provider_message_id`.' }),
+  }),
+);
+export type ExternalInboundMessage = z.infer<typeof ExternalInboundMessage>;
+
+export const ExtMsgInboundInputBody = contract(
+  'ExtMsgInboundInputBody',
+  z.strictObject({
+    message: ExternalInboundMessage.optional(),
+    provider: text.max(BOUNDS.provider).optional(),
+    account_id: text.max(BOUNDS.account).optional(),
+    payload: text.optional().meta({ contentEncoding: 'base64' }),
+  }),
+);
+export type ExtMsgInboundInput = z.infer<typeof ExtMsgInboundInputBody>;
+
+export const GroupRouteDecision = contract(
+  'GroupRouteDecision',
+  z.strictObject({
+    Match: z.string().meta({ description: 'explicit_target, last_addressed, default, no_match or no_group.' }),
+    TargetSessionID: z.string(),
+    UpdateCursor: z.boolean().meta({ description: 'It is remembered as who was addressed last.' }),
+  }),
+);
+export type GroupRouteDecision = z.infer<typeof GroupRouteDecision>;
+
+export const InboundResult = contract(
+  'InboundResult',
+  z.strictObject({
+    Message: ExternalInboundMessage,
+    Binding: SessionBindingRecord.nullable(),
+    GroupRoute: GroupRouteDecision.nullable(),
+    TranscriptEntry: ConversationTranscriptRecord.nullable().meta({ description: 'Null for what nobody answers: it is not recorded.' }),
+    TargetSessionID: z.string(),
+    TargetAgentName: z.string(),
+    Duplicate: z.boolean().optional().meta({ description: 'It had come before; nobody is told again.' }),
+    Members: int64.optional().meta({ description: 'How many are told.' }),
+  }),
+);
+export type InboundResult = z.infer<typeof InboundResult>;

@@ -1,0 +1,272 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type Kysely } from 'kysely';
+import { Db, type Database } from '../../../../platform/database/database.js';
+import type { Tx } from '../../../../platform/database/transactions.js';
+import type { Conversation } from '../conversations/conversation.js';
+import type { ConversationRef } from '../conversations/conversations.schemas.js';
+import type { ExternalAttachment } from '../transcript/transcript.schemas.js';
+
+/** What the last try of a publication has come to. */
+export interface StoredReceipt {
+  readonly messageId: string;
+  readonly kind: string;
+  readonly error?: string;
+  readonly retryAfterMs: number;
+  readonly metadata: Readonly<Record<string, string>> | null;
+  readonly conversation?: ConversationRef;
+}
+
+export interface PublicationRow extends Conversation {
+  readonly pk: number;
+  readonly stream_id: number;
+  readonly conversation_pk: number;
+  readonly id: string;
+  readonly direction: 'outbound';
+  readonly state: 'pending' | 'delivered' | 'failed';
+  readonly selector: string;
+  readonly session_pk: number;
+  readonly session_id: string;
+  readonly body: string;
+  readonly sequence: number | null;
+  /** As it was asked for. */
+  readonly conversation: ConversationRef;
+  readonly attachments: readonly ExternalAttachment[];
+  readonly reply_to_message_id: string;
+  readonly explicit_target: string;
+  readonly idempotency_key: string;
+  readonly body_hash: Buffer;
+  /** Of the binding that it was taken under; 0 for a participant of a group. */
+  readonly generation: number;
+  readonly root: number;
+  readonly attempts: number;
+  readonly receipt: StoredReceipt | null;
+  readonly overdue: boolean;
+  readonly created_at: Date;
+  /** Who has it: a worker, or the connection of a client; null for nobody. */
+  readonly worker: string | null;
+  /** The last under which a client has had it. */
+  readonly claim: string | null;
+  readonly lease_until: Date | null;
+}
+
+export interface NewPublication {
+  readonly id: string;
+  readonly session: { readonly pk: number; readonly id: string };
+  readonly text: string;
+  readonly conversation: ConversationRef;
+  readonly attachments: readonly ExternalAttachment[];
+  readonly replyTo: string;
+  readonly explicitTarget: string;
+  readonly key: string;
+  readonly bodyHash: Buffer;
+  readonly generation: number;
+  readonly root: number;
+  readonly triggered: boolean;
+  readonly lifeMs: number;
+}
+
+/** Calls of one adapter at once, of all workers together: one that hangs holds nobody else up. */
+const CALLS_AT_ONCE = 4;
+const ROW = sql`d.pk, d.stream_id, d.conversation_pk, d.id, d.direction, d.state, d.selector, d.session_pk, d.session_id, d.body, d.sequence,
+  d.conversation, d.attachments, d.reply_to_message_id, d.explicit_target, d.idempotency_key, d.body_hash, d.generation, d.root, d.attempts, d.receipt,
+  d.deadline < clock_timestamp() as overdue, d.created_at, d.worker, d.claim, d.lease_until, c.scope_id, c.provider, c.account_id, c.conversation_id, c.parent_conversation_id, c.kind`;
+
+/** SQL of what goes out. */
+@Injectable()
+export class PublicationsRepository {
+  constructor(private readonly db: Db) {}
+
+  async byKey(tx: Tx, conversationPk: number, key: string): Promise<PublicationRow | undefined> {
+    if (key === '') return undefined;
+    const { rows } = await sql<PublicationRow>`
+      select ${ROW} from extmsg_deliveries d join extmsg_conversations c on c.pk = d.conversation_pk
+      where d.conversation_pk = ${conversationPk} and d.direction = 'outbound' and d.idempotency_key = ${key} and d.idempotency_key <> ''`.execute(
+      tx,
+    );
+    return rows[0];
+  }
+
+  /** The name of a city's event stream. */
+  async stream(tx: Tx, streamId: number): Promise<string> {
+    const { name } = await tx.selectFrom('event_streams').select('name').where('id', '=', streamId).executeTakeFirstOrThrow();
+    return name;
+  }
+
+  async byPk(db: Kysely<Database>, pk: number): Promise<PublicationRow | undefined> {
+    const { rows } = await sql<PublicationRow>`
+      select ${ROW} from extmsg_deliveries d join extmsg_conversations c on c.pk = d.conversation_pk where d.pk = ${pk}`.execute(db);
+    return rows[0];
+  }
+
+  async byId(db: Kysely<Database>, streamId: number, id: string): Promise<PublicationRow | undefined> {
+    const { rows } = await sql<PublicationRow>`
+      select ${ROW} from extmsg_deliveries d join extmsg_conversations c on c.pk = d.conversation_pk
+      where d.stream_id = ${streamId} and d.id = ${id} and d.direction = 'outbound'`.execute(db);
+    return rows[0];
+  }
+
+  async insert(tx: Tx, at: { readonly pk: number; readonly stream_id: number }, p: NewPublication): Promise<number> {
+    const { rows } = await sql<{ pk: number }>`
+      insert into extmsg_deliveries (stream_id, conversation_pk, id, direction, session_pk, session_id, body, conversation, attachments,
+        reply_to_message_id, explicit_target, idempotency_key, body_hash, generation, root, triggered, deadline)
+      values (${at.stream_id}, ${at.pk}, ${p.id}, 'outbound', ${p.session.pk}, ${p.session.id}, ${p.text}, ${JSON.stringify(p.conversation)}::jsonb,
+        ${JSON.stringify(p.attachments)}::jsonb, ${p.replyTo}, ${p.explicitTarget}, ${p.key}, ${p.bodyHash}, ${p.generation}, ${p.root},
+        ${p.triggered}, clock_timestamp() + ${p.lifeMs} * interval '1 millisecond') returning pk`.execute(tx);
+    return rows[0]!.pk;
+  }
+
+  /** The entry from outside that all goes back to that is said now; 0 for none. */
+  async root(tx: Tx, conversationPk: number): Promise<number> {
+    const { rows } = await sql<{ sequence: number }>`
+      select sequence from extmsg_entries where conversation_pk = ${conversationPk} and kind = 'inbound' order by sequence desc limit 1`.execute(
+      tx,
+    );
+    return rows[0]?.sequence ?? 0;
+  }
+
+  /** What members have set going with each other since then. `told`: whether one of these was told by another. */
+  async since(
+    tx: Tx,
+    conversationPk: number,
+    root: number,
+    selectors: readonly string[],
+  ): Promise<{ published: number; deliveries: number; told: boolean }> {
+    const { rows } = await sql<{ published: number; deliveries: number; told: boolean }>`
+      select count(*) filter (where direction = 'outbound' and triggered)::int as published,
+        count(*) filter (where direction = 'peer' and state <> 'skipped')::int as deliveries,
+        coalesce(bool_or(direction = 'peer' and state <> 'skipped' and selector = any(${[...selectors]}::text[])), false) as told
+      from extmsg_deliveries where conversation_pk = ${conversationPk} and root = ${root}`.execute(tx);
+    return rows[0]!;
+  }
+
+  /** How many wait, counted up to a limit. */
+  async waiting(tx: Tx, conversationPk: number, limit: number): Promise<number> {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from (select from extmsg_deliveries where conversation_pk = ${conversationPk} and state = 'pending'
+        and direction = 'outbound' limit ${limit}) w`.execute(tx);
+    return rows[0]!.count;
+  }
+
+  /**
+   * The oldest of each conversation, where its time has come, for a worker; few of each adapter. What connected clients are to take only
+   * when that was offered often enough, or long enough.
+   */
+  async claim(tx: Tx, worker: string, room: number, leaseMs: number, offers: number): Promise<PublicationRow[]> {
+    const { rows } = await sql<{ pk: number }>`
+      with first as (
+        select distinct on (w.conversation_pk) w.pk, w.conversation_pk, w.not_before, w.worker, w.lease_until,
+          w.attempts >= ${offers} or w.deadline < clock_timestamp() as over
+        from extmsg_deliveries w where w.state = 'pending' and w.direction = 'outbound' order by w.conversation_pk, w.pk
+      ), lines as (
+        select f.*, c.stream_id, c.provider, c.account_id, f.worker is not null and f.lease_until > clock_timestamp() as held,
+          coalesce(a.transport = 'stream', false) as streamed
+        from first f join extmsg_conversations c on c.pk = f.conversation_pk
+          left join extmsg_adapters a on a.stream_id = c.stream_id and a.provider = c.provider and a.account_id = c.account_id
+      ), free as (
+        select l.pk, row_number() over (partition by l.stream_id, l.provider, l.account_id order by l.pk)
+            + (select count(*) from lines h where h.held and not h.streamed and h.stream_id = l.stream_id and h.provider = l.provider and h.account_id = l.account_id) as nth
+        from lines l where not l.held and l.not_before <= clock_timestamp() and (not l.streamed or l.over)
+      )
+      update extmsg_deliveries d set worker = ${worker}, claim = null, lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond', attempts = attempts + 1
+      where d.pk in (
+        select d.pk from extmsg_deliveries d join free f on f.pk = d.pk
+        where f.nth <= ${CALLS_AT_ONCE} and d.state = 'pending' and (d.worker is null or d.lease_until < clock_timestamp())
+        order by d.pk limit ${room} for no key update of d skip locked)
+      returning d.pk`.execute(tx);
+    if (rows.length === 0) return [];
+    const taken = await sql<PublicationRow>`
+      select ${ROW} from extmsg_deliveries d join extmsg_conversations c on c.pk = d.conversation_pk
+      where d.pk = any(${rows.map(({ pk }) => pk)}::bigint[]) order by d.pk`.execute(tx);
+    return taken.rows;
+  }
+
+  async renew(worker: string, pks: readonly number[], leaseMs: number): Promise<ReadonlySet<number>> {
+    const { rows } = await sql<{ pk: number }>`
+      update extmsg_deliveries set lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
+      where pk = any(${[...pks]}::bigint[]) and worker = ${worker} and state = 'pending' and lease_until > clock_timestamp() returning pk`.execute(
+      this.db,
+    );
+    return new Set(rows.map(({ pk }) => pk));
+  }
+
+  /** It is this worker's still. Locked until the commit. */
+  async held(tx: Tx, pk: number, worker: string): Promise<boolean> {
+    const { rows } = await sql`
+      select 1 from extmsg_deliveries where pk = ${pk} and worker = ${worker} and state = 'pending' for no key update`.execute(tx);
+    return rows.length === 1;
+  }
+
+  /** A client has it, under this claim. Locked until the commit. */
+  async claimed(tx: Tx, pk: number, claim: string): Promise<boolean> {
+    const { rows } = await sql`
+      select 1 from extmsg_deliveries where pk = ${pk} and claim = ${claim} and worker is not null and state = 'pending' for no key update`.execute(
+      tx,
+    );
+    return rows.length === 1;
+  }
+
+  /** Whether whoever has published may still: the binding that he had is the one that counts, or he has a handle in the group. */
+  async isCurrent(tx: Tx, pk: number): Promise<boolean> {
+    const { rows } = await sql`
+      select 1 from extmsg_deliveries d where d.pk = ${pk} and case when d.generation > 0
+        then exists (select from extmsg_bindings b where b.conversation_pk = d.conversation_pk and b.status = 'active' and b.generation = d.generation
+          and (b.expires_at is null or b.expires_at > clock_timestamp()))
+        else exists (select from extmsg_participants p join extmsg_groups g on g.pk = p.group_pk
+          where g.conversation_pk = d.conversation_pk and p.closed_at is null
+            and (p.session_pk = d.session_pk or p.agent_name = (select s.named_identity from sessions s where s.pk = d.session_pk)))
+          and not exists (select from extmsg_bindings b where b.conversation_pk = d.conversation_pk and b.status = 'active'
+            and (b.expires_at is null or b.expires_at > clock_timestamp()))
+        end`.execute(tx);
+    return rows.length === 1;
+  }
+
+  /** Its configured name, if the session has one. */
+  async identityOf(tx: Tx, sessionPk: number): Promise<string | undefined> {
+    const { rows } = await sql<{ named_identity: string | null }>`select named_identity from sessions where pk = ${sessionPk}`.execute(tx);
+    return rows[0]?.named_identity ?? undefined;
+  }
+
+  async later(tx: Tx, pk: number, delayMs: number, receipt: StoredReceipt): Promise<void> {
+    await sql`
+      update extmsg_deliveries set worker = null, lease_until = null, not_before = clock_timestamp() + ${delayMs} * interval '1 millisecond',
+        receipt = ${JSON.stringify(receipt)}::jsonb, error_code = ${receipt.kind}, error = ${receipt.error ?? null} where pk = ${pk}`.execute(
+      tx,
+    );
+  }
+
+  /** Another worker takes it up. */
+  async giveBack(tx: Tx, pk: number, worker: string): Promise<void> {
+    await sql`
+      update extmsg_deliveries set worker = null, lease_until = null where pk = ${pk} and worker = ${worker} and state = 'pending'`.execute(
+      tx,
+    );
+  }
+
+  async end(tx: Tx, pk: number, state: 'delivered' | 'failed', receipt: StoredReceipt, sequence?: number): Promise<void> {
+    const failed = state === 'failed';
+    await sql`
+      update extmsg_deliveries set state = ${state}, receipt = ${JSON.stringify(receipt)}::jsonb, sequence = ${sequence ?? null}, worker = null,
+        lease_until = null, ended_at = clock_timestamp(), error_code = ${failed ? receipt.kind : null}, error = ${failed ? (receipt.error ?? null) : null}
+      where pk = ${pk}`.execute(tx);
+  }
+
+  /** What a session has published last, while it has the conversation. */
+  async recordContext(tx: Tx, { conversation_pk, session_pk, generation }: PublicationRow, messageId: string): Promise<void> {
+    await sql`
+      insert into extmsg_contexts (conversation_pk, session_pk, generation, last_message_id, last_published_at)
+      select b.conversation_pk, b.session_pk, b.generation, ${messageId}, clock_timestamp() from extmsg_bindings b
+      where b.conversation_pk = ${conversation_pk} and b.status = 'active' and b.generation = ${generation} and b.session_pk = ${session_pk}
+      on conflict (conversation_pk, session_pk) do update set generation = excluded.generation, last_message_id = excluded.last_message_id,
+        last_published_at = excluded.last_published_at`.execute(tx);
+  }
+
+  async context(
+    db: Kysely<Database>,
+    { conversation_pk, session_pk }: PublicationRow,
+  ): Promise<{ generation: number; last_message_id: string; last_published_at: Date } | undefined> {
+    const { rows } = await sql<{ generation: number; last_message_id: string; last_published_at: Date }>`
+      select generation, last_message_id, last_published_at from extmsg_contexts
+      where conversation_pk = ${conversation_pk} and session_pk = ${session_pk}`.execute(db);
+    return rows[0];
+  }
+}

@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type RawBuilder } from 'kysely';
+import { Db } from '../../../../platform/database/database.js';
+
+export interface Expired {
+  readonly conversation_pk: number;
+  readonly stream_id: number;
+  readonly stream: string;
+}
+
+const days = (count: number): RawBuilder<unknown> => sql`clock_timestamp() - ${count} * interval '1 day'`;
+
+/** SQL of what is kept no longer. Each statement takes a bounded share. */
+@Injectable()
+export class RetentionRepository {
+  constructor(private readonly db: Db) {}
+
+  /** Conversations whose binding's time is over. */
+  async expired(limit: number): Promise<Expired[]> {
+    const { rows } = await sql<Expired>`
+      select b.conversation_pk, b.stream_id, e.name as stream from extmsg_bindings b join event_streams e on e.id = b.stream_id
+      where b.status = 'active' and b.expires_at <= clock_timestamp() order by b.expires_at limit ${limit}`.execute(this.db);
+    return rows;
+  }
+
+  async forgetBindings(keptDays: number, limit: number): Promise<void> {
+    await sql`
+      delete from extmsg_bindings where pk in (
+        select pk from extmsg_bindings where status = 'ended' and ended_at < ${days(keptDays)} order by ended_at limit ${limit})`.execute(
+      this.db,
+    );
+  }
+
+  async forgetMembers(keptDays: number, limit: number): Promise<void> {
+    for (const table of ['extmsg_participants', 'extmsg_memberships'])
+      await sql`
+        delete from ${sql.table(table)} where pk in (
+          select pk from ${sql.table(table)} where closed_at < ${days(keptDays)} order by closed_at limit ${limit})`.execute(this.db);
+  }
+
+  async forgetDeliveries(keptDays: number, limit: number): Promise<void> {
+    await sql`
+      delete from extmsg_deliveries where pk in (
+        select pk from extmsg_deliveries where ended_at < ${days(keptDays)} order by ended_at limit ${limit})`.execute(this.db);
+  }
+
+  /** Groups without anybody in whose conversation nothing has been said for long. */
+  async forgetGroups(keptDays: number, limit: number): Promise<void> {
+    await sql`
+      delete from extmsg_groups where pk in (
+        select g.pk from extmsg_groups g where g.updated_at < ${days(keptDays)}
+          and not exists (select from extmsg_participants p where p.group_pk = g.pk)
+          and not exists (select from extmsg_entries e where e.conversation_pk = g.conversation_pk and e.created_at >= ${days(keptDays)})
+        limit ${limit})`.execute(this.db);
+  }
+
+  /** Entries beyond the age, and beyond the number of a conversation; what is the oldest then is told by its row. Answers how many. */
+  async forgetEntries(kept: { readonly days: number; readonly count: number }, limit: number): Promise<number> {
+    const { rows } = await sql<{ count: number }>`
+      with old as (
+        select conversation_pk, sequence from extmsg_entries where created_at < ${days(kept.days)} order by created_at limit ${limit}
+      ), many as (
+        select e.conversation_pk, e.sequence from extmsg_conversations c join extmsg_entries e on e.conversation_pk = c.pk
+        where c.head - c.earliest >= ${kept.count} and e.sequence <= c.head - ${kept.count} limit ${limit}
+      ), gone as (
+        delete from extmsg_entries e using (select * from old union select * from many) o
+        where e.conversation_pk = o.conversation_pk and e.sequence = o.sequence returning e.conversation_pk, e.sequence
+      ), moved as (
+        update extmsg_conversations c set earliest = greatest(c.earliest, g.last + 1)
+        from (select conversation_pk, max(sequence) as last from gone group by conversation_pk) g where c.pk = g.conversation_pk
+      )
+      select count(*)::int as count from gone`.execute(this.db);
+    return rows[0]!.count;
+  }
+}

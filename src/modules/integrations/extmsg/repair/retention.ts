@@ -1,0 +1,51 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Lifecycle } from '../../../../platform/health/lifecycle.js';
+import { repeat } from '../../../../platform/health/repeat.js';
+import { AppLogger } from '../../../../platform/logging/logger.js';
+import { SessionChangesService } from '../../../sessions/session-store/session-changes.service.js';
+import { BindingsService } from '../bindings/bindings.service.js';
+import { ConversationsRepository } from '../conversations/conversations.repository.js';
+import { RetentionRepository, type Expired } from './retention.repository.js';
+
+/** In days; entries also by their number in a conversation. */
+export const KEPT = { ended: 30, deliveries: 7, groups: 90, entries: { days: 90, count: 10_000 } } as const;
+const EVERY_MS = 60_000;
+const BATCH = 500;
+
+/** Ends bindings whose time is over, and forgets what nobody asks for any more. Any number of workers may. */
+@Injectable()
+export class ExtmsgRetention implements OnApplicationBootstrap {
+  constructor(
+    private readonly sessions: SessionChangesService,
+    private readonly conversations: ConversationsRepository,
+    private readonly binding: BindingsService,
+    private readonly repository: RetentionRepository,
+    private readonly lifecycle: Lifecycle,
+    private readonly log: AppLogger,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    repeat(this.lifecycle, this.log, { name: 'retention of external messages', everyMs: EVERY_MS, work: (signal) => this.pass(signal) });
+  }
+
+  async pass(signal?: AbortSignal): Promise<void> {
+    for (const one of await this.repository.expired(BATCH)) {
+      if (signal?.aborted === true) return;
+      await this.#expire(one).catch((error: unknown) =>
+        this.log.warn({ err: error, city: one.stream }, 'a binding could not be ended in time'),
+      );
+    }
+    await this.repository.forgetBindings(KEPT.ended, BATCH);
+    await this.repository.forgetMembers(KEPT.ended, BATCH);
+    await this.repository.forgetDeliveries(KEPT.deliveries, BATCH);
+    await this.repository.forgetGroups(KEPT.groups, BATCH);
+    await this.repository.forgetEntries(KEPT.entries, BATCH);
+  }
+
+  async #expire({ conversation_pk: pk, stream_id: streamId, stream }: Expired): Promise<void> {
+    await this.sessions.anyhow({ name: stream, stream, streamId }, 'reconciler', async (changes) => {
+      const at = await this.conversations.lockPk(changes.tx, pk);
+      if (at !== undefined) changes.emit(...(await this.binding.expireIn(changes.tx, at, { stream, actor: 'reconciler' })));
+    });
+  }
+}

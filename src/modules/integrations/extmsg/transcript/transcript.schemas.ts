@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { queryEnum, queryInt, queryText } from '../../../../contract/query.js';
+import { contract } from '../../../../contract/registry.js';
+import { int64, text } from '../../../../contract/scalars.js';
+import { BOUNDS, ConversationRef, schemaVersion } from '../conversations/conversations.schemas.js';
+
+export const ExternalActor = contract(
+  'ExternalActor',
+  z.strictObject({ id: text.max(255), display_name: text.max(255), is_bot: z.boolean() }),
+  'Who has written something outside. What bots write is not filtered: an adapter drops what it has written itself.',
+);
+export type ExternalActor = z.infer<typeof ExternalActor>;
+
+export const ExternalAttachment = contract(
+  'ExternalAttachment',
+  z.strictObject({
+    provider_id: text.max(512),
+    url: text.max(2048).meta({ description: 'Shown, and never fetched by the service.' }),
+    mime_type: text.max(255).default('application/octet-stream'),
+  }),
+);
+export type ExternalAttachment = z.infer<typeof ExternalAttachment>;
+
+export const TranscriptMessageKind = contract('TranscriptMessageKind', z.enum(['inbound', 'outbound']));
+export const TranscriptProvenance = contract('TranscriptProvenance', z.enum(['live', 'hydrated']));
+
+export const ConversationTranscriptRecord = contract(
+  'ConversationTranscriptRecord',
+  z.strictObject({
+    ID: z.string(),
+    SchemaVersion: schemaVersion,
+    Conversation: ConversationRef,
+    Sequence: int64.meta({ description: 'From 1, without gaps.' }),
+    Kind: TranscriptMessageKind,
+    Provenance: TranscriptProvenance,
+    ProviderMessageID: z.string(),
+    Actor: ExternalActor,
+    Text: z.string(),
+    ExplicitTarget: z.string(),
+    ReplyToMessageID: z.string(),
+    Attachments: z.array(ExternalAttachment).nullable(),
+    SourceSessionID: z.string(),
+    CreatedAt: z.string(),
+    Metadata: z.record(z.string(), z.string()),
+  }),
+);
+export type ConversationTranscriptRecord = z.infer<typeof ConversationTranscriptRecord>;
+
+export const ListBodyConversationTranscriptRecord = contract(
+  'ListBodyConversationTranscriptRecord',
+  z.strictObject({
+    items: z.array(ConversationTranscriptRecord).nullable(),
+    total: int64,
+    next_cursor: z.string().optional().meta({ description: 'To be given as `cursor`; absent on the last page.' }),
+    partial: z.boolean().optional(),
+    partial_errors: z.array(z.string()).nullable().optional(),
+    earliest_sequence: int64.optional().meta({ description: 'Of the oldest entry that is kept.' }),
+    latest_sequence: int64.optional(),
+  }),
+);
+export type ListBodyConversationTranscriptRecord = z.infer<typeof ListBodyConversationTranscriptRecord>;
+
+export const TranscriptQuery = z.strictObject({
+  scope_id: queryText({ max: BOUNDS.scope }),
+  provider: queryText({ max: BOUNDS.provider }),
+  account_id: queryText({ max: BOUNDS.account }),
+  conversation_id: queryText({ max: BOUNDS.conversation }),
+  parent_conversation_id: queryText({ max: BOUNDS.conversation }),
+  kind: queryEnum(['dm', 'room', 'thread']),
+  after_sequence: queryInt().describe('Only above it.'),
+  before_sequence: queryInt().describe('Only below it.'),
+  session_id: queryText({ max: BOUNDS.session }).describe('Only what this member has not read yet.'),
+  limit: queryInt({ default: 100 }).describe('500 at the most.'),
+  order: queryEnum(['asc', 'desc']).describe('asc unless said.'),
+  cursor: queryText({ max: 128 }),
+});
+export type TranscriptQuery = z.infer<typeof TranscriptQuery>;
+
+export const ExtMsgTranscriptAckInputBody = contract(
+  'ExtMsgTranscriptAckInputBody',
+  z.strictObject({
+    conversation: ConversationRef.optional(),
+    session_id: text.min(1).max(BOUNDS.session).meta({ description: 'The member: a session, or the configured name that is one.' }),
+    sequence: int64.optional(),
+  }),
+);
+export type ExtMsgTranscriptAckInput = z.infer<typeof ExtMsgTranscriptAckInputBody>;

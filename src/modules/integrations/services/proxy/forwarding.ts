@@ -1,0 +1,262 @@
+import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import { Readable, Transform } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { createProxyServer, type ProxyServerOptions } from 'httpxy';
+import { credentialOf } from '../../../../contract/principal.js';
+import { problem, type ProblemError } from '../../../../contract/problems.js';
+import { Lifecycle } from '../../../../platform/health/lifecycle.js';
+import { answeredElsewhere } from '../../../../platform/http/auditing.js';
+import { bePatient, refuseOnSocket } from '../../../../platform/http/client-error.js';
+import { problemBody, PROBLEM_TYPE } from '../../../../platform/http/problem.renderer.js';
+import { hijack, principalOf, requestId } from '../../../../platform/http/request.js';
+import { takeUpgrade, wantsUpgrade, type Upgrade } from '../../../../platform/http/upgrades.js';
+import { AppLogger } from '../../../../platform/logging/logger.js';
+import { KeyWatch } from '../../../../platform/streams/key-watch.js';
+import { forService, fromService } from './headers.js';
+import { Owners, shares } from './owner-agent.js';
+
+/** What a request, and all of them, may take. Bytes and milliseconds. */
+export class ForwardLimits {
+  /** Of a request's body. Answers have no end. */
+  readonly body: number = 1024 * 1024 * 1024;
+  /** Requests and connections at once: of one service, and of this process. */
+  readonly service: number = 2_048;
+  readonly total: number = 4_096;
+  /** Until a service answers, from the last byte that it was sent. */
+  readonly answerMs: number = 120_000;
+  /** In which nothing moves in either direction. */
+  readonly idleMs: number = 15 * 60_000;
+
+  constructor(overrides: Partial<ForwardLimits> = {}) {
+    Object.assign(this, overrides);
+  }
+}
+
+/** The process of a service, and what it is asked for. */
+export interface Destination {
+  readonly pk: number;
+  readonly address: string;
+  readonly instance: string;
+  /** With its query. */
+  readonly path: string;
+}
+
+/** Ends something of a request at once. */
+type End = () => void;
+
+/** Carries requests to services and their answers back, as they come: neither of them is ever here as a whole. */
+@Injectable()
+export class Forwarding {
+  /** What goes on, and how it is ended. */
+  readonly #open = new Map<End, { readonly lasting: boolean }>();
+  /** How much of it is each service's. */
+  readonly #counts = new Map<number, number>();
+  #stopping = false;
+
+  constructor(
+    private readonly owners: Owners,
+    private readonly keys: KeyWatch,
+    readonly limits: ForwardLimits,
+    lifecycle: Lifecycle,
+    private readonly log: AppLogger,
+  ) {
+    lifecycle.onStop('streams', 'streams of services', () => this.#stop());
+  }
+
+  /** @throws ProblemError before anything has been sent in either direction */
+  async forward(request: FastifyRequest, reply: FastifyReply, to: Destination): Promise<void> {
+    const { raw } = request;
+    this.#admit(raw, to.pk);
+    const { connection: asked } = raw.headers;
+    // What is read from here on is the service's: its own name, and nothing that was meant for this door.
+    const headers = forService(raw.headers, requestId(request));
+    const upgrades = wantsUpgrade(request);
+    const options: ProxyServerOptions = {
+      agent: this.owners.agentFor(to, !upgrades && shares(raw.method ?? '', raw.headers)),
+      // The path as it was written: as a URL it would be written anew.
+      target: { protocol: 'http:', host: 'service', port: 80, pathname: to.path } as never,
+      ignorePath: true,
+    };
+    const upgrade = takeUpgrade(request);
+    if (upgrade !== undefined) {
+      hijack(reply);
+      raw.headers = { ...headers, connection: 'Upgrade', upgrade: 'websocket' };
+      return this.#join(request, reply.raw, upgrade, to, options);
+    }
+    const closes = reply.getHeader('connection') === 'close' || !reply.raw.shouldKeepAlive || /\bclose\b/i.test(asked ?? '');
+    const own = hijack(reply);
+    raw.headers = closes ? { ...headers, connection: 'close' } : headers;
+    return this.#exchange(request, reply.raw, own, to, options);
+  }
+
+  #admit({ headers }: IncomingMessage, pk: number): void {
+    if (this.#stopping) throw problem('unavailable', 'this process is stopping, try again');
+    const ofService = this.#counts.get(pk) ?? 0;
+    if (ofService >= this.limits.service || this.#open.size >= this.limits.total)
+      throw problem('unavailable', `service unavailable: ${Math.min(ofService, this.#open.size)} requests for it are open here`);
+    const coding = headers['transfer-encoding'];
+    if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked')
+      throw problem('bad_request', 'the only transfer coding here is chunked', { at: 'header.Transfer-Encoding' });
+    if (Number(headers['content-length'] ?? 0) > this.limits.body) throw tooLarge(this.limits.body);
+  }
+
+  async #exchange(
+    request: FastifyRequest,
+    response: ServerResponse,
+    own: ReturnType<typeof hijack>,
+    to: Destination,
+    options: ProxyServerOptions,
+  ): Promise<void> {
+    const { raw } = request;
+    const socket = raw.socket;
+    const proxy = createProxyServer();
+    const asked: { request?: ClientRequest; why?: ProblemError } = {};
+    const abort = (why?: ProblemError): void => {
+      if (why !== undefined) asked.why ??= why;
+      if (response.headersSent) response.destroy();
+      else if (asked.request !== undefined) asked.request.destroy(why);
+    };
+    proxy.on('proxyReq', (onward) => {
+      asked.request = onward;
+      if (asked.why !== undefined) return void onward.destroy(asked.why);
+      onward.setTimeout(this.limits.answerMs, () => abort(problem('bad_gateway', 'service unavailable: it has not answered in time')));
+    });
+    proxy.on('proxyRes', (answer) => {
+      asked.request?.setTimeout(0);
+      answeredElsewhere(request, { status: answer.statusCode ?? 502, code: null });
+      fromService(answer.headers, own);
+      for (const [name, value] of Object.entries(own)) if (name !== 'connection') response.setHeader(name, value);
+      // A stream may say nothing for long: whoever listens is told that it has begun. Of most answers something has come by then.
+      setImmediate(() => {
+        if (!response.headersSent && !response.destroyed) response.flushHeaders();
+      });
+    });
+    const hurry = bePatient(socket);
+    socket.setTimeout(this.limits.idleMs);
+    const done = this.#opened(request, to, () => {
+      asked.why ??= problem('unavailable', 'this process is stopping, try again');
+      abort();
+      if (!response.headersSent) this.#answer(response, own, asked.why, request);
+    });
+    try {
+      // Who says how long it is has been believed, and is held to it.
+      const source = raw.headers['transfer-encoding'] === undefined ? {} : { buffer: this.#counted(raw, abort) };
+      await proxy.web(raw, response, { ...options, ...source }).catch((error: unknown) => {
+        // It was closed while it was kept: nobody has heard the request.
+        if (asked.request?.reusedSocket !== true || asked.why !== undefined || response.headersSent || response.destroyed) throw error;
+        return proxy.web(raw, response, { ...options, agent: this.owners.agentFor(to, false), buffer: Readable.from([]) });
+      });
+    } catch (error) {
+      if (response.headersSent) response.destroy();
+      else this.#answer(response, own, asked.why ?? this.#unreachable(error), request);
+    } finally {
+      // Who has left before it was answered may have changed something all the same.
+      answeredElsewhere(request, { status: LEFT.status, code: LEFT.code });
+      hurry();
+      done();
+    }
+  }
+
+  /** A body that does not say how long it is. */
+  #counted(raw: IncomingMessage, abort: (why: ProblemError) => void): Transform {
+    let left = this.limits.body;
+    const counted = new Transform({
+      transform: (chunk: Buffer, _encoding, next) => {
+        left -= chunk.length;
+        if (left >= 0) return next(null, chunk);
+        raw.unpipe(counted);
+        raw.resume();
+        abort(tooLarge(this.limits.body));
+      },
+    });
+    raw
+      .once('error', () => counted.destroy())
+      .once('close', () => {
+        if (!raw.complete) counted.destroy();
+      });
+    return raw.pipe(counted);
+  }
+
+  async #join(
+    request: FastifyRequest,
+    response: ServerResponse,
+    { socket, head }: Upgrade,
+    to: Destination,
+    options: ProxyServerOptions,
+  ): Promise<void> {
+    const proxy = createProxyServer();
+    let joined = false;
+    proxy.on('open', (onward) => {
+      joined = true;
+      response.statusCode = 101;
+      socket.setTimeout(this.limits.idleMs, () => socket.destroy());
+      // Each side ends with the other, also where one has nothing more to say and the other goes on for ever.
+      socket.once('close', () => onward.destroy());
+      onward.once('close', () => socket.destroySoon());
+    });
+    // What is not read any more would not be seen to leave.
+    socket.once('finish', () => socket.destroySoon());
+    const done = this.#opened(request, to, () => socket.destroy(), true);
+    try {
+      await proxy.ws(request.raw, socket, { ...options, upgradeTimeout: this.limits.answerMs }, head);
+    } catch (error) {
+      if (joined || socket.destroyed || !socket.writable) socket.destroy();
+      else refuseOnSocket(this.#unreachable(error), socket, requestId(request));
+      if (!joined) response.statusCode = 502;
+    } finally {
+      done();
+      // It has no connection of its own any more that could tell it.
+      response.emit('close');
+    }
+  }
+
+  #opened(request: FastifyRequest, { pk }: Destination, end: End, lasting = false): () => void {
+    this.#open.set(end, { lasting });
+    this.#counts.set(pk, (this.#counts.get(pk) ?? 0) + 1);
+    const forget = this.keys.add(credentialOf(principalOf(request)), end);
+    return () => {
+      forget();
+      if (!this.#open.delete(end)) return;
+      const left = this.#counts.get(pk)! - 1;
+      if (left === 0) this.#counts.delete(pk);
+      else this.#counts.set(pk, left);
+    };
+  }
+
+  #answer(response: ServerResponse, own: ReturnType<typeof hijack>, why: ProblemError, request: FastifyRequest): void {
+    const { status, retryAfter, code } = why.kind;
+    answeredElsewhere(request, { status, code });
+    if (response.destroyed) return;
+    const { raw } = request;
+    // What is still to come of its body is for nobody.
+    if (!raw.complete) raw.resume();
+    const body = problemBody(why, requestId(request));
+    response.writeHead(status, {
+      ...own,
+      ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+      ...(raw.complete ? {} : { connection: 'close' }),
+      'content-type': PROBLEM_TYPE,
+      'content-length': String(Buffer.byteLength(body)),
+    });
+    response.end(request.method === 'HEAD' ? undefined : body);
+  }
+
+  #unreachable(error: unknown): ProblemError {
+    const { message, code } = error as NodeJS.ErrnoException;
+    this.log.debug({ err: error }, 'a service could not be reached');
+    return problem('bad_gateway', `service unavailable: ${code ?? message}`);
+  }
+
+  /** What goes on for ever ends; what is being answered has a moment more. */
+  #stop(): void {
+    this.#stopping = true;
+    for (const [end, { lasting }] of [...this.#open]) if (lasting) end();
+  }
+}
+
+const LEFT = problem('bad_gateway', 'whoever has asked has left').kind;
+
+function tooLarge(limit: number): ProblemError {
+  return problem('payload_too_large', `the request body exceeds ${limit} bytes`);
+}

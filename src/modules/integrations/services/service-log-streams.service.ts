@@ -1,0 +1,52 @@
+import { Injectable } from '@nestjs/common';
+import { credentialOf, type Principal } from '../../../contract/principal.js';
+import { problem } from '../../../contract/problems.js';
+import { parseSeq, placeOf } from '../../../platform/streams/cursor.js';
+import { EventStreams, type Opening } from '../../../platform/streams/event-streams.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { ServiceLogHub, type LogFeed } from './service-log-hub.js';
+import type { ServiceLogStreamQuery } from './services.schemas.js';
+import { ServicesService } from './services.service.js';
+
+/** Opens streams of what services write. Every refusal is a problem before any header. */
+@Injectable()
+export class ServiceLogStreams {
+  constructor(
+    private readonly services: ServicesService,
+    private readonly hub: ServiceLogHub,
+    private readonly streams: EventStreams,
+  ) {}
+
+  /** @throws ProblemError service_not_found, invalid_cursor, unavailable */
+  async open(
+    city: CityScope,
+    name: string,
+    caller: Principal,
+    { tail }: ServiceLogStreamQuery,
+    lastEventId: string | undefined,
+  ): Promise<Opening> {
+    const { pk, head } = await this.services.log(city, name);
+    this.hub.assertOpen();
+    this.streams.assertRoom();
+    const after = positionOf(lastEventId?.trim(), head) ?? Math.max(0, head - tail);
+    let feed: LogFeed | undefined;
+    return this.streams.opening({
+      keyId: credentialOf(caller),
+      take: (subscriber) => {
+        if (this.hub.stopped) subscriber.end('');
+        else feed = this.hub.attach(subscriber, pk, after, head);
+      },
+      closed: (subscriber) => feed?.channel.remove(subscriber),
+    });
+  }
+}
+
+function positionOf(given: string | undefined, head: number): number | undefined {
+  if (given === undefined || given === '') return undefined;
+  const after = parseSeq(given, 'Last-Event-ID');
+  if (after <= head) return after;
+  throw problem('invalid_cursor', `Last-Event-ID is ahead of the log: ${after}, the head is ${head}`, {
+    at: placeOf('Last-Event-ID'),
+    value: after,
+  });
+}

@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+import type { Principal } from '../../../contract/principal.js';
+import { problem, type ProblemError } from '../../../contract/problems.js';
+import { AppConfig } from '../../../platform/config/config.js';
+import { Transactions } from '../../../platform/database/transactions.js';
+import { EventLog } from '../../../platform/event-log/event-log.js';
+import { Signals } from '../../../platform/streams/signals.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { ServiceLinesRepository } from './service-lines.repository.js';
+import { conditionOf, SERVICES_TOPIC, stateEvent, type ServiceRow } from './service-row.js';
+import { toLine, toStatus } from './services.mapper.js';
+import { ServicesRepository } from './services.repository.js';
+import type { ListBodyStatus, ServiceLogBody, ServiceLogQuery, ServiceRestartOutputBody, Status } from './services.schemas.js';
+
+export interface Indexed<T> {
+  readonly body: T;
+  readonly index: number;
+}
+
+/** What services a city has, how they are, and what they have written. */
+@Injectable()
+export class ServicesService {
+  constructor(
+    private readonly app: AppConfig,
+    private readonly repository: ServicesRepository,
+    private readonly lines: ServiceLinesRepository,
+    private readonly transactions: Transactions,
+    private readonly eventLog: EventLog,
+    private readonly signals: Signals,
+  ) {}
+
+  async list(city: CityScope): Promise<Indexed<ListBodyStatus>> {
+    const { rows, head } = await this.repository.list(city.streamId);
+    return { body: { items: rows.map((row) => toStatus(city.name, row, this.#base())), total: rows.length }, index: head };
+  }
+
+  /** @throws ProblemError service_not_found */
+  async get(city: CityScope, name: string): Promise<Indexed<Status>> {
+    const { row, head } = await this.#named(city, name);
+    return { body: toStatus(city.name, row, this.#base()), index: head };
+  }
+
+  /** Its owner hears of it and begins its process anew; nobody is let through meanwhile. @throws ProblemError service_not_found */
+  async restart(city: CityScope, name: string, caller: Principal): Promise<ServiceRestartOutputBody> {
+    await this.transactions.run(
+      async (tx) => {
+        const row = await this.repository.restart(tx, city.streamId, name);
+        if (row === undefined) throw notFound(name);
+        this.signals.mark(tx, SERVICES_TOPIC);
+        if (row.wanted) await this.eventLog.append(tx, [stateEvent(city.stream, name, caller.actor, conditionOf(row))]);
+      },
+      { key: city.name },
+    );
+    return { status: 'ok', action: 'restart', service: name };
+  }
+
+  /** The newest lines. @throws ProblemError service_not_found */
+  async logs(city: CityScope, name: string, { tail, before }: ServiceLogQuery): Promise<ServiceLogBody> {
+    const { row } = await this.#named(city, name);
+    const rows = await this.lines.last(row.pk, Math.min(row.log_head, (before ?? Infinity) - 1), tail);
+    const first = rows[0];
+    return { items: rows.map(toLine), head: row.log_head, ...(first === undefined || first.seq === 1 ? {} : { before: first.seq }) };
+  }
+
+  /** For whoever follows what it writes. @throws ProblemError service_not_found */
+  async log(city: CityScope, name: string): Promise<{ readonly pk: number; readonly head: number }> {
+    const { row } = await this.#named(city, name);
+    return { pk: row.pk, head: row.log_head };
+  }
+
+  async #named(city: CityScope, name: string): Promise<{ row: ServiceRow; head: number }> {
+    const { rows, head } = await this.repository.list(city.streamId, name);
+    if (rows[0] === undefined) throw notFound(name);
+    return { row: rows[0], head };
+  }
+
+  /** Bound elsewhere than on loopback this process cannot know under which address it is reached. */
+  #base(): string | undefined {
+    const { host, port, loopback } = this.app;
+    return port === 0 || !loopback ? undefined : this.app.urlOf(host, port);
+  }
+}
+
+function notFound(name: string): ProblemError {
+  return problem('service_not_found', `service ${name} not found`);
+}

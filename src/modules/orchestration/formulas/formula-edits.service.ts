@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { may, type Principal } from '../../../contract/principal.js';
+import { problem } from '../../../contract/problems.js';
+import type { OKResponseBody } from '../../../contract/scalars.js';
+import type { Expected } from '../../../platform/http/if-match.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import type { CityConfig } from '../../files/composition/city-config.js';
+import { describeIssue, type Issue } from '../../files/composition/issue.js';
+import { ConfigEditsService, type EditAnswer } from '../../configuration/config/config-edits.service.js';
+import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
+import { fieldsOf, summaryOf } from '../../configuration/config/refusals.js';
+import type { Compiled } from './compile/compile.js';
+import { runsCommands } from './compile/describe.js';
+import { validating } from './formula-tasks.js';
+import { FormulaWork } from './formula-work.js';
+import { noneOfItsOwn, ownFormula } from './formulas.service.js';
+import { hostOf } from './host.js';
+import type { FormulaValidateOutputBody } from './formulas.schemas.js';
+
+export interface FormulaEdit {
+  readonly city: CityScope;
+  readonly caller: Principal;
+  readonly expected: Expected;
+}
+
+const NAME = /^[a-zA-Z0-9](?:[a-zA-Z0-9_-]{0,62}[a-zA-Z0-9])?$/;
+
+/** The formulas that lie in the city's own files: looked at, written, taken away. */
+@Injectable()
+export class FormulaEditsService {
+  constructor(
+    private readonly reads: ConfigReadsService,
+    private readonly edits: ConfigEditsService,
+    private readonly work: FormulaWork,
+  ) {}
+
+  async validate(city: CityScope, name: string, text: string): Promise<FormulaValidateOutputBody> {
+    const { config } = await this.reads.current(city);
+    const { issues } = await this.#checked(city, config, name, text);
+    return issues.length === 0 ? { valid: true } : { valid: false, errors: issues.map(describeIssue) };
+  }
+
+  /** @throws ProblemError invalid_request with all that is wrong; forbidden for a script that the key may not have run */
+  save({ city, caller, expected }: FormulaEdit, name: string, text: string): Promise<EditAnswer<OKResponseBody>> {
+    return this.edits.run({ city, caller, expected }, async (draft) => {
+      const { formula, issues } = await this.#checked(city, draft.current, name, text);
+      if (issues.length > 0)
+        throw problem('invalid_request', `formula validation failed: ${summaryOf(issues)}`, { errors: fieldsOf(issues) });
+      if (formula !== undefined && runsCommands(formula) && !may(caller, 'commands'))
+        throw problem('forbidden', 'the API key may not say what is run (check): that needs the right "commands"');
+      await draft.write(ownFormula(draft.current, name)?.file ?? `formulas/${name}.toml`, text);
+      return { body: { status: 'saved' } };
+    });
+  }
+
+  remove({ city, caller, expected }: FormulaEdit, name: string): Promise<EditAnswer<OKResponseBody>> {
+    return this.edits.run({ city, caller, expected }, async (draft) => {
+      const own = ownFormula(draft.current, name);
+      if (own === undefined) throw noneOfItsOwn(name);
+      await draft.removeFile(own.file);
+      return { body: { status: 'deleted' } };
+    });
+  }
+
+  async #checked(city: CityScope, config: CityConfig, name: string, text: string): Promise<Compiled> {
+    const file = ownFormula(config, name)?.file ?? `formulas/${name}.toml`;
+    const refused = (message: string): Compiled => ({ issues: [{ severity: 'error', file, key: '', message } satisfies Issue] });
+    if (name === 'feed') return refused('the name feed is reserved');
+    if (!NAME.test(name)) return refused(`the name must match ${NAME.source}`);
+    if (text.trim() === '') return refused('empty formula body');
+    const sha256 = createHash('sha256').update(text).digest('hex');
+    const candidate = { name, file, sha256, text };
+    return this.work.run(city, validating, { shelf: config, rig: '', candidate, name, compiler: hostOf(config) });
+  }
+}

@@ -1,0 +1,283 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { DEEP } from '../../../../test/support/depth.js';
+import { eventually } from '../../../../test/support/sse.js';
+import { OrderRealm } from './testing/order-realm.js';
+
+let orders: OrderRealm;
+afterEach(() => orders.close());
+
+const SUCCESS = { outcome: 'success', exitCode: 0 } as const;
+const isHeld = async (): Promise<boolean> => {
+  const { rows } = await sql`
+    select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`.execute(orders.a.db);
+  return rows.length > 0;
+};
+
+describe('an order that is due', () => {
+  it('is fired once, whoever looks', async () => {
+    orders = await OrderRealm.open({ tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
+    const { a, b } = orders;
+    const looked = await Promise.all([a, b, a, b].map(({ evaluator }) => evaluator.look()));
+    expect(looked.reduce((sum, began) => sum + began)).toBe(1);
+    expect(await orders.firings()).toMatchObject([{ scoped_name: 'tick', cause: 'cooldown', state: 'queued', reason: 'never run' }]);
+    expect(await orders.told()).toEqual(['order.fired tick']);
+  });
+
+  // Guard: the index of open firings. Here nobody else keeps the second one away: the row says that it is due again.
+  it('has one firing open at a time, whatever its row says', async () => {
+    orders = await OrderRealm.open({ tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
+    const { a, b } = orders;
+    await a.evaluator.look();
+    await sql`update orders set look_at = now() - interval '2 hours', next_due_at = now() - interval '1 hour'`.execute(a.db);
+    expect(await b.evaluator.look()).toBe(0);
+    expect(await orders.firings()).toHaveLength(1);
+    // Who ends it looks again: the next one is an hour later.
+    const [firing] = await a.take();
+    expect(await a.firings.end(orders.city, firing!, 'worker', SUCCESS)).toBe(true);
+    expect(await a.firings.end(orders.city, firing!, 'worker', SUCCESS)).toBe(false);
+    expect(await orders.told()).toEqual(['order.fired tick', 'order.completed tick']);
+    expect(await b.evaluator.look()).toBe(1);
+  });
+
+  it('is carried out by one worker', async () => {
+    orders = await OrderRealm.open(
+      Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`o${n}`, 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"'])),
+    );
+    const { a, b } = orders;
+    expect(await a.evaluator.look()).toBe(20);
+    const taken = await Promise.all([a.take('one', 15), b.take('two', 15), a.take('three', 15)]);
+    const ids = taken.flat().map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect((await orders.firings()).filter(({ worker }) => worker !== null)).toHaveLength(ids.length);
+  });
+
+  // Guard: who is in a transaction asks for nothing outside of it. A burst of firings holds all connections of a process at once.
+  it('is carried out from its beginning to its end with one connection', async () => {
+    const now = 'trigger = "cooldown"\ninterval = "1h"';
+    const condition = 'exec = "true"\ntrigger = "condition"\ncheck = "true"';
+    orders = await OrderRealm.open({ tick: `exec = "true"\n${now}`, yes: condition, no: condition });
+    const one = orders.narrow();
+    expect(await one.evaluator.look()).toBe(3);
+    const taken = Object.fromEntries((await one.take()).map((firing) => [firing.name, firing]));
+    expect(await one.firings.passed(orders.city, taken.yes!, 'worker')).toBe(true);
+    await one.firings.refused(orders.city, taken.no!, 'worker', 'no');
+    for (const name of ['tick', 'yes']) expect(await one.firings.end(orders.city, taken[name]!, 'worker', SUCCESS)).toBe(true);
+    expect(await orders.told()).toEqual(['order.fired tick', 'order.fired yes', 'order.completed tick', 'order.completed yes']);
+  });
+
+  // Guard: leases are renewed in the order in which firings end together.
+  it('can end with others while its lease is renewed', async () => {
+    const now = 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"';
+    orders = await OrderRealm.open({ one: now, two: now });
+    const { a, b } = orders;
+    await a.evaluator.look();
+    const pks = (await a.take()).map(({ pk }) => pk).sort((x, y) => x - y);
+    // Rows lie where they were written last.
+    await b.repository.renew('worker', [pks[0]!], 60_000);
+    const { renewing } = await a.transactions.run(async (tx) => {
+      expect(await a.repository.end(tx, pks[0]!, 'worker', SUCCESS, new Date())).toBe(true);
+      const begun = b.repository.renew('worker', pks, 60_000);
+      await eventually(isHeld);
+      expect(await a.repository.end(tx, pks[1]!, 'worker', SUCCESS, new Date())).toBe(true);
+      return { renewing: begun };
+    });
+    expect(await renewing).toEqual(new Set());
+  });
+
+  // Guard: places for commands are for commands.
+  it('launches a run without a place for commands', async () => {
+    const now = 'trigger = "cooldown"\ninterval = "1h"';
+    orders = await OrderRealm.open({ launch: `formula = "grow"\n${now}`, run: `exec = "true"\n${now}` });
+    const { a } = orders;
+    await orders.realm.write('formulas/grow.toml', 'formula = "grow"\n[[steps]]\nid = "look"\ntitle = "Look"\n');
+    await orders.write({});
+    expect(await a.evaluator.look()).toBe(2);
+    expect(await a.repository.waiting()).toEqual({ command: 1, launch: 1 });
+    expect((await a.take('worker', 10)).map(({ name }) => name)).toEqual(['run']);
+    expect((await a.take('worker', 10, 'launch')).map(({ name }) => name)).toEqual(['launch']);
+    expect(await a.repository.waiting()).toEqual({ command: 0, launch: 0 });
+  });
+
+  it('waits while its city is suspended', async () => {
+    orders = await OrderRealm.open({ tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
+    await sql`update cities set suspended = true`.execute(orders.a.db);
+    expect(await orders.a.evaluator.look()).toBe(0);
+    await sql`update cities set suspended = false`.execute(orders.a.db);
+    orders.now = new Date(Date.now() + 20_000);
+    expect(await orders.b.evaluator.look()).toBe(1);
+  });
+});
+
+describe('an order that somebody forces', () => {
+  // Guard: a forced firing holds the order back from nobody.
+  it('comes at its time all the same', async () => {
+    orders = await OrderRealm.open({ tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
+    const { a, b } = orders;
+    await a.evaluator.look();
+    const [first] = await a.take();
+    await a.firings.end(orders.city, first!, 'worker', SUCCESS);
+    const now = new Date();
+    await a.transactions.run(async (tx) => {
+      const order = await a.repository.lock(tx, orders.city.streamId, 'tick');
+      const asked = {
+        id: 'by-hand',
+        order: order!,
+        cause: 'run',
+        actor: 'ada',
+        reason: 'run by ada',
+        forced: true,
+        state: 'queued',
+      } as const;
+      await a.firings.begin(tx, orders.city, [asked], now);
+    });
+    const [forced] = await a.take();
+    expect(await a.firings.end(orders.city, forced!, 'worker', SUCCESS)).toBe(true);
+    orders.now = new Date(now.getTime() + 3_599_000);
+    expect(await b.evaluator.look()).toBe(0);
+    orders.now = new Date(now.getTime() + 3_601_000);
+    expect(await b.evaluator.look()).toBe(1);
+  });
+});
+
+describe('a firing whose host is gone', () => {
+  const lost = async (name: string, more = ''): Promise<void> => {
+    orders = await OrderRealm.open({ [name]: `exec = "true"\ntrigger = "cooldown"\ninterval = "1h"\n${more}` });
+    await orders.a.evaluator.look();
+    await orders.a.take('dead');
+    await sql`update order_firings set lease_until = now() - interval '1 second'`.execute(orders.a.db);
+  };
+
+  // Guard: only a lease that has run out gives a firing away, and who had it can end it no more.
+  it('is told to be lost, once', async () => {
+    await lost('deploy');
+    const [firing] = await orders.firings();
+    const swept = await Promise.all([orders.a.sweeper.sweep(), orders.b.sweeper.sweep()]);
+    expect(swept.reduce((sum, n) => sum + n)).toBe(1);
+    expect(await orders.a.firings.end(orders.city, firing!, 'dead', SUCCESS)).toBe(false);
+    expect(await orders.firings()).toMatchObject([{ state: 'done', outcome: 'lost', error: expect.stringContaining('dead') }]);
+    expect(await orders.told()).toEqual(['order.fired deploy', 'order.failed deploy']);
+  });
+
+  it('goes to another host when it may be done twice', async () => {
+    await lost('index', 'idempotent = true');
+    expect(await orders.b.sweeper.sweep()).toBe(1);
+    const [again] = await orders.b.take('alive');
+    expect(again).toMatchObject({ attempts: 2, worker: 'alive', state: 'running' });
+    expect(await orders.a.firings.end(orders.city, again!, 'dead', SUCCESS)).toBe(false);
+    expect(await orders.b.firings.end(orders.city, again!, 'alive', SUCCESS)).toBe(true);
+    expect(await orders.told()).toEqual(['order.fired index', 'order.completed index']);
+  });
+
+  it('stays with a host that says that it lives', async () => {
+    await lost('deploy');
+    const [firing] = await orders.firings();
+    expect(await orders.a.repository.renew('dead', [firing!.pk], 60_000)).toEqual(new Set([firing!.pk]));
+    expect(await orders.b.sweeper.sweep()).toBe(0);
+  });
+});
+
+describe('a sweep', () => {
+  // Guard: the lease is looked at again in the transaction that takes the firing.
+  it('is not taken from a host that has renewed its lease meanwhile', async () => {
+    orders = await OrderRealm.open({ deploy: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
+    await orders.a.evaluator.look();
+    const [firing] = await orders.a.take('alive');
+    expect(await orders.b.firings.end(orders.city, firing!, undefined, { outcome: 'lost' })).toBe(false);
+    expect(await orders.firings()).toMatchObject([{ state: 'running', worker: 'alive' }]);
+  });
+});
+
+describe('an order that waits for events', () => {
+  const EACH = 'exec = "true"\ntrigger = "event"\non = "bead.closed"';
+  const closed = (id: string, by = orders.a): Promise<void> =>
+    by.transactions.run(async (tx) => {
+      const said = { stream: 'alpha', type: 'bead.closed', version: 1, actor: 'x', subject: id, payload: {} };
+      await sql`select * from append_events(${JSON.stringify([said])}::jsonb)`.execute(tx);
+    });
+
+  it('gets each of them in turn from its beginning on, and nothing that came before', async () => {
+    orders = await OrderRealm.open({});
+    await closed('al-0');
+    await orders.write({
+      each: 'exec = "true"\ntrigger = "event"\non = "bead.closed"',
+      all: 'exec = "true"\ntrigger = "event"\non = "bead.closed"\ndelivery = "coalesce"',
+    });
+    const { a } = orders;
+    expect(await a.evaluator.look()).toBe(0);
+    for (const id of ['al-1', 'al-2', 'al-3']) await closed(id);
+    const seen: string[] = [];
+    for (;;) {
+      await a.evaluator.look();
+      const taken = await a.take();
+      if (taken.length === 0) break;
+      for (const firing of taken) {
+        seen.push(`${firing.name} ${firing.event!.subject!} ${firing.event!.count}`);
+        await a.firings.end(orders.city, firing, 'worker', SUCCESS);
+      }
+    }
+    expect(seen.sort()).toEqual(['all al-3 3', 'each al-1 1', 'each al-2 1', 'each al-3 1']);
+  });
+
+  // Guard: who wakes an order waits for whoever looks at it, and has read the log before the event came.
+  it('is not put to sleep over one that comes while it is looked at', async () => {
+    orders = await OrderRealm.open({ each: EACH });
+    const { a, b } = orders;
+    expect(await a.evaluator.look()).toBe(0);
+    await sql`update orders set look_at = now() - interval '1 second' where scoped_name = 'each'`.execute(a.db);
+    const held = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    a.failpoints.arm('tx.before_commit', () => {
+      a.failpoints.disarm();
+      held.resolve();
+      return go.promise;
+    });
+    const looking = a.evaluator.look();
+    await held.promise;
+    await closed('al-1', b);
+    let woken = false;
+    // A machine that stands still for longer than a lock may be waited for has it begin again, as the next turn would.
+    const waking = b.evaluator
+      .look()
+      .catch(() => b.evaluator.look())
+      .finally(() => (woken = true));
+    await eventually(async () => woken || (await isHeld()));
+    go.resolve();
+    const began = (await looking) + (await waking) + (await b.evaluator.look());
+    expect(began).toBe(1);
+    expect(await orders.firings()).toMatchObject([{ scoped_name: 'each', event: { subject: 'al-1' } }]);
+  });
+});
+
+describe('a clock that is moved', () => {
+  it('fires a nightly order once a day, and makes up once for what was missed', async () => {
+    orders = await OrderRealm.open({});
+    const [from, to, nights] = DEEP ? ['2026-01-01', '2027-01-01', 365] : ['2026-03-15', '2026-04-04', 20];
+    orders.now = new Date(`${from}T00:00:00Z`);
+    const nightly = 'exec = "true"\ntrigger = "cron"\nschedule = "30 2 * * *"\ntz = "Europe/Madrid"';
+    await orders.write({ nightly, strict: `${nightly}\ncatch_up = "none"` });
+    const { a } = orders;
+    const at: Date[] = [];
+    const fire = async (): Promise<string[]> => {
+      await a.evaluator.look();
+      const taken = await a.take();
+      for (const firing of taken) await a.firings.end(orders.city, firing, 'worker', SUCCESS);
+      return taken.map(({ name }) => name).sort();
+    };
+    for (;;) {
+      const next = await a.repository.nextLook();
+      if (next === undefined || next >= new Date(`${to}T00:00:00Z`)) break;
+      orders.now = next;
+      expect(await fire()).toEqual(['nightly', 'strict']);
+      at.push(next);
+    }
+    const days = at.map((time) => time.toLocaleDateString('en-CA', { timeZone: 'Europe/Madrid' }));
+    expect([at.length, new Set(days).size]).toEqual([nights, nights]);
+    const shown = at.map((time) => time.toLocaleTimeString('en-GB', { timeZone: 'Europe/Madrid' }));
+    // The night in which there is no half past two.
+    expect(shown.filter((time) => time !== '02:30:00')).toEqual(['03:00:00']);
+    orders.now = new Date('2027-01-10T12:00:00Z');
+    expect(await fire()).toEqual(['nightly']);
+    expect(await fire()).toEqual([]);
+  });
+});

@@ -1,0 +1,83 @@
+import { describe, expect, it } from '@jest/globals';
+import { ProblemError } from '../../../contract/problems.js';
+import type { Work } from '../../work/work/work.js';
+import { FormulaFirings } from './formula-firings.js';
+import type { Ended, FiringRow } from './order-rows.js';
+
+type Parts = readonly { readonly actor: string; readonly body: (work: Work) => Promise<void> }[];
+
+/** Launches of a city whose first transaction takes until `go`. A launch of `bad` is refused. */
+function city(): { firings: FormulaFirings; sizes: number[]; ended: string[]; failed: string[]; go: () => void } {
+  const held = Promise.withResolvers<void>();
+  const [sizes, ended, failed]: [number[], string[], string[]] = [[], [], []];
+  const work = {
+    runAll: async (_: unknown, parts: Parts): Promise<void> => {
+      sizes.push(parts.length);
+      if (sizes.length === 1) await held.promise;
+      const before = ended.length;
+      try {
+        for (const { body } of parts)
+          await body({ tx: {}, city: { streamId: 1, stream: 'alpha' }, emit: () => undefined } as unknown as Work);
+      } catch (error) {
+        ended.splice(before);
+        throw error;
+      }
+    },
+  };
+  const repository = {
+    city: async () => ({ name: 'alpha', streamId: 1 }),
+    lockAll: async () => new Map(),
+    end: async (_: unknown, pk: number) => ended.push(String(pk)) > 0,
+    launched: async () => undefined,
+  };
+  const launches = {
+    launch: async (_: unknown, { recipe }: { recipe: string }): Promise<object> => {
+      if (recipe === 'bad') throw new ProblemError('invalid_request', 'nobody to go to');
+      return { run: { id: 'run' } };
+    },
+  };
+  const preparation = { prepare: async (_: unknown, { formula }: { formula: string }) => formula };
+  const others = { end: async (_: unknown, firing: FiringRow, __: string, { error }: Ended) => failed.push(`${firing.pk}: ${error}`) };
+  const times = { now: async () => new Date() };
+  const firings = new FormulaFirings(
+    ...([preparation, launches, work, {}, others, repository, times] as unknown as ConstructorParameters<typeof FormulaFirings>),
+  );
+  return { firings, sizes, ended, failed, go: held.resolve };
+}
+
+const firing = (pk: number, formula = 'good'): FiringRow =>
+  ({ pk, stream_id: 1, scoped_name: `o${pk}`, definition: { formula }, rig: '', vars: {} }) as unknown as FiringRow;
+
+describe('launches of orders', () => {
+  it('that are ready during a transaction of their city share the next one', async () => {
+    const { firings, sizes, ended, go } = city();
+    const all = [1, 2, 3, 4].map((pk) => firings.carryOut(firing(pk), 'worker'));
+    // All of them are prepared by then: nothing of that waits for anything.
+    await new Promise((resolve) => setImmediate(resolve));
+    go();
+    await Promise.all(all);
+    expect({ sizes, ended }).toEqual({ sizes: [1, 3], ended: ['1', '2', '3', '4'] });
+    await firings.carryOut(firing(5), 'worker');
+    expect(sizes).toEqual([1, 3, 1]);
+  });
+
+  // Guard: leases are renewed in this order, too.
+  it('that share a transaction end in the order of their keys', async () => {
+    const { firings, ended, go } = city();
+    const all = [4, 3, 1, 2].map((pk) => firings.carryOut(firing(pk), 'worker'));
+    await new Promise((resolve) => setImmediate(resolve));
+    go();
+    await Promise.all(all);
+    expect(ended).toEqual(['4', '1', '2', '3']);
+  });
+
+  // Guard: what cannot be launched takes nobody with it.
+  it('fail alone', async () => {
+    const { firings, ended, failed, go } = city();
+    const all = [firing(1), firing(2), firing(3, 'bad'), firing(4)].map((one) => firings.carryOut(one, 'worker'));
+    await new Promise((resolve) => setImmediate(resolve));
+    go();
+    await Promise.all(all);
+    expect({ ended, failed }).toEqual({ ended: ['1', '2', '4'], failed: [expect.stringMatching(/^3: .*nobody to go to/)] });
+  });
+});

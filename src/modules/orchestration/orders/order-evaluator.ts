@@ -1,0 +1,159 @@
+import { Injectable } from '@nestjs/common';
+import { Transactions, type Tx } from '../../../platform/database/transactions.js';
+import { EventLog } from '../../../platform/event-log/event-log.js';
+import { AppLogger } from '../../../platform/logging/logger.js';
+import { newId } from '../../../platform/time/clock.js';
+import { EffectiveSuspension } from '../../sessions/launch/effective-suspension.service.js';
+import { dueAfter, isMissed, reasonOf } from './due.js';
+import { CONTROLLER, Firings } from './firings.service.js';
+import { FiringsRepository, type OrderChange } from './firings.repository.js';
+import { OrderSyncRepository } from './order-sync.repository.js';
+import { OrderTimes } from './order-times.js';
+import type { NewFiring, OrderRow } from './order-rows.js';
+import { DeliveriesRepository } from './webhooks/deliveries.repository.js';
+
+/** Orders of one city that are looked at in one transaction. */
+const BATCH = 100;
+/** Due orders that a turn looks for: a city that has more does not keep the others from their turns for longer. */
+const WINDOW = 2_000;
+/** Until an order that must not be fired now is looked at again: its city is stopped, or its rig suspended. */
+const BLOCKED_MS = 15_000;
+const CITIES = 200;
+/** Events of a city that are looked through at once. */
+const SPAN = 5_000;
+
+interface DueCity {
+  readonly name: string;
+  readonly streamId: number;
+  readonly running: boolean;
+}
+
+/**
+ * Fires the orders whose time has come. Every worker has one: a look locks the rows of what is due and leaves out what another
+ * one looks at, and the index of open firings has the last word. What is not due costs nothing.
+ */
+@Injectable()
+export class OrderEvaluator {
+  constructor(
+    private readonly repository: FiringsRepository,
+    private readonly sync: OrderSyncRepository,
+    private readonly firings: Firings,
+    private readonly deliveries: DeliveriesRepository,
+    private readonly suspension: EffectiveSuspension,
+    private readonly transactions: Transactions,
+    private readonly eventLog: EventLog,
+    private readonly times: OrderTimes,
+    private readonly log: AppLogger,
+  ) {}
+
+  /** Looks at everything that is due by now, a batch of each city in turn. Answers how many firings began. */
+  async look(signal?: AbortSignal): Promise<number> {
+    await this.#wake(signal);
+    let began = 0;
+    const broken = new Set<number>();
+    while (signal?.aborted !== true) {
+      const now = await this.times.now();
+      const due = (await this.repository.dueCities(now, WINDOW)).filter((id) => !broken.has(id));
+      if (due.length === 0) break;
+      let looked = 0;
+      for (const streamId of due) {
+        try {
+          const done = await this.#lookAt(streamId, now);
+          began += done.began;
+          looked += done.looked;
+        } catch (error) {
+          broken.add(streamId);
+          this.log.warn({ err: error, stream: streamId }, 'the orders of a city could not be looked at; the next turn tries again');
+        }
+      }
+      // Somebody else has what is left.
+      if (looked === 0) break;
+    }
+    return began;
+  }
+
+  async #wake(signal: AbortSignal | undefined): Promise<void> {
+    for (const streamId of await this.sync.moved(CITIES)) {
+      const now = await this.times.now();
+      while (signal?.aborted !== true) {
+        const more = await this.transactions.run((tx) => this.sync.wake(tx, streamId, now, SPAN));
+        if (more === undefined) break;
+      }
+    }
+  }
+
+  async #lookAt(streamId: number, now: Date): Promise<{ began: number; looked: number }> {
+    const known = await this.repository.city(streamId);
+    const city: DueCity = { name: known?.name ?? '', streamId, running: known?.running ?? false };
+    return this.transactions.run(
+      async (tx) => {
+        const orders = await this.repository.lockDue(tx, streamId, now, BATCH);
+        if (orders.length === 0) return { began: 0, looked: 0 };
+        const blockerOf = await this.#blockers(tx, city);
+        const changes: OrderChange[] = [];
+        const firings: NewFiring[] = [];
+        for (const order of orders) {
+          const blocker = blockerOf(order.rig);
+          const decided =
+            blocker === undefined
+              ? await this.#decide(tx, streamId, order, now)
+              : { scopedName: order.scoped_name, lookAt: new Date(now.getTime() + BLOCKED_MS), note: `not fired: ${blocker}` };
+          if ('id' in decided) firings.push(decided);
+          else changes.push(decided);
+        }
+        await this.repository.change(tx, streamId, changes);
+        const { began, events } = await this.firings.begin(tx, city, firings, now);
+        await this.deliveries.fired(tx, streamId, [...began]);
+        await this.eventLog.append(tx, events);
+        return { began: began.size, looked: orders.length };
+      },
+      { key: city.name },
+    );
+  }
+
+  async #blockers(tx: Tx, city: DueCity): Promise<(rig: string) => string | undefined> {
+    if (!city.running) return () => 'the city does not run';
+    const blockers = await this.suspension.blockers(city, undefined, tx);
+    return (rig) => blockers(undefined, rig);
+  }
+
+  async #decide(tx: Tx, streamId: number, order: OrderRow, now: Date): Promise<NewFiring | OrderChange> {
+    const { definition, scoped_name: scopedName, last_started_at: last } = order;
+    const firing = { id: newId('firing'), order, cause: definition.trigger, actor: CONTROLLER } as const;
+    switch (definition.trigger) {
+      case 'cooldown':
+      case 'cron': {
+        const due = order.next_due_at;
+        if (due === null || due > now) return { scopedName, lookAt: due };
+        if (isMissed(definition, due, now)) {
+          const next = dueAfter(definition, last ?? undefined, now) ?? null;
+          return { scopedName, lookAt: next, nextDueAt: next, note: `cron: ${due.toISOString()} was missed, and is not made up for` };
+        }
+        return { ...firing, reason: reasonOf(definition, last ?? undefined, due, now), state: 'queued' };
+      }
+      case 'condition':
+        return { ...firing, reason: 'condition: check passed (exit 0)', state: 'checking' };
+      case 'event': {
+        const { on, delivery } = definition;
+        const event = await this.repository.eventAfter(tx, streamId, on!, order.event_cursor, scopedName, delivery);
+        if (event === undefined) return { scopedName, lookAt: null };
+        return { ...firing, reason: `event: ${event.count} ${on!} event(s)`, state: 'queued', event };
+      }
+      case 'webhook': {
+        const waiting = await this.deliveries.next(tx, streamId, scopedName);
+        if (waiting === undefined) return { scopedName, lookAt: null };
+        const { hook, firing_id: id, vars } = waiting;
+        return {
+          ...firing,
+          id,
+          actor: `webhook:${hook}`,
+          reason: `webhook ${hook}: it has waited for the one before it`,
+          vars,
+          state: 'queued',
+        };
+      }
+      default:
+        return { scopedName, lookAt: null };
+    }
+  }
+}

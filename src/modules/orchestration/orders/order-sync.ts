@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import { durationAt } from '../../configuration/config/duration-at.js';
+import type { Follower } from '../../configuration/config/follower.js';
+import { Following } from '../../configuration/config/following.js';
+import { dueAfter } from './due.js';
+import { isFireable, ordersOf, type EffectiveOrder } from './order-definition.js';
+import { OrderSyncRepository, type SyncedOrder } from './order-sync.repository.js';
+import { OrderTimes } from './order-times.js';
+import type { OrderRow } from './order-rows.js';
+
+/** Follows what the files of cities say of their orders. */
+@Injectable()
+export class OrderSync {
+  readonly #follower: Follower = {
+    table: 'order_cities',
+    what: 'the orders of a city',
+    follow: async (tx, { streamId }, { config, index: head }) => {
+      const now = await this.times.now(tx);
+      const known = new Map((await this.repository.orders(tx, streamId)).map((row) => [row.scoped_name, row]));
+      const rows = ordersOf(config).orders.map((order) => synced(order, known.get(order.scopedName), head, now));
+      await this.repository.save(tx, streamId, rows);
+      const types = rows.flatMap(({ listens }) => (listens === null ? [] : [listens]));
+      const historyMs = durationAt(config, 'beads', 'policies', 'order_tracking', 'delete_after_close');
+      await this.repository.saveCity(tx, streamId, [...new Set(types)], head, historyMs);
+    },
+  };
+
+  constructor(
+    private readonly repository: OrderSyncRepository,
+    private readonly following: Following,
+    private readonly times: OrderTimes,
+  ) {}
+
+  /** Answers how many cities were followed. */
+  follow(signal?: AbortSignal): Promise<number> {
+    return this.following.turn(this.#follower, signal);
+  }
+}
+
+/** What holds of an order from now on: what it has done stays, and so does its time unless the files say another. */
+function synced(order: EffectiveOrder, before: OrderRow | undefined, head: number, now: Date): SyncedOrder {
+  const { definition } = order;
+  const active = order.enabled && isFireable(order);
+  const wasActive = before !== undefined && before.present && before.enabled;
+  const timesSame = wasActive && timing(before.definition) === timing(definition);
+  const created = before?.created_at ?? now;
+  const due = timesSame ? before.next_due_at : (dueAfter(definition, before?.last_started_at ?? undefined, now) ?? null);
+  const listens = active && definition.trigger === 'event' ? definition.on! : null;
+  const heard = wasActive && before.definition.trigger === 'event' && before.definition.on === definition.on;
+  return {
+    scoped_name: order.scopedName,
+    name: order.name,
+    rig: order.rig,
+    definition,
+    listens,
+    enabled: active,
+    created_at: created,
+    next_due_at: active ? due : null,
+    // One that has a firing open keeps waiting for its end; for one that was off deliveries may wait.
+    look_at: active ? (timesSame ? before.look_at : definition.trigger === 'webhook' ? now : due) : null,
+    // Only what happens from now on counts.
+    event_cursor: heard ? before.event_cursor : head,
+  };
+}
+
+const timing = ({ trigger, interval, schedule, tz }: EffectiveOrder['definition']): string =>
+  JSON.stringify([trigger, interval, schedule, tz]);

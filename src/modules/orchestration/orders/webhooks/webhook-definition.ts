@@ -1,0 +1,154 @@
+import { parseDuration } from '../../../../contract/duration.js';
+import type { CityConfig } from '../../../files/composition/city-config.js';
+import { ordersOf, scopedNameOf, type CityOrders, type EffectiveOrder } from '../order-definition.js';
+
+export type Scheme = 'hmac-sha256' | 'github' | 'bearer' | 'none';
+
+/** How a hook knows who sends. Names of headers are in lower case. */
+export interface Verification {
+  readonly scheme: Scheme;
+  /** The variable of the service that holds the secret, or the token. */
+  readonly secretEnv?: string;
+  readonly signatureHeader?: string;
+  readonly eventHeader?: string;
+  readonly deliveryHeader?: string;
+  readonly timestampHeader?: string;
+  readonly windowMs: number;
+  readonly networks: readonly string[];
+}
+
+export interface HookRule {
+  readonly event?: string;
+  readonly match: Readonly<Record<string, string>>;
+  readonly args: Readonly<Record<string, string>>;
+  /** Undefined when there is none of its name, or several. */
+  readonly order: EffectiveOrder | undefined;
+  readonly named: string;
+  /** Why it fires nothing. */
+  readonly errors: readonly string[];
+}
+
+/** A webhook as it is received. */
+export interface EffectiveHook {
+  readonly name: string;
+  /** '' for a hook of the city. */
+  readonly rig: string;
+  /** `<hook>`, or `<hook>:rig:<rig>`: how it is called. */
+  readonly scopedName: string;
+  readonly visibility: 'private' | 'public';
+  /** Whether the city lets everybody send to it. */
+  readonly isAllowed: boolean;
+  readonly verification: Verification;
+  readonly rate: { readonly perMinute: number; readonly burst: number };
+  readonly rules: readonly HookRule[];
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+const PER_MINUTE = 60;
+const WINDOW_MS = 300_000;
+const HEADERS: Readonly<Partial<Record<Scheme, { signature?: string; event?: string; delivery?: string }>>> = {
+  github: { signature: 'x-hub-signature-256', event: 'x-github-event', delivery: 'x-github-delivery' },
+};
+
+const known = new WeakMap<CityConfig, readonly EffectiveHook[]>();
+
+/** The webhooks of a composed city, by name. */
+export function hooksOf(config: CityConfig): readonly EffectiveHook[] {
+  let hooks = known.get(config);
+  if (hooks === undefined) {
+    const orders = ordersOf(config);
+    const policy = (config.webhooks ?? {}) as Members;
+    hooks = ((config.webhook ?? []) as readonly Members[]).map((members) => effective(members, policy, orders));
+    known.set(config, hooks);
+  }
+  return hooks;
+}
+
+function effective(members: Members, policy: Members, orders: CityOrders): EffectiveHook {
+  const name = members.name as string;
+  const rig = (members.rig as string | undefined) ?? '';
+  const scopedName = scopedNameOf(name, rig);
+  const { visibility = 'private' } = (members.publication ?? {}) as { visibility?: 'private' | 'public' };
+  const allowed = (policy.allow_public ?? []) as readonly string[];
+  return {
+    name,
+    rig,
+    scopedName,
+    visibility,
+    isAllowed: allowed.includes(name) || allowed.includes(scopedName),
+    verification: verificationOf(members.verify as Members | undefined),
+    rate: rateOf(members, policy, name, scopedName),
+    rules: (members.rule as readonly Members[]).map((rule) => ruleOf(rule, rig, visibility === 'public', orders)),
+  };
+}
+
+function verificationOf(verify: Members | undefined): Verification {
+  if (verify === undefined) return { scheme: 'none', windowMs: WINDOW_MS, networks: [] };
+  const scheme = verify.scheme as Scheme;
+  const usual = HEADERS[scheme] ?? {};
+  const header = (key: string, other?: string): string | undefined => (verify[key] as string | undefined)?.toLowerCase() ?? other;
+  const [signature, event] = [header('signature_header', usual.signature), header('event_header', usual.event)];
+  const [delivery, timestamp] = [header('dedup_header', usual.delivery), header('timestamp_header')];
+  return {
+    scheme,
+    secretEnv: (verify.secret_env ?? verify.bearer_env) as string,
+    ...(signature === undefined ? {} : { signatureHeader: signature }),
+    ...(event === undefined ? {} : { eventHeader: event }),
+    ...(delivery === undefined ? {} : { deliveryHeader: delivery }),
+    ...(timestamp === undefined ? {} : { timestampHeader: timestamp }),
+    windowMs: parseDuration((verify.replay_window as string | undefined) ?? '') ?? WINDOW_MS,
+    networks: (verify.allowed_cidrs ?? []) as readonly string[],
+  };
+}
+
+/** The last word is the city's own on this hook, then the hook's, then the city's on all. */
+function rateOf(members: Members, policy: Members, name: string, scopedName: string): EffectiveHook['rate'] {
+  interface Limit {
+    readonly name?: string;
+    readonly per_minute?: number;
+    readonly burst?: number;
+  }
+  const all = (policy.rate_limit ?? {}) as Limit & { readonly override?: readonly Limit[] };
+  const own = all.override?.find((each) => each.name === scopedName) ?? all.override?.find((each) => each.name === name);
+  const perMinute = own?.per_minute ?? (members.max_per_minute as number | undefined) ?? all.per_minute ?? PER_MINUTE;
+  return { perMinute, burst: own?.burst ?? all.burst ?? perMinute };
+}
+
+function ruleOf(rule: Members, hookRig: string, isPublic: boolean, orders: CityOrders): HookRule {
+  const named = rule.order as string;
+  const order = orderOf(named, rule.rig as string | undefined, hookRig, orders);
+  const args = (rule.args ?? {}) as Readonly<Record<string, string>>;
+  return {
+    ...(rule.event === undefined ? {} : { event: rule.event as string }),
+    match: (rule.match ?? {}) as Readonly<Record<string, string>>,
+    args,
+    order,
+    named,
+    errors: order === undefined ? [`order ${named} not found`] : errorsOf(order, args, isPublic),
+  };
+}
+
+/** Of the rig that the rule names; else of the hook's own, else of the city. */
+function orderOf(name: string, rig: string | undefined, hookRig: string, { orders }: CityOrders): EffectiveOrder | undefined {
+  const places = rig === undefined ? [hookRig, ''] : [rig];
+  for (const place of places) {
+    const scoped = orders.find((order) => order.scopedName === scopedNameOf(name, place));
+    if (scoped !== undefined) return scoped;
+  }
+  return undefined;
+}
+
+function errorsOf(order: EffectiveOrder, args: Readonly<Record<string, string>>, isPublic: boolean): string[] {
+  const { definition, scopedName } = order;
+  const errors = order.errors.map((error) => `order ${scopedName}: ${error}`);
+  if (!order.enabled) errors.push(`order ${scopedName} is disabled`);
+  if (definition.trigger !== 'webhook') errors.push(`order ${scopedName} has trigger ${definition.trigger}, not webhook`);
+  if (isPublic && definition.exec !== undefined) errors.push(`order ${scopedName} runs a command, which no public webhook may`);
+  const required = Object.entries(definition.params).flatMap(([name, param]) => (param.required === true ? [name] : []));
+  const missing = required.filter((name) => !Object.hasOwn(args, name));
+  if (missing.length > 0) errors.push(`args lack what order ${scopedName} requires: ${missing.join(', ')}`);
+  const unknown = Object.keys(args).filter((name) => !Object.hasOwn(definition.params, name));
+  if (unknown.length > 0) errors.push(`order ${scopedName} has no param(s): ${unknown.join(', ')}`);
+  return errors;
+}

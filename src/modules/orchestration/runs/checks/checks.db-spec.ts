@@ -1,0 +1,153 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { eventually } from '../../../../../test/support/sse.js';
+import { workRealm, type WorkRealm } from '../../../../../test/support/work.js';
+import { launches, recipeOf, type Launches } from '../testing/launches.js';
+import { ChecksRepository, type CheckRow } from './checks.repository.js';
+
+let realm: WorkRealm;
+let runs: Launches;
+let checks: ChecksRepository;
+beforeEach(async () => {
+  realm = await workRealm();
+  runs = launches(realm);
+  checks = new ChecksRepository(realm.db);
+});
+afterEach(() => realm.close());
+
+const HEAD = 'formula = "f"\n[requires]\nformula_compiler = ">=2.0.0"\n';
+const CHECKED = 'check = { max_attempts = 2, check = { mode = "exec", path = "../assets/green.sh" } }\n';
+
+const idOf = async (ref: string): Promise<string> => {
+  const { rows } = await sql<{ id: string }>`select id from beads where ref = ${`f.${ref}`}`.execute(realm.db);
+  return rows[0]!.id;
+};
+const done = async (ref: string, metadata: Record<string, string> = {}): Promise<void> => {
+  const id = await idOf(ref);
+  await realm.work.run(realm.city, 'agent', (work) => work.update(id, { status: 'closed', metadata }));
+};
+const waiting = async (steps = `[[steps]]\nid = "a"\ntitle = "A"\n${CHECKED}`): Promise<{ id: string }> => {
+  const run = await runs.launch({ recipe: recipeOf(HEAD + steps), target: 'polecat' });
+  await done('a.iteration.1');
+  return run;
+};
+const claim = (worker: string): Promise<CheckRow[]> => realm.db.transaction().execute((tx) => checks.claim(tx, worker, 5, 10_000));
+/** Whether somebody waits for a lock of somebody else. */
+const isHeld = async (): Promise<boolean> => {
+  const { rows } = await sql`
+    select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`.execute(realm.db);
+  return rows.length > 0;
+};
+const settle = (check: CheckRow, worker: string, passed = true): Promise<boolean> =>
+  realm.db.transaction().execute((tx) => checks.settle(tx, check, worker, { round: check.round, passed, reason: 'so it is' }));
+const expire = (): Promise<unknown> => sql`update run_checks set lease_until = now() - interval '1 s'`.execute(realm.db);
+
+describe('the script of a check', () => {
+  it('is taken by one of any number of workers', async () => {
+    const run = await waiting();
+    const taken = await Promise.all(['w1', 'w2', 'w3', 'w4'].map((worker) => claim(worker)));
+    expect(taken.flat()).toMatchObject([
+      { city: { name: realm.city.name, streamId: realm.city.streamId }, run_id: run.id, round: 1, attempts: 1, formula: 'f', rig: '' },
+    ]);
+    expect(taken.flat()[0]).toMatchObject({ bead_id: await idOf('a'), subject: await idOf('a.iteration.1') });
+  });
+
+  // Guard: who takes it has locked it, and nobody waits to take it as well.
+  it('is left to a worker that is taking it just now', async () => {
+    await waiting();
+    const [taken, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const first = realm.db.transaction().execute(async (tx) => {
+      const found = await checks.claim(tx, 'w1', 5, 10_000);
+      taken.resolve();
+      await go.promise;
+      return found;
+    });
+    await taken.promise;
+    let isOver = false;
+    const second = claim('w2').finally(() => (isOver = true));
+    await eventually(async () => isOver || (await isHeld()));
+    go.resolve();
+    expect([await first, await second]).toMatchObject([[{ attempts: 1 }], []]);
+    expect(await second).toEqual([]);
+  });
+
+  it('says its word once, and only under the lease of who asked last', async () => {
+    await waiting();
+    const [first] = await claim('w1');
+    expect([await claim('w2'), [...(await checks.renew('w1', [first!.pk], 10_000))]]).toEqual([[], [first!.pk]]);
+    await expire();
+    const [second] = await claim('w2');
+    expect(second).toMatchObject({ pk: first!.pk, attempts: 2 });
+    expect([...(await checks.renew('w1', [first!.pk], 10_000))]).toEqual([]);
+    await checks.giveBack(first!, 'w1');
+    expect(await settle(first!, 'w1')).toBe(false);
+    await expire();
+    // The same worker, which has taken it for dead meanwhile.
+    const [third] = await claim('w2');
+    expect(await settle(second!, 'w2')).toBe(false);
+    expect(await settle(third!, 'w2')).toBe(true);
+    expect(await settle(third!, 'w2')).toBe(false);
+    expect(await claim('w1')).toEqual([]);
+  });
+
+  it('is given back by a worker that stops, and does not count as tried', async () => {
+    await waiting();
+    const [first] = await claim('w1');
+    await checks.giveBack(first!, 'w1');
+    expect(await claim('w2')).toMatchObject([{ attempts: 1 }]);
+  });
+
+  it('is asked for no more when its run has ended', async () => {
+    const run = await waiting();
+    await realm.work.run(realm.city, 'api', async (work) => {
+      await runs.endings.end(work, (await runs.repository.find(work.tx, realm.city.streamId, run.id))!, {
+        outcome: 'canceled',
+        reason: 'no more',
+      });
+    });
+    expect(await claim('w1')).toEqual([]);
+  });
+
+  it('is asked for no more when its scope has ended, also while it runs', async () => {
+    const scoped = 'metadata = { "gc.scope_ref" = "body", "gc.scope_role" = "member", "gc.on_fail" = "abort_scope" }\n';
+    await waiting(
+      `[[steps]]\nid = "body"\ntitle = "Body"\nneeds = ["a", "b"]\nmetadata = { "gc.kind" = "scope", "gc.scope_role" = "body" }\n` +
+        `[[steps]]\nid = "a"\ntitle = "A"\n${CHECKED}${scoped}[[steps]]\nid = "b"\ntitle = "B"\n${scoped}` +
+        // The run goes on: it is not its end that ends the script.
+        `[[steps]]\nid = "c"\ntitle = "C"\n`,
+    );
+    const [taken] = await claim('w1');
+    expect(taken).toBeDefined();
+    await done('b', { 'gc.outcome': 'fail' });
+    expect([...(await checks.renew('w1', [taken!.pk], 10_000))]).toEqual([]);
+    expect(await settle(taken!, 'w1')).toBe(false);
+  });
+
+  it('is asked for anew when what it was about is done again', async () => {
+    await waiting();
+    const [first] = await claim('w1');
+    const round = await idOf('a.iteration.1');
+    await realm.work.run(realm.city, 'agent', (work) => work.reopen(round));
+    expect(await settle(first!, 'w1')).toBe(false);
+    expect(await claim('w2')).toEqual([]);
+    await done('a.iteration.1');
+    const [second] = await claim('w2');
+    expect(await settle(second!, 'w2')).toBe(true);
+    await realm.work.run(realm.city, 'agent', (work) => work.reopen(round));
+    await done('a.iteration.1');
+    expect(await claim('w3')).toMatchObject([{ round: 1 }]);
+  });
+
+  it('is run although somebody has removed what it is about', async () => {
+    await waiting();
+    const round = await idOf('a.iteration.1');
+    await realm.work.run(realm.city, 'agent', (work) => work.remove(round));
+    expect(await claim('w1')).toMatchObject([{ round: 1, subject: null }]);
+  });
+
+  it('waits while its city does not run', async () => {
+    await waiting();
+    await sql`update cities set running = false`.execute(realm.db);
+    expect(await claim('w1')).toEqual([]);
+  });
+});

@@ -1,0 +1,132 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { Tx } from '../../../../platform/database/transactions.js';
+import type { RecipeEdge, RecipeStep } from '../../formulas/compile/recipe.js';
+import type { Outcome, RunFacts, UnitFact, Verdict } from './facts.js';
+import { append } from './nodes.js';
+
+/** A step of a run that decides, and the bead that stands for it. */
+export interface StoredStep {
+  readonly bead: string;
+  readonly step: RecipeStep;
+  /** The step whose round it belongs to. */
+  readonly made_by?: string | undefined;
+  readonly round?: number | undefined;
+  /** How long its round may take, from when it is begun. */
+  readonly limit_ms?: number | undefined;
+}
+
+/** A run as it stands, with the beads of its steps by their ids in the recipe. */
+export interface StoredRun extends RunFacts {
+  readonly beads: ReadonlyMap<string, string>;
+}
+
+/** SQL of what runs decide, under the city's work lock. */
+@Injectable()
+export class RunControlRepository {
+  async add(tx: Tx, streamId: number, run: string, steps: readonly StoredStep[]): Promise<void> {
+    await sql`
+      insert into run_steps (stream_id, bead_id, run_id, step, made_by, round, limit_ms)
+      select ${streamId}, s.bead, ${run}, s.step, s.made_by, s.round, s.limit_ms
+      from jsonb_to_recordset(${JSON.stringify(steps)}::jsonb) as s(bead text, step jsonb, made_by text, round integer, limit_ms integer)`.execute(
+      tx,
+    );
+  }
+
+  /** Counts steps that a round has added, and gates among them that are waited for already. */
+  async grow(tx: Tx, streamId: number, run: string, by: number, gates: number): Promise<void> {
+    await sql`
+      update runs set steps = steps + ${by}, gates = gates + ${gates}, updated_at = clock_timestamp() where stream_id = ${streamId} and id = ${run}`.execute(
+      tx,
+    );
+  }
+
+  /** Has a worker run the script of a check for this round. */
+  async ask(tx: Tx, streamId: number, run: string, bead: string, round: number): Promise<void> {
+    await sql`
+      insert into run_checks as c (stream_id, bead_id, run_id, round) values (${streamId}, ${bead}, ${run}, ${round})
+      on conflict (stream_id, bead_id) do update set round = excluded.round, worker = null, lease_until = null, attempts = c.attempts + 1`.execute(
+      tx,
+    );
+  }
+
+  /** Nobody asks for the scripts of these any more: whoever runs one loses its lease. */
+  async unask(tx: Tx, streamId: number, beads: readonly string[]): Promise<void> {
+    await sql`delete from run_checks where stream_id = ${streamId} and bead_id = any(${[...beads]}::text[])`.execute(tx);
+  }
+
+  /** A step of a round is open again: what was said of the round, or is being looked at, was said of something else. */
+  async unsay(tx: Tx, streamId: number, bead: string): Promise<void> {
+    await sql`
+      with control as (
+        select s.bead_id from run_steps m join run_steps s on s.stream_id = m.stream_id and s.run_id = m.run_id and s.step ->> 'id' = m.made_by
+        where m.stream_id = ${streamId} and m.bead_id = ${bead}),
+      unasked as (delete from run_checks c using control o where c.stream_id = ${streamId} and c.bead_id = o.bead_id)
+      update run_steps s set verdict = null from control o
+      where s.stream_id = ${streamId} and s.bead_id = o.bead_id and s.verdict is not null`.execute(tx);
+  }
+
+  /** Undefined for a run that decides nothing. */
+  async facts(tx: Tx, streamId: number, run: string): Promise<StoredRun | undefined> {
+    const { rows } = await sql<{
+      bead: string;
+      step: RecipeStep;
+      made_by: string | null;
+      round: number | null;
+      verdict: Verdict | null;
+      asked: number | null;
+      status: string;
+      word: string | null;
+      failure: string | null;
+      reason: string | null;
+      output: string | null;
+    }>`
+      select b.id as bead, s.step, s.made_by, s.round, s.verdict, c.round as asked, b.status, b.metadata ->> 'gc.outcome' as word,
+        b.metadata ->> 'gc.failure_class' as failure, b.metadata ->> 'gc.failure_reason' as reason, b.metadata ->> 'gc.output_json' as output
+      from run_steps s join beads b on b.stream_id = s.stream_id and b.id = s.bead_id
+        left join run_checks c on c.stream_id = s.stream_id and c.bead_id = s.bead_id
+      where s.stream_id = ${streamId} and s.run_id = ${run} order by b.created_at, length(b.id), b.id`.execute(tx);
+    if (rows.length === 0) return undefined;
+    const units = rows.some(({ step }) => step.control?.kind === 'drain') ? await this.#units(tx, streamId, run) : undefined;
+    return {
+      beads: new Map(rows.map(({ bead, step }) => [step.id, bead])),
+      steps: rows.map(({ bead, step, made_by, round, verdict, asked, status, word, failure, reason, output }) => ({
+        step,
+        started: status !== 'open',
+        ...(made_by === null ? {} : { of: made_by, round: round! }),
+        ...(verdict === null ? {} : { verdict }),
+        ...(asked === null ? {} : { asked }),
+        ...(units?.has(bead) === true ? { units: units.get(bead)! } : {}),
+        ...(status === 'closed' ? { ended: said({ word, failure, reason, output }) } : {}),
+      })),
+      edges: await this.#edges(tx, streamId, run),
+    };
+  }
+
+  /** The units of drains, by the bead of the drain. */
+  async #units(tx: Tx, streamId: number, run: string): Promise<Map<string, UnitFact[]>> {
+    const { rows } = await sql<{ drain: string; n: number; member: string; convoy: string | null; outcome: Outcome | null }>`
+      select u.drain_id as drain, u.n, u.member_id as member, u.convoy_id as convoy, u.outcome from run_units u
+      where u.stream_id = ${streamId} and u.run_id = ${run} order by u.drain_id, u.n`.execute(tx);
+    const units = new Map<string, UnitFact[]>();
+    for (const { drain, convoy, outcome, ...unit } of rows)
+      append(units, drain, { ...unit, ...(convoy === null ? {} : { convoy }), ...(outcome === null ? {} : { outcome }) });
+    return units;
+  }
+
+  /** Who waits for whom among the steps of a run, but for controls that wait for what they have made. */
+  async #edges(tx: Tx, streamId: number, run: string): Promise<RecipeEdge[]> {
+    const { rows } = await sql<RecipeEdge>`
+      select f.step ->> 'id' as "from", t.step ->> 'id' as "to", d.type as kind
+      from run_steps t
+      join bead_dependencies d on d.stream_id = t.stream_id and d.issue_id = t.bead_id and d.blocking
+      join run_steps f on f.stream_id = d.stream_id and f.bead_id = d.depends_on_id and f.run_id = t.run_id
+      where t.stream_id = ${streamId} and t.run_id = ${run} and f.made_by is distinct from t.step ->> 'id'`.execute(tx);
+    return rows;
+  }
+}
+
+/** Only what is there: an empty text says nothing. */
+function said<T extends Readonly<Record<string, string | null>>>(all: T): { [K in keyof T]?: string } {
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null && value !== '')) as { [K in keyof T]?: string };
+}

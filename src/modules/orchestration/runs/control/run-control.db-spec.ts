@@ -1,0 +1,184 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { workRealm, type WorkRealm } from '../../../../../test/support/work.js';
+import { launches, recipeOf, type Launches } from '../testing/launches.js';
+
+let realm: WorkRealm;
+let runs: Launches;
+beforeEach(async () => {
+  realm = await workRealm();
+  runs = launches(realm);
+});
+afterEach(() => realm.close());
+
+const HEAD = 'formula = "f"\n[requires]\nformula_compiler = ">=2.0.0"\n';
+const launch = (steps: string): Promise<{ id: string }> => runs.launch({ recipe: recipeOf(HEAD + steps), target: 'polecat' });
+
+interface Row {
+  readonly id: string;
+  readonly ref: string;
+  readonly status: string;
+  readonly type: string;
+  readonly ready: boolean;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+const rows = async (): Promise<Row[]> => {
+  const found = await sql<Row>`
+    select id, ref, status, issue_type as type, bead_is_ready(b) as ready, metadata from beads b where run_id is not null order by length(id), id`.execute(
+    realm.db,
+  );
+  return found.rows;
+};
+
+/** Each step of the run with what it is at: `ready`, `open`, or how it ended. */
+const steps = async (): Promise<Record<string, string>> =>
+  Object.fromEntries(
+    (await rows())
+      .slice(1)
+      .map(({ ref, status, ready, metadata }) => [
+        ref.slice('f.'.length),
+        status === 'closed' ? (metadata['gc.outcome'] ?? 'done') : ready ? 'ready' : 'open',
+      ]),
+  );
+
+/** An agent ends a step. */
+async function end(ref: string, metadata: Record<string, string> = {}): Promise<void> {
+  const { id } = (await rows()).find((row) => row.ref === `f.${ref}`)!;
+  await realm.work.run(realm.city, 'agent', (work) => work.update(id, { status: 'closed', metadata }));
+}
+
+describe('a run that decides', () => {
+  it('tries again, and goes on with what passed', async () => {
+    const { id } = await launch(
+      '[[steps]]\nid = "a"\ntitle = "A"\ndescription = "Do it."\ntags = ["x"]\nretry = { max_attempts = 2 }\n[[steps]]\nid = "b"\ntitle = "B"\nneeds = ["a"]\n',
+    );
+    expect(await steps()).toEqual({ a: 'open', b: 'open', 'a.attempt.1': 'ready' });
+    await end('a.attempt.1', { 'gc.outcome': 'fail', 'gc.failure_class': 'transient' });
+    expect(await steps()).toEqual({ a: 'open', b: 'open', 'a.attempt.1': 'fail', 'a.attempt.2': 'ready' });
+    const again = (await rows()).find(({ ref }) => ref === 'f.a.attempt.2')!;
+    expect(again.metadata).toMatchObject({
+      'gc.attempt': '2',
+      'gc.root_bead_id': id,
+      'gc.routed_to': 'polecat',
+      'gc.step_id': 'f.a.attempt.2',
+    });
+    await end('a.attempt.2', { 'gc.outcome': 'pass' });
+    expect(await steps()).toEqual({ a: 'pass', b: 'ready', 'a.attempt.1': 'fail', 'a.attempt.2': 'pass' });
+    await end('b');
+    expect(await runs.run(id)).toMatchObject({ status: 'completed', steps: 4, closed: 4 });
+    for (const [n, what] of [
+      [0, 'the root'],
+      [2, 'a step'],
+    ] as const) {
+      const bead = (await rows())[n]!.id;
+      const reopened = realm.work.run(realm.city, 'somebody', (work) => work.reopen(bead));
+      await expect(reopened).rejects.toThrow(`bead ${bead} is ${what} of a run that has ended`);
+    }
+    const refs = new Map((await rows()).map((row) => [row.id, row.ref]));
+    const defined = (await realm.events()).filter(({ type }) => type === 'execution.step_defined');
+    expect(defined.map(({ subject }) => refs.get(subject!))).toEqual(['f.a', 'f.b', 'f.a.attempt.1', 'f.a.attempt.2']);
+  });
+
+  it('fails with what is used up, and does nothing that needs it', async () => {
+    const { id } = await launch(
+      '[[steps]]\nid = "a"\ntitle = "A"\nretry = { max_attempts = 1 }\n[[steps]]\nid = "b"\ntitle = "B"\nneeds = ["a"]\n[[steps]]\nid = "c"\ntitle = "C"\n',
+    );
+    await end('a.attempt.1');
+    expect(await steps()).toEqual({ a: 'fail', b: 'skipped', c: 'ready', 'a.attempt.1': 'done' });
+    expect(await runs.run(id)).toMatchObject({ status: 'active' });
+    await end('c');
+    expect(await runs.run(id)).toMatchObject({ status: 'failed', error_message: 'f.a failed' });
+  });
+
+  it('takes a scope down with the member that fails, and cleans up', async () => {
+    const { id } = await launch(`
+[[steps]]
+id = "s"
+title = "S"
+metadata = { "gc.kind" = "scope" }
+[[steps]]
+id = "m"
+title = "M"
+metadata = { "gc.scope_ref" = "s", "gc.on_fail" = "abort_scope" }
+[[steps]]
+id = "n"
+title = "N"
+metadata = { "gc.scope_ref" = "s" }
+retry = { max_attempts = 3 }
+[[steps]]
+id = "t"
+title = "T"
+metadata = { "gc.kind" = "cleanup", "gc.scope_ref" = "s", "gc.scope_role" = "teardown" }
+`);
+    expect(await steps()).toEqual({ m: 'ready', n: 'open', s: 'open', t: 'open', 'n.attempt.1': 'ready' });
+    await end('m', { 'gc.outcome': 'fail' });
+    expect(await steps()).toEqual({ m: 'fail', n: 'skipped', s: 'fail', t: 'ready', 'n.attempt.1': 'skipped' });
+    expect(await runs.run(id)).toMatchObject({ status: 'active' });
+    await end('t');
+    expect(await runs.run(id)).toMatchObject({ status: 'failed', error_message: 'f.s failed' });
+  });
+
+  it('goes round until it holds', async () => {
+    const { id } = await launch(
+      '[[steps]]\nid = "a"\ntitle = "A"\nloop = { until = "step.output.ok == true", max = 3, body = [{ id = "b", title = "B" }] }\n',
+    );
+    await end('a.iter1.b', { 'gc.output_json': '{"ok":false}' });
+    expect(await steps()).toEqual({ a: 'open', 'a.iter1.b': 'done', 'a.iter2.b': 'ready' });
+    await end('a.iter2.b', { 'gc.output_json': '{"ok":true}' });
+    expect(await runs.run(id)).toMatchObject({ status: 'completed', steps: 3 });
+  });
+
+  const LOOK = `formula = "look"
+type = "expansion"
+[requires]
+formula_compiler = ">=2.0.0"
+[vars]
+path = { required = true }
+[[template]]
+id = "{target}.look"
+title = "Look at {path}"
+metadata = { "gc.run_target" = "mayor" }
+`;
+  const LIST =
+    '[[steps]]\nid = "a"\ntitle = "A"\non_complete = { for_each = "output.files", bond = "look", vars = { path = "{item}" }, sequential = true }\n';
+
+  it('fans out into what a step has handed on', async () => {
+    const { id } = await runs.launch({ recipe: recipeOf(HEAD + LIST, {}, { look: LOOK }), target: 'polecat' });
+    await end('a', { 'gc.output_json': '{"files":["x","y"]}' });
+    expect(await steps()).toEqual({ a: 'done', 'a-fanout': 'open', 'a.item.1.look': 'ready', 'a.item.2.look': 'open' });
+    const items = (await rows()).slice(3);
+    expect(items.map(({ metadata }) => metadata['gc.routed_to'])).toEqual(['mayor', 'mayor']);
+    await end('a.item.1.look');
+    await end('a.item.2.look');
+    expect(await runs.run(id)).toMatchObject({ status: 'completed', steps: 4 });
+  });
+
+  it('fails a control whose items have no place in beads, and writes none of them', async () => {
+    const { id } = await runs.launch({ recipe: recipeOf(HEAD + LIST, {}, { look: LOOK }), target: 'polecat' });
+    await end('a', { 'gc.output_json': JSON.stringify({ files: ['x', 'y'.repeat(501)] }) });
+    expect(await steps()).toEqual({ a: 'done', 'a-fanout': 'fail' });
+    expect(await runs.run(id)).toMatchObject({ status: 'failed', error_message: 'f.a-fanout failed' });
+  });
+
+  it('opens a gate when its condition holds', async () => {
+    const { id } = await launch(
+      '[[steps]]\nid = "a"\ntitle = "A"\n[[steps]]\nid = "b"\ntitle = "B"\n[[compose.gate]]\nbefore = "b"\ncondition = "steps.complete >= 1"\n',
+    );
+    expect(await steps()).toEqual({ a: 'ready', 'gate-b': 'open', b: 'open' });
+    await end('a');
+    expect(await steps()).toEqual({ a: 'done', 'gate-b': 'pass', b: 'ready' });
+    await end('b');
+    expect(await runs.run(id)).toMatchObject({ status: 'completed' });
+  });
+
+  it('makes a round once, though two say at once that the last one is over', async () => {
+    const { id } = await launch(
+      '[[steps]]\nid = "a"\ntitle = "A"\nloop = { until = "steps.complete >= 3", max = 2, body = [{ id = "b", title = "B" }, { id = "c", title = "C" }] }\n',
+    );
+    await Promise.all([end('a.iter1.b'), end('a.iter1.c')]);
+    expect(Object.keys(await steps())).toEqual(['a', 'a.iter1.b', 'a.iter1.c', 'a.iter2.b', 'a.iter2.c']);
+    await Promise.all([end('a.iter2.b'), end('a.iter2.c')]);
+    expect(await runs.run(id)).toMatchObject({ status: 'failed', error_message: 'f.a failed' });
+  });
+});

@@ -1,0 +1,213 @@
+import { Injectable } from '@nestjs/common';
+import { ExecutionStepDefined } from '../../../../contract/events/execution.events.js';
+import { ProblemError } from '../../../../contract/problems.js';
+import { event } from '../../../../platform/event-log/event.js';
+import { Signals } from '../../../../platform/streams/signals.js';
+import type { Recipe } from '../../formulas/compile/recipe.js';
+import { RosterService } from '../../../configuration/roster/roster.service.js';
+import type { BeadRecord, Edge } from '../../../work/work/bead-record.js';
+import type { Work } from '../../../work/work/work.js';
+import { namesIn, roundPlan } from '../launch/launch-plan.js';
+import { DrainsService } from '../drains/drains.service.js';
+import type { RunRow } from '../run-row.js';
+import { RunsRepository } from '../runs.repository.js';
+import { advance } from './advance.js';
+import { RunControlRepository, type StoredRun } from './control.repository.js';
+import type { Act, Finish } from './facts.js';
+import type { DrainControl } from './units.js';
+
+/** What workers hear when the script of a check waits. */
+export const CHECKS_TOPIC = 'run-checks';
+
+type Add = Extract<Act, { do: 'add' }>;
+type Close = Extract<Act, { do: 'close' }>;
+
+/**
+ * Does what follows in runs that decide for themselves, in the transaction of the change from which it follows. So each round is
+ * begun once and each step ended once, whoever makes the change and wherever a process dies.
+ */
+@Injectable()
+export class RunControl {
+  /** Runs that are looked at already: what is done for them leads back here. */
+  readonly #busy = new WeakMap<Work, Set<string>>();
+
+  constructor(
+    private readonly repository: RunControlRepository,
+    private readonly runs: RunsRepository,
+    private readonly roster: RosterService,
+    private readonly drains: DrainsService,
+    private readonly signals: Signals,
+  ) {}
+
+  /** Begins a run: keeps its steps when it has something to decide, and makes the rounds that are due at once. */
+  async begin(work: Work, run: RunRow, recipe: Recipe, beads: readonly BeadRecord[]): Promise<void> {
+    if (!decides(recipe)) return;
+    const byRef = new Map(beads.map(({ id, ref }) => [ref, id]));
+    const steps = recipe.steps.slice(1).map((step) => ({ bead: byRef.get(step.id)!, step }));
+    await this.repository.add(work.tx, work.city.streamId, run.id, steps);
+    await this.goOn(work, run);
+  }
+
+  /**
+   * Does what follows until nothing does. Answers how the run ends when it does; false for a run that has nothing to decide,
+   * true for one that goes on.
+   */
+  async goOn(work: Work, run: RunRow): Promise<Finish | boolean> {
+    const busy = this.#busy.get(work) ?? new Set();
+    this.#busy.set(work, busy);
+    if (busy.has(run.id)) return true;
+    busy.add(run.id);
+    try {
+      for (;;) {
+        const facts = await this.repository.facts(work.tx, work.city.streamId, run.id);
+        if (facts === undefined) return false;
+        const acts = advance(facts);
+        if (acts.length === 0) return true;
+        await this.#unask(work, facts, acts);
+        await this.#skip(work, facts, acts);
+        for (const act of acts) {
+          if (act.do === 'finish') return act;
+          if (act.do === 'close') {
+            if (act.outcome !== 'skipped') await this.#close(work, facts, act);
+          } else if (act.do === 'add') await this.#add(work, run, facts, act);
+          else if (act.do === 'script') await this.#ask(work, run, facts, act);
+          else if (act.do === 'drain') await this.#take(work, run, facts, act.control);
+          else await this.drains.end(work, { drain: facts.beads.get(act.control)!, n: act.unit }, act.outcome, act.reason);
+        }
+      }
+    } finally {
+      busy.delete(run.id);
+    }
+  }
+
+  /** A step that goes on is looked at again when it is closed again. */
+  async reopened(work: Work, { id }: BeadRecord): Promise<void> {
+    await this.repository.unsay(work.tx, work.city.streamId, id);
+  }
+
+  /** A bead of a run is gone: what its drains hold is held no more. */
+  async letGo(work: Work, { id, run_id: run }: BeadRecord): Promise<void> {
+    await this.drains.end(work, id === run ? { run: id } : { drain: id }, 'skipped', `bead ${id} was removed`);
+  }
+
+  async #take(work: Work, run: RunRow, facts: StoredRun, control: string): Promise<void> {
+    const { step } = facts.steps.find((each) => each.step.id === control)!;
+    const over = await this.drains.take(work, run, facts.beads.get(control)!, step.control as DrainControl);
+    if (over !== undefined) await this.#close(work, facts, { do: 'close', step: control, ...over });
+  }
+
+  async #ask(work: Work, run: RunRow, { beads }: StoredRun, { control, round }: Extract<Act, { do: 'script' }>): Promise<void> {
+    await this.repository.ask(work.tx, work.city.streamId, run.id, beads.get(control)!, round);
+    this.signals.mark(work.tx, CHECKS_TOPIC);
+  }
+
+  /** Scripts of checks that end otherwise. */
+  async #unask(work: Work, { beads, steps }: StoredRun, acts: readonly Act[]): Promise<void> {
+    const closing = new Set(acts.flatMap((act) => (act.do === 'close' ? [act.step] : [])));
+    const asked = steps.flatMap(({ step, asked: round }) => (round !== undefined && closing.has(step.id) ? [beads.get(step.id)!] : []));
+    if (asked.length > 0) await this.repository.unask(work.tx, work.city.streamId, asked);
+  }
+
+  /** A failure may take thousands of steps with it: those of one cause are closed together. */
+  async #skip(work: Work, { beads, steps }: StoredRun, acts: readonly Act[]): Promise<void> {
+    const causes = new Map<string, string[]>();
+    for (const act of acts)
+      if (act.do === 'close' && act.outcome === 'skipped') {
+        const ids = causes.get(act.reason);
+        if (ids === undefined) causes.set(act.reason, [beads.get(act.step)!]);
+        else ids.push(beads.get(act.step)!);
+      }
+    for (const [reason, ids] of causes) {
+      await work.closeAll(ids, { 'gc.outcome': 'skipped', close_reason: reason });
+      for (const drain of steps.flatMap(({ step, units }) => (units === undefined ? [] : [beads.get(step.id)!])))
+        if (ids.includes(drain)) await this.drains.end(work, { drain }, 'skipped', reason);
+    }
+  }
+
+  async #close(work: Work, { beads, steps }: StoredRun, { step, outcome, reason, disposition, output, failure }: Close): Promise<void> {
+    // Units that its own end does not speak of end with it.
+    if (steps.some((each) => each.step.id === step && each.units !== undefined))
+      await this.drains.end(work, { drain: beads.get(step)! }, 'skipped', reason);
+    await work.update(beads.get(step)!, {
+      status: 'closed',
+      metadata: {
+        'gc.outcome': outcome,
+        close_reason: reason,
+        ...(outcome === 'fail' ? { 'gc.failure_reason': failure ?? reason } : {}),
+        ...(disposition === undefined ? {} : { 'gc.disposition': disposition }),
+        ...(output === undefined ? {} : { 'gc.output_json': output }),
+      },
+    });
+  }
+
+  /** Makes the beads of a round; one that does not fit into beads fails its control. */
+  async #add(work: Work, run: RunRow, facts: StoredRun, { control, fragment }: Add): Promise<void> {
+    const { streamId } = work.city;
+    const root = await work.require(run.id);
+    const steps = fragment.steps.map(({ step }) => step);
+    const owner = facts.beads.get(control)!;
+    const about = facts.steps.find(({ step }) => step.id === control)!.step.control;
+    const limit = about?.kind === 'check' ? about.step_timeout_ms : undefined;
+    const names = namesIn(steps);
+    const known = names.length === 0 ? [] : await this.roster.addresses(streamId, names, run.rig, work.tx);
+    let plan;
+    try {
+      plan = roundPlan({
+        run,
+        rig: root.rig,
+        steps,
+        edges: fragment.edges,
+        ids: await work.reserve(root.rig, steps.length),
+        names: new Map(known.flatMap(({ text, name }) => (name === null ? [] : [[text, name] as const]))),
+        logical: owner,
+        rounds: fragment.steps.map(({ round }) => round),
+      });
+    } catch (error) {
+      if (!(error instanceof ProblemError)) throw error;
+      return this.#close(work, facts, {
+        do: 'close',
+        step: control,
+        outcome: 'fail',
+        reason: error.message,
+        disposition: 'control_quarantined',
+      });
+    }
+    const made = await work.createAll(plan.beads, plan.edges);
+    await this.repository.add(
+      work.tx,
+      streamId,
+      run.id,
+      fragment.steps.map(({ step, round }, n) => ({ bead: made[n]!.id, step, made_by: control, round, limit_ms: limit })),
+    );
+    const reached = made.filter(({ issue_type: type, open_blockers: blockers }) => type === 'gate' && blockers === 0).length;
+    await this.repository.grow(work.tx, streamId, run.id, made.length, reached);
+    const controls = fragment.steps.flatMap(({ step }, n) =>
+      step.control?.kind === 'gate' ? [{ bead: made[n]!.id, control: step.control }] : [],
+    );
+    await this.runs.addControls(work.tx, streamId, run.id, controls);
+    await work.putEdges(owner, lastOf(made, plan.edges), 'blocks');
+    const refs = new Map(made.map(({ id, ref }) => [id, ref!]));
+    for (const bead of made) {
+      const needs = (bead.snapshot.needs ?? []).flatMap((id) => refs.get(id) ?? []);
+      work.emit(event(ExecutionStepDefined, { ...work.facts(bead), depends_on_step_ids: needs, payload: {} }));
+    }
+  }
+}
+
+/** Whether a run of it has more to do than to wait for its steps: gates that others open decide nothing. */
+function decides({ compiler, root_only, steps }: Recipe): boolean {
+  return (
+    compiler === 2 &&
+    !root_only &&
+    steps.some(
+      ({ control, kind }) =>
+        kind === 'scope' || kind === 'cleanup' || (control !== undefined && (control.kind !== 'gate' || control.type === 'condition')),
+    )
+  );
+}
+
+/** Those that none of the others waits for: a control is over after them. */
+function lastOf(made: readonly BeadRecord[], edges: readonly Edge[]): string[] {
+  const waitedFor = new Set(edges.map(({ depends_on_id }) => depends_on_id));
+  return made.flatMap(({ id }) => (waitedFor.has(id) ? [] : [id]));
+}

@@ -1,0 +1,98 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { ConvoysService } from '../../../work/convoys/convoys.service.js';
+import type { BeadRecord } from '../../../work/work/bead-record.js';
+import type { Work } from '../../../work/work/work.js';
+import type { Outcome } from '../control/facts.js';
+import { append } from '../control/nodes.js';
+import type { DrainControl } from '../control/units.js';
+import { RunEndings } from '../run-endings.service.js';
+import type { RunRow } from '../run-row.js';
+import { DrainsRepository, type Units } from './drains.repository.js';
+
+/** A drain whose members are not to be taken: it is over. */
+export interface Over {
+  readonly outcome: 'pass' | 'fail';
+  readonly reason: string;
+  /** `gc.failure_reason`. */
+  readonly failure?: string;
+}
+
+/** Takes members of convoys for the units of drains, and lets them go, in the transaction of what that follows from. */
+@Injectable()
+export class DrainsService implements OnModuleInit {
+  constructor(
+    private readonly repository: DrainsRepository,
+    private readonly convoys: ConvoysService,
+    private readonly endings: RunEndings,
+  ) {}
+
+  onModuleInit(): void {
+    this.endings.onEnded((work, { id, outcome }) =>
+      this.end(work, { run: id }, outcome === 'canceled' ? 'canceled' : 'skipped', 'its run has ended'),
+    );
+  }
+
+  /** Takes the open members of the convoy that a run works on: one unit each. Answers why it takes none. */
+  async take(work: Work, run: RunRow, drain: string, control: DrainControl): Promise<Over | undefined> {
+    const { tx } = work;
+    const { streamId } = work.city;
+    const { max_units: max, member_access: access, at_run: names } = control;
+    const convoy = run.convoy_id === null ? undefined : await work.find(run.convoy_id);
+    if (convoy === undefined) return over('unresolved_member', `the convoy ${run.convoy_id} that the run works on is gone`);
+    const ids = await this.repository.openMembers(tx, streamId, convoy.id, max + 1);
+    if (ids.length === 0) return { outcome: 'pass', reason: `convoy ${convoy.id} has no open members` };
+    if (ids.length > max) return over('limit_exceeded', `convoy ${convoy.id} has more than ${max} open members, which is max_units`);
+    const members = await work.findAll(ids);
+    const several = names.includes('issue') ? members.find(isConvoy) : undefined;
+    if (several !== undefined) return over('unresolved_member', `${several.id} is a convoy: {{issue}} is no one bead of it`);
+    const held = access === 'exclusive';
+    const reserved = held ? await this.#reserved(work, run, members) : undefined;
+    if (reserved !== undefined) return over('drain_reservation', reserved);
+
+    const units = [];
+    for (const [index, member] of members.entries()) {
+      const own = names.includes('convoy_id') && !isConvoy(member);
+      const unitConvoy = own ? (await this.convoys.createInputConvoy(work, member)).id : isConvoy(member) ? member.id : null;
+      units.push({ n: index + 1, member: member.id, convoy: unitConvoy, own_convoy: own, held });
+    }
+    await this.repository.add(tx, streamId, run.id, drain, units);
+    if (held) await work.relabelAll(ids, holdBy(drain), true);
+    return undefined;
+  }
+
+  /** Ends units that have not ended, with what they hold. A member that was held and whose unit has passed is done. */
+  async end(work: Work, which: Units, outcome: Outcome, reason: string): Promise<void> {
+    const ended = await this.repository.end(work.tx, work.city.streamId, which, outcome, reason);
+    const held = new Map<string, string[]>();
+    for (const unit of ended) if (unit.held) append(held, unit.drain, unit.member);
+    for (const [drain, members] of held) await work.relabelAll(members, holdBy(drain), false);
+    for (const { drain, n, member, outcome: how, held: had } of ended)
+      if (had && how === 'pass' && (await work.find(member)) !== undefined) await work.close(member, `unit ${n} of ${drain} passed`);
+    const convoys = ended.flatMap(({ convoy }) => convoy ?? []);
+    if (convoys.length > 0) await work.closeAll(convoys, { close_reason: 'what it was made for is over' });
+  }
+
+  /** Why the members cannot be had alone. */
+  async #reserved(work: Work, run: RunRow, members: readonly BeadRecord[]): Promise<string | undefined> {
+    const begun = members.find(({ status }) => status === 'in_progress');
+    if (begun !== undefined) return `${begun.id} is being worked on by ${begun.assignee ?? 'somebody'}`;
+    const inner = members.find(({ id, run_id: own }) => own === id || own === run.id);
+    if (inner !== undefined) return `${inner.id} is part of a run, and not work that a run is for`;
+    const ids = members.map(({ id }) => id);
+    const taken = await this.repository.taken(work.tx, work.city.streamId, run.id, ids);
+    return taken && `${taken.member} is worked on by run ${taken.run}`;
+  }
+}
+
+/** Parks a member: nobody is offered it meanwhile. */
+function holdBy(drain: string): string {
+  return `hold:drain:${drain}`;
+}
+
+function isConvoy({ issue_type: type }: BeadRecord): boolean {
+  return type === 'convoy';
+}
+
+function over(failure: string, reason: string): Over {
+  return { outcome: 'fail', reason, failure };
+}

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { queryInt, queryText } from '../../../contract/query.js';
+import { contract } from '../../../contract/registry.js';
+import { int64 } from '../../../contract/scalars.js';
+import { FormulaRecentRunResponse } from '../formulas/formulas.schemas.js';
+
+const scope = {
+  scope_kind: queryText().describe('`city` or `rig`'),
+  scope_ref: queryText().describe('The name of the city, or of the rig.'),
+};
+export const FormulaRunsQuery = z.strictObject({ ...scope, limit: queryInt({ min: 0, max: 20, default: 3 }) });
+export type FormulaRunsQuery = z.infer<typeof FormulaRunsQuery>;
+export const FormulaFeedQuery = z.strictObject({ ...scope, limit: queryInt({ min: 0, max: 500, default: 50 }) });
+export type FormulaFeedQuery = z.infer<typeof FormulaFeedQuery>;
+
+export const FormulaRunsResponse = contract(
+  'FormulaRunsResponse',
+  z.strictObject({
+    formula: z.string(),
+    run_count: int64,
+    recent_runs: z.array(FormulaRecentRunResponse).nullable(),
+    partial: z.boolean(),
+    partial_errors: z.array(z.string()).nullable().optional(),
+  }),
+);
+export type FormulaRunsResponse = z.infer<typeof FormulaRunsResponse>;
+
+export const MonitorFeedItemResponse = contract(
+  'MonitorFeedItemResponse',
+  z.strictObject({
+    id: z.string(),
+    type: z.string(),
+    status: z.string(),
+    title: z.string(),
+    scope_kind: z.string(),
+    scope_ref: z.string(),
+    target: z.string(),
+    started_at: z.string(),
+    updated_at: z.string(),
+    attached_bead_id: z.string().optional(),
+    bead_id: z.string().optional(),
+    detail_available: z.boolean().optional(),
+    logical_bead_id: z.string().optional(),
+    root_bead_id: z.string().optional(),
+    root_store_ref: z.string().optional(),
+    run_detail_available: z.boolean().optional(),
+    store_ref: z.string().optional(),
+    workflow_id: z.string().optional(),
+  }),
+);
+export type MonitorFeedItemResponse = z.infer<typeof MonitorFeedItemResponse>;
+
+export const FormulaFeedBody = contract(
+  'FormulaFeedBody',
+  z.strictObject({
+    items: z.array(MonitorFeedItemResponse).nullable(),
+    partial: z.boolean(),
+    partial_errors: z.array(z.string()).nullable().optional(),
+  }),
+);
+export type FormulaFeedBody = z.infer<typeof FormulaFeedBody>;

@@ -1,0 +1,142 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { ANYBODY } from '../../../../contract/principal.js';
+import { workRealm, type WorkRealm } from '../../../../../test/support/work.js';
+import { hands } from '../../sling/testing/slings.js';
+import type { RunRow } from '../run-row.js';
+import { launches, recipeOf, type Launches } from '../testing/launches.js';
+
+let realm: WorkRealm;
+let runs: Launches;
+let h: ReturnType<typeof hands>;
+beforeEach(async () => {
+  realm = await workRealm();
+  runs = launches(realm);
+  h = hands(realm);
+});
+afterEach(() => realm.close());
+
+const gated = (gate: string, more = ''): string => `formula = "gated"
+${more}
+[[steps]]
+id = "a"
+title = "A"
+[[steps]]
+id = "b"
+title = "B"
+needs = ["a"]
+gate = { ${gate} }
+`;
+const V2 = '[requires]\nformula_compiler = ">=2.0.0"';
+const launch = (text: string): Promise<RunRow> => runs.launch({ recipe: recipeOf(text), target: 'mayor' });
+const idOf = async (run: RunRow, ref: string): Promise<string> => {
+  const { rows } = await sql<{ id: string }>`select id from beads where run_id = ${run.id} and ref = ${`gated.${ref}`}`.execute(realm.db);
+  return rows[0]!.id;
+};
+const done = async (run: RunRow, ref: string): Promise<unknown> => h.close(await idOf(run, ref));
+const statusOf = async ({ id }: RunRow): Promise<string> => (await runs.run(id))!.status;
+/** As if its time had run out. */
+const late = (): Promise<unknown> =>
+  sql`update run_controls set armed_at = armed_at - interval '1 day', due_at = due_at - interval '1 day'`.execute(realm.db);
+
+describe('a gate', () => {
+  it('of a timer opens by itself once its time is over, which begins when it is reached', async () => {
+    const run = await launch(gated('type = "timer", timeout = "1h"'));
+    await late();
+    expect(await runs.sweep()).toBe(0);
+    await done(run, 'a');
+    expect([await statusOf(run), await runs.sweep()]).toEqual(['waiting', 0]);
+    await late();
+    expect(await h.eventsOf(() => runs.sweep())).toEqual([
+      `bead.closed ${await idOf(run, 'gate-b')}`,
+      `bead.updated ${await idOf(run, 'b')}`,
+    ]);
+    expect(await statusOf(run)).toBe('active');
+    expect((await h.bead(await idOf(run, 'gate-b'))).metadata).toMatchObject({ close_reason: 'gate: its time is over' });
+    await done(run, 'b');
+    expect(await statusOf(run)).toBe('completed');
+  });
+
+  it('of a first step is waited for from the launch on', async () => {
+    const run = await launch('formula = "gated"\n[[steps]]\nid = "b"\ntitle = "B"\ngate = { type = "timer", timeout = "1h" }\n');
+    expect(run.status).toBe('waiting');
+    await late();
+    expect([await runs.sweep(), await statusOf(run)]).toEqual([1, 'active']);
+  });
+
+  it('of a message opens with one from that address, and with no other', async () => {
+    const run = await launch(gated('type = "mail", id = "deacon"'));
+    const mail = (from: string) => runs.sending.send(realm.city, { to: 'mayor', subject: 'x', from }, undefined, ANYBODY);
+    await mail('deacon');
+    await done(run, 'a');
+    await mail('human');
+    expect(await statusOf(run)).toBe('waiting');
+    await mail('deacon');
+    expect(await statusOf(run)).toBe('active');
+  });
+
+  it('of a run opens when that is completed, also when it was before, and fails when it has ended otherwise', async () => {
+    const other = await launch(gated('type = "human", id = "x"'));
+    const [waiting, failing] = [
+      await launch(gated(`type = "run", id = "${other.id}"`)),
+      await launch(gated('type = "run", id = "al-99", timeout = "1h"')),
+    ];
+    await done(waiting, 'a');
+    expect([await runs.sweep(), await statusOf(waiting)]).toEqual([0, 'waiting']);
+    for (const ref of ['a', 'gate-b', 'b']) await done(other, ref);
+    expect([await statusOf(other), await statusOf(waiting)]).toEqual(['completed', 'active']);
+    const after = await launch(gated(`type = "run", id = "${other.id}"`));
+    await done(after, 'a');
+    expect([await runs.sweep(), await statusOf(after)]).toEqual([1, 'active']);
+    const upon = await launch(gated(`type = "run", id = "${after.id}"`));
+    await done(upon, 'a');
+    await h.run((work) => runs.endings.end(work, after, { outcome: 'canceled', reason: 'no more' }));
+    expect(await runs.run(upon.id)).toMatchObject({
+      status: 'failed',
+      error_code: 'gate_failed',
+      error_message: `run ${after.id} has ended: canceled`,
+    });
+    await done(failing, 'a');
+    expect([await runs.sweep(), await statusOf(failing)]).toEqual([0, 'waiting']);
+    await late();
+    expect([await runs.sweep(), await statusOf(failing)]).toEqual([1, 'failed']);
+  });
+
+  it('of a person opens with its bead, and fails what needs it when its time is over or its answer is no', async () => {
+    const yes = await launch(gated('type = "human", id = "x", timeout = "1h"', V2));
+    await done(yes, 'a');
+    await done(yes, 'gate-b');
+    await late();
+    expect([await runs.sweep(), await statusOf(yes)]).toEqual([0, 'active']);
+    const answers = [
+      () => late().then(() => runs.sweep()),
+      async (no: RunRow) => h.change(await idOf(no, 'gate-b'), { status: 'closed', metadata: { 'gc.outcome': 'fail' } }),
+    ];
+    for (const answer of answers) {
+      const no = await launch(gated('type = "human", id = "x", timeout = "1h"', V2));
+      await done(no, 'a');
+      await answer(no);
+      expect(await statusOf(no)).toBe('failed');
+      expect((await h.bead(await idOf(no, 'b'))).metadata).toMatchObject({ 'gc.outcome': 'skipped' });
+    }
+  });
+
+  it('in a round of a loop is armed as any other', async () => {
+    const body = `[{ id = "b", title = "B", gate = { type = "timer", timeout = "1h" } }]`;
+    const loop = `loop = { until = "steps.complete >= 1", max = 2, body = ${body} }`;
+    const run = await launch(`formula = "gated"\n${V2}\n[[steps]]\nid = "a"\ntitle = "A"\n${loop}\n`);
+    expect(run).toMatchObject({ status: 'waiting', gates: 1 });
+    await late();
+    expect([await runs.sweep(), await statusOf(run)]).toEqual([1, 'active']);
+  });
+
+  it('is decided once by any number of workers', async () => {
+    const run = await launch(gated('type = "timer", timeout = "1h"'));
+    await done(run, 'a');
+    await late();
+    const others = [launches(realm, realm.another()), launches(realm, realm.another())];
+    const sweeps = await Promise.all(others.map((each) => each.sweep()));
+    expect(sweeps.sort()).toEqual([0, 1]);
+    expect(await statusOf(run)).toBe('active');
+  });
+});

@@ -1,0 +1,37 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Lifecycle } from '../../../../platform/health/lifecycle.js';
+import { repeat } from '../../../../platform/health/repeat.js';
+import { AppLogger } from '../../../../platform/logging/logger.js';
+import { sweepDue } from '../../../work/work/due-sweep.js';
+import type { Work } from '../../../work/work/work.js';
+import { WorkService } from '../../../work/work/work.service.js';
+import { GateOpening } from './gate-opening.service.js';
+import { GatesRepository } from './gates.repository.js';
+
+const TICK_MS = 1_000;
+
+/** Looks at gates when they are due. Any number of workers may do so at once: each is looked at again under its city's lock. */
+@Injectable()
+export class GatesReconciler implements OnApplicationBootstrap {
+  constructor(
+    private readonly repository: GatesRepository,
+    private readonly gates: GateOpening,
+    private readonly work: WorkService,
+    private readonly log: AppLogger,
+    private readonly lifecycle: Lifecycle,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    repeat(this.lifecycle, this.log, { name: 'gates of runs', everyMs: TICK_MS, work: (signal) => this.sweep(signal) });
+  }
+
+  /** Returns how many gates were decided. */
+  sweep(signal?: AbortSignal): Promise<number> {
+    const source = {
+      name: 'gates',
+      nextDue: (except: readonly number[], limit: number) => this.repository.nextDue(except, limit),
+      look: (work: Work, ids: readonly string[]) => this.gates.look(work, ids),
+    };
+    return sweepDue(source, this.work, this.log, signal);
+  }
+}

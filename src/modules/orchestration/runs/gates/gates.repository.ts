@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Db } from '../../../../platform/database/database.js';
+import type { Tx } from '../../../../platform/database/transactions.js';
+import type { CityScope } from '../../../tenancy/cities/city-scope.js';
+import type { Control } from '../../formulas/compile/recipe.js';
+import type { RunOutcome } from '../run-row.js';
+
+export type GateControl = Extract<Control, { kind: 'gate' }>;
+
+/** A gate that is what its run waits for. */
+export interface ArmedGate {
+  readonly bead_id: string;
+  readonly run_id: string;
+  readonly control: GateControl;
+  /** Its time has run out. */
+  readonly late: boolean;
+  /** Of a run that is waited for: its outcome, null while it goes on or is not known. */
+  readonly awaited_outcome: RunOutcome | null;
+}
+
+const GATE = sql`c.bead_id, c.run_id, c.control,
+  coalesce(c.armed_at + (c.control ->> 'timeout_ms')::double precision * interval '1 millisecond' <= clock_timestamp(), false) as late,
+  (select a.outcome from runs a where a.stream_id = c.stream_id and a.id = c.awaited and c.gate = 'run') as awaited_outcome`;
+
+/** SQL of gates. */
+@Injectable()
+export class GatesRepository {
+  constructor(private readonly db: Db) {}
+
+  /** Armed gates of a type that wait for `awaited`. */
+  async awaiting(tx: Tx, streamId: number, type: GateControl['type'], awaited: readonly string[]): Promise<ArmedGate[]> {
+    const { rows } = await sql<ArmedGate>`
+      select ${GATE} from run_controls c
+      where c.stream_id = ${streamId} and c.gate = ${type} and c.awaited = any(${[...awaited]}::text[]) and c.armed_at is not null
+      order by c.bead_id`.execute(tx);
+    return rows;
+  }
+
+  /** Of gates that were due, those that are armed still. */
+  async armed(tx: Tx, streamId: number, ids: readonly string[]): Promise<ArmedGate[]> {
+    const { rows } = await sql<ArmedGate>`
+      select ${GATE} from run_controls c
+      where c.stream_id = ${streamId} and c.bead_id = any(${[...ids]}::text[]) and c.armed_at is not null and c.due_at <= clock_timestamp()
+      order by c.due_at, c.bead_id`.execute(tx);
+    return rows;
+  }
+
+  /** It is looked at again when its time has run out, if it has any. */
+  async postpone(tx: Tx, streamId: number, id: string): Promise<void> {
+    await sql`
+      update run_controls c set due_at = c.armed_at + (c.control ->> 'timeout_ms')::double precision * interval '1 millisecond'
+      where c.stream_id = ${streamId} and c.bead_id = ${id}`.execute(tx);
+  }
+
+  /** The running city with the gate that has been due the longest, and up to `limit` of its due gates. `except` are streams to pass over. */
+  async nextDue(except: readonly number[], limit: number): Promise<{ city: CityScope; ids: string[] } | undefined> {
+    const { rows } = await sql<{ id: number; name: string; dir: string; stream_id: number; ids: string[] }>`
+      with first as (
+        select c.stream_id from run_controls c join cities y on y.stream_id = c.stream_id and y.running
+        where c.due_at <= clock_timestamp() and c.stream_id <> all(${[...except]}::integer[]) order by c.due_at limit 1)
+      select y.id, y.name, y.dir, y.stream_id, array(
+        select c.bead_id from run_controls c where c.stream_id = y.stream_id and c.due_at <= clock_timestamp() order by c.due_at limit ${limit}) as ids
+      from first f join cities y on y.stream_id = f.stream_id`.execute(this.db);
+    const row = rows[0];
+    return row && { city: { id: row.id, name: row.name, path: row.dir, stream: row.name, streamId: row.stream_id }, ids: row.ids };
+  }
+}

@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import type { Principal } from '../../../contract/principal.js';
+import { problem } from '../../../contract/problems.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { SessionChangesService } from '../../sessions/session-store/session-changes.service.js';
+import { SessionCommands } from '../../sessions/sessions/session-commands.service.js';
+import { WorkService, type Done } from '../../work/work/work.service.js';
+import { RunEndings } from './run-endings.service.js';
+import { isIn, runNotFound, workflowNotFound } from './run-reads.service.js';
+import { RunsRepository } from './runs.repository.js';
+import type { RunCancelOutputBody, WorkflowDeleteQuery, WorkflowDeleteResponse } from './runs.schemas.js';
+
+const CANCELED = 'run canceled via POST /runs/{id}/cancel';
+const DELETED = 'workflow closed via DELETE /workflow/{id}';
+
+/** What people end of runs. */
+@Injectable()
+export class RunChangesService {
+  constructor(
+    private readonly repository: RunsRepository,
+    private readonly endings: RunEndings,
+    private readonly sessions: SessionChangesService,
+    private readonly commands: SessionCommands,
+    private readonly work: WorkService,
+  ) {}
+
+  /**
+   * Closes what is open of a run, and asks the sessions that are at it to stop, in one transaction. `again` says that it was
+   * canceled before, and nothing has changed.
+   *
+   * @throws ProblemError run_not_found; wrong_state for a run that has ended otherwise
+   */
+  async cancel(city: CityScope, id: string, { actor }: Principal): Promise<Done<RunCancelOutputBody & { again: boolean }>> {
+    return this.sessions.withWork(city, actor, async (changes, work) => {
+      const run = await this.repository.find(work.tx, city.streamId, id);
+      if (run === undefined) throw runNotFound(id);
+      if (run.outcome === 'canceled') return { run_id: id, status: 'canceled', closed: 0, again: true };
+      if (run.outcome !== null) throw problem('wrong_state', `run ${id} is already terminal; nothing to cancel`);
+      const working = await this.repository.workingSessions(work.tx, city.streamId, run);
+      const closed = await this.endings.end(work, run, { outcome: 'canceled', reason: CANCELED });
+      for (const pk of working) {
+        const session = await changes.lock(pk);
+        if (session?.live === true) await this.commands.interrupt(changes, session);
+      }
+      return { run_id: id, status: 'canceled', closed, again: false };
+    });
+  }
+
+  /** Ends a run that goes on, as skipped; with `delete` its beads go, and the run with them. @throws ProblemError workflow_not_found, invalid_request */
+  async remove(city: CityScope, id: string, query: WorkflowDeleteQuery, { actor }: Principal): Promise<Done<WorkflowDeleteResponse>> {
+    return this.work.run(city, actor, async (work) => {
+      const run = await this.repository.find(work.tx, city.streamId, id);
+      if (run === undefined || !isIn(run, city, query)) throw workflowNotFound(id);
+      const closed = await this.endings.end(work, run, { outcome: 'skipped', reason: DELETED });
+      const beads = query.delete ? [id, ...(await this.repository.members(work.tx, city.streamId, id, { open: false }))] : [];
+      if (beads.length > 0) {
+        await work.removeAll(beads);
+        await this.repository.remove(work.tx, city.streamId, id);
+      }
+      return { workflow_id: id, closed, deleted: beads.length, partial: false };
+    });
+  }
+}

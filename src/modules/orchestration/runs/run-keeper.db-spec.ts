@@ -1,0 +1,205 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { hands } from '../sling/testing/slings.js';
+import type { RunRow } from './run-row.js';
+import { RunReadsRepository } from './run-reads.repository.js';
+import { launches, recipeOf, type Launches } from './testing/launches.js';
+
+let realm: WorkRealm;
+let runs: Launches;
+let h: ReturnType<typeof hands>;
+beforeEach(async () => {
+  realm = await workRealm();
+  runs = launches(realm);
+  h = hands(realm);
+});
+afterEach(() => realm.close());
+
+const TREE = `formula = "tree"
+[[steps]]
+id = "a"
+title = "A"
+[[steps]]
+id = "b"
+title = "B"
+needs = ["a"]
+[[steps.children]]
+id = "b1"
+title = "B1"
+[[steps.children]]
+id = "b2"
+title = "B2"
+[[steps]]
+id = "c"
+title = "C"
+needs = ["b"]
+`;
+const GATED = `formula = "gated"
+[[steps]]
+id = "a"
+title = "A"
+[[steps]]
+id = "b"
+title = "B"
+needs = ["a"]
+gate = { type = "human", id = "approval" }
+`;
+const GRAPH = `formula = "graph"
+[requires]
+formula_compiler = ">=2.0.0"
+[[steps]]
+id = "a"
+title = "A"
+[[steps]]
+id = "b"
+title = "B"
+needs = ["a"]
+[[steps]]
+id = "c"
+title = "C"
+needs = ["b"]
+[[steps]]
+id = "d"
+title = "D"
+`;
+const WISP = `formula = "wisp"
+description = "All in one"
+`;
+
+/** Ids of a run's beads by the last part of their steps. */
+async function stepsOf(run: RunRow): Promise<Record<string, string>> {
+  const { rows } = await sql<{ id: string; ref: string }>`select id, ref from beads where run_id = ${run.id}`.execute(realm.db);
+  return Object.fromEntries(rows.map(({ id, ref }) => [ref.split('.').at(-1)!, id]));
+}
+const close = (id: string, metadata: Record<string, string> = {}) => h.change(id, { status: 'closed', metadata });
+const counts = async (): Promise<Record<string, number>> =>
+  Object.fromEntries(
+    (await new RunReadsRepository(realm.db).counts(realm.city.streamId)).value.filter((c) => c.runs > 0).map((c) => [c.status, c.runs]),
+  );
+
+describe('a tree', () => {
+  it('is pending, then active, closes what has no open part left, and its root once, with its last step', async () => {
+    const run = await runs.launch({ recipe: recipeOf(TREE), target: 'mayor' });
+    const { a, b, b1, b2, c } = await stepsOf(run);
+    expect(await counts()).toEqual({ pending: 1 });
+    await h.change(a!, { status: 'in_progress', assignee: 'mayor' });
+    expect(await runs.run(run.id)).toMatchObject({ status: 'active', active: 1, closed: 0 });
+    await close(a!);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'active', active: 0, closed: 1 });
+    await close(b1!);
+    expect(await h.bead(b!)).toMatchObject({ status: 'open' });
+    await close(b2!);
+    expect(await h.bead(b!)).toMatchObject({ status: 'closed' });
+    expect(await h.bead(c!)).toMatchObject({ open_blockers: 0 });
+    expect(await h.eventsOf(() => close(c!))).toEqual([`bead.closed ${c}`, `bead.closed ${run.id}`, `molecule.resolved ${run.id}`]);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'completed', active: 0, closed: 5, outcome: 'pass' });
+    expect((await h.bead(run.id)).metadata).toMatchObject({ close_reason: 'molecule autoclose: all step children closed' });
+    expect((await h.bead(run.id)).metadata).not.toHaveProperty('gc.outcome');
+    expect(await counts()).toEqual({ completed: 1 });
+    expect((await realm.events()).at(-1)).toMatchObject({
+      message: 'molecule autoclose: all step children closed',
+      payload: { issue_id: run.id, from_status: 'open', to_status: 'closed', actor: 'tester' },
+    });
+    await expect(h.change(run.id, { status: 'open' })).rejects.toMatchObject({ problem: 'wrong_state' });
+  });
+
+  it('is done when what is left of it is removed, and forgotten with its root', async () => {
+    const run = await runs.launch({ recipe: recipeOf(TREE) });
+    const { a, b1, b2, c } = await stepsOf(run);
+    for (const id of [a!, b1!, b2!]) await close(id);
+    await h.run((work) => work.remove(c!));
+    expect(await runs.run(run.id)).toMatchObject({ status: 'completed', steps: 4, closed: 4 });
+    await h.run((work) => work.remove(run.id));
+    expect(await runs.run(run.id)).toBeUndefined();
+    expect(await counts()).toEqual({});
+  });
+
+  it('waits at a gate that is reached, and nothing closes over it', async () => {
+    const bead = await h.create();
+    const run = await runs.launch({ recipe: recipeOf(GATED), source: bead });
+    const { a, b, 'gate-b': gate } = await stepsOf(run);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'pending', gates: 0 });
+    await close(a!);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'waiting', gates: 1 });
+    await close(bead);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'waiting' });
+    await close(gate!);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'active', gates: 0 });
+    await close(b!);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
+  });
+
+  it('ends with the bead that it is for', async () => {
+    const bead = await h.create();
+    const run = await runs.launch({ recipe: recipeOf(TREE), source: bead });
+    await close((await stepsOf(run)).a!);
+    const events = await h.eventsOf(() => close(bead));
+    expect(events).toContain(`molecule.resolved ${run.id}`);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'completed', closed: 5 });
+    expect((await h.bead((await stepsOf(run)).c!)).metadata).toMatchObject({ 'gc.outcome': 'skipped' });
+    const wisp = await runs.launch({ recipe: recipeOf(WISP), source: await h.create() });
+    expect(wisp).toMatchObject({ root_only: true, steps: 1 });
+    await h.change(wisp.id, { status: 'in_progress', assignee: 'mayor' });
+    expect(await runs.run(wisp.id)).toMatchObject({ status: 'active', active: 1 });
+    await close(wisp.source_id!);
+    expect(await runs.run(wisp.id)).toMatchObject({ status: 'completed', closed: 1, active: 0 });
+  });
+
+  it('is over when somebody closes its root', async () => {
+    const run = await runs.launch({ recipe: recipeOf(TREE) });
+    await close(run.id, { 'gc.outcome': 'fail', 'gc.failure_reason': 'no_luck', close_reason: 'it broke' });
+    expect(await runs.run(run.id)).toMatchObject({ status: 'failed', closed: 5, error_code: 'no_luck', error_message: 'it broke' });
+  });
+});
+
+describe('a graph', () => {
+  it('passes when all of it has, and closes the bead that it is for', async () => {
+    const bead = await h.create();
+    const run = await runs.launch({ recipe: recipeOf(GRAPH), target: 'mayor', source: bead });
+    const { a, b, c, d } = await stepsOf(run);
+    for (const id of [a!, b!, d!]) await close(id);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'active', closed: 3 });
+    const events = await h.eventsOf(() => close(c!));
+    expect(events).toEqual(
+      expect.arrayContaining([
+        `bead.closed ${c}`,
+        `execution.step_completed ${c}`,
+        `bead.closed ${run.id}`,
+        `bead.closed ${bead}`,
+        `convoy.closed ${run.convoy_id}`,
+      ]),
+    );
+    expect(events).not.toContain(`molecule.resolved ${run.id}`);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
+    expect((await h.bead(run.id)).metadata).toMatchObject({ 'gc.outcome': 'pass' });
+  });
+
+  it('skips what needs a step that failed, finishes the rest, and fails', async () => {
+    const bead = await h.create();
+    const run = await runs.launch({ recipe: recipeOf(GRAPH), target: 'mayor', source: bead });
+    const { a, b, c, d } = await stepsOf(run);
+    await close(a!, { 'gc.outcome': 'fail', 'gc.failure_reason': 'no disk' });
+    expect(await h.bead(b!)).toMatchObject({ status: 'closed', metadata: { 'gc.outcome': 'skipped' } });
+    expect(await h.bead(c!)).toMatchObject({ status: 'closed', metadata: { 'gc.outcome': 'skipped' } });
+    expect(await runs.run(run.id)).toMatchObject({ status: 'active', closed: 3 });
+    await close(d!);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'failed', error_code: 'fail', error_message: 'no disk' });
+    expect(await h.bead(bead)).toMatchObject({ status: 'open' });
+  });
+
+  it('asks about none of many steps on its own when it skips them', async () => {
+    const many = Array.from({ length: 200 }, (_, n) => `[[steps]]\nid = "n${n}"\ntitle = "N"\nneeds = ["a"]\n`).join('');
+    const run = await runs.launch({ recipe: recipeOf(`${GRAPH.split('[[steps]]\nid = "b"')[0]}${many}`), target: 'mayor' });
+    const { a } = await stepsOf(run);
+    const used = await h.run(async (work) => {
+      await work.update(a!, { status: 'closed', metadata: { 'gc.outcome': 'fail' } });
+      const { rows } = await sql<{ written: number; read: number }>`
+        select n_tup_upd as written, idx_scan + seq_scan as read from pg_stat_xact_user_tables where relname = 'runs'`.execute(work.tx);
+      return rows[0]!;
+    });
+    expect(await runs.run(run.id)).toMatchObject({ status: 'failed', steps: 201, closed: 201 });
+    expect(used.written).toBeLessThan(20);
+    expect(used.read).toBeLessThan(100);
+  });
+});

@@ -1,0 +1,197 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { ExecutionStepCompleted, ExecutionStepStarted } from '../../../contract/events/execution.events.js';
+import { MoleculeResolved } from '../../../contract/events/molecules.events.js';
+import { problem } from '../../../contract/problems.js';
+import { event } from '../../../platform/event-log/event.js';
+import type { BeadRecord } from '../../work/work/bead-record.js';
+import type { Work } from '../../work/work/work.js';
+import { WorkService } from '../../work/work/work.service.js';
+import type { Finish } from './control/facts.js';
+import { RunControl } from './control/run-control.js';
+import { RunEndings } from './run-endings.service.js';
+import type { RunRow } from './run-row.js';
+import { RunsRepository } from './runs.repository.js';
+
+const STEPS_CLOSED = 'molecule autoclose: all step children closed';
+const SOURCE_CLOSED = 'molecule autoclose: source work bead closed';
+const GRAPH_DONE = 'workflow finalize: all steps closed';
+
+/**
+ * What follows for runs from what happens to beads, in the same transaction: a run goes on, or ends, with the change that lets
+ * it. So it happens once, whoever makes the change and wherever a process dies.
+ */
+@Injectable()
+export class RunKeeper implements OnModuleInit {
+  constructor(
+    private readonly work: WorkService,
+    private readonly repository: RunsRepository,
+    private readonly endings: RunEndings,
+    private readonly control: RunControl,
+  ) {}
+
+  onModuleInit(): void {
+    this.work.onClosed((work, closed) => this.#closed(work, closed));
+    this.work.onChanged((work, before, after) => this.#changed(work, before, after));
+    this.work.onRemoved((work, removed) => this.#removed(work, removed));
+  }
+
+  /** Something has come in that no bead says: a run that goes on may go on with it. */
+  async goOn(work: Work, id: string): Promise<void> {
+    const run = await this.repository.find(work.tx, work.city.streamId, id);
+    if (run !== undefined && run.outcome === null) await this.#decided(work, run);
+  }
+
+  async #closed(work: Work, closed: BeadRecord): Promise<void> {
+    const source = closed.metadata.molecule_id || closed.metadata.workflow_id;
+    if (source) await this.#sourceClosed(work, closed);
+    if (closed.run_id === null) return;
+    const run = await this.repository.find(work.tx, work.city.streamId, closed.run_id);
+    if (run === undefined || run.outcome !== null) return;
+    if (closed.id === run.id) await this.#rootClosed(work, run, closed);
+    else await this.#stepClosed(work, run, closed);
+  }
+
+  async #changed(work: Work, before: BeadRecord, after: BeadRecord): Promise<void> {
+    if (after.run_id === null || before.status === after.status) return;
+    if (before.status === 'closed') {
+      await this.#requireGoingOn(work, after);
+      await this.control.reopened(work, after);
+    }
+    if (
+      after.metadata['gc.formula_contract'] === 'graph.v2' &&
+      after.id !== after.run_id &&
+      before.status === 'open' &&
+      after.status === 'in_progress'
+    )
+      work.emit(event(ExecutionStepStarted, { ...work.facts(after), payload: {} }));
+  }
+
+  /** What has ended stays so, with all of its steps. @throws ProblemError wrong_state */
+  async #requireGoingOn(work: Work, { id, run_id: run }: BeadRecord): Promise<void> {
+    const known = await this.repository.find(work.tx, work.city.streamId, run!);
+    if (id !== run && (known === undefined || known.outcome === null)) return;
+    throw problem('wrong_state', `bead ${id} is ${id === run ? 'the root' : 'a step'} of a run that has ended; launch its formula again`);
+  }
+
+  async #removed(work: Work, removed: BeadRecord): Promise<void> {
+    if (removed.run_id === null) return;
+    await this.control.letGo(work, removed);
+    if (removed.id === removed.run_id) {
+      await this.repository.remove(work.tx, work.city.streamId, removed.id);
+      return;
+    }
+    const run = await this.repository.find(work.tx, work.city.streamId, removed.run_id);
+    if (run === undefined || run.outcome !== null || removed.status === 'closed') return;
+    if (!(await this.#decided(work, run))) await this.#goOn(work, run, removed.parent);
+  }
+
+  /** Somebody has closed the root himself: the run is over, as he says. */
+  async #rootClosed(work: Work, run: RunRow, { metadata }: BeadRecord): Promise<void> {
+    const said = metadata['gc.outcome'];
+    const outcome = said === 'fail' || said === 'skipped' || said === 'canceled' ? said : 'pass';
+    await this.endings.end(work, run, {
+      outcome,
+      reason: 'molecule cleanup: its root was closed',
+      ...(outcome === 'fail' ? { code: metadata['gc.failure_reason'] ?? 'fail', message: metadata.close_reason } : {}),
+    });
+  }
+
+  async #stepClosed(work: Work, run: RunRow, step: BeadRecord): Promise<void> {
+    if (run.compiler === 2) {
+      work.emit(event(ExecutionStepCompleted, { ...work.facts(step), payload: {} }));
+      if (await this.#decided(work, run)) return;
+      if (step.metadata['gc.outcome'] === 'fail') await this.#skipBehind(work, run, step);
+    } else if (step.issue_type === 'gate' && step.metadata['gc.outcome'] === 'fail') {
+      const { 'gc.failure_reason': message, close_reason: reason = 'a gate has failed' } = step.metadata;
+      await this.endings.end(work, run, { outcome: 'fail', reason, code: 'gate_failed', message: message ?? reason });
+      return;
+    }
+    await this.#goOn(work, run, step.parent);
+  }
+
+  /** Goes on with a run that decides for itself; false for others. */
+  async #decided(work: Work, run: RunRow): Promise<boolean> {
+    if (run.compiler === 1) return false;
+    const next = await this.control.goOn(work, run);
+    if (typeof next === 'object') await this.#finalize(work, run, next);
+    return next !== false;
+  }
+
+  /** Nobody starts on what needs something that has failed. */
+  async #skipBehind(work: Work, run: RunRow, { id, ref }: BeadRecord): Promise<void> {
+    const behind = await this.repository.behind(work.tx, work.city.streamId, run.id, id);
+    await work.closeAll(behind, { 'gc.outcome': 'skipped', close_reason: `skipped: step ${ref} has failed` });
+  }
+
+  /** Closes what has nothing left to wait for: the whole that a step is part of, and in the end the run. */
+  async #goOn(work: Work, run: RunRow, parent: string | null): Promise<void> {
+    const { streamId } = work.city;
+    if (parent !== null && parent !== run.id) {
+      const whole = await work.find(parent);
+      if (
+        whole?.run_id === run.id &&
+        whole.status !== 'closed' &&
+        (await this.repository.partsDone(work.tx, streamId, run.id, parent)) === true
+      ) {
+        // It comes by here again, and goes on from there.
+        await work.close(parent, STEPS_CLOSED);
+        return;
+      }
+    }
+    const now = await this.repository.find(work.tx, streamId, run.id);
+    if (now === undefined || now.outcome !== null || now.root_only || now.closed < now.steps) return;
+    if (now.compiler === 2) await this.#finalize(work, now, await this.#verdict(work, now));
+    else if (now.steps > 0) await this.#resolve(work, now, STEPS_CLOSED);
+  }
+
+  /** A tree is done: its root closes, once, and says so. */
+  async #resolve(work: Work, run: RunRow, reason: string): Promise<void> {
+    const root = await work.require(run.id);
+    await this.endings.end(work, run, { outcome: 'pass', reason });
+    const { 'gc.session_id': session, 'gc.session_name': name, 'gc.work_dir': dir } = root.metadata;
+    work.emit(
+      event(MoleculeResolved, {
+        ...work.facts(root),
+        message: reason,
+        payload: {
+          issue_id: root.id,
+          from_status: root.status,
+          to_status: 'closed',
+          actor: work.actor,
+          close_reason: reason,
+          ts: (await work.now()).toISOString(),
+          ...(session ? { session_id: session } : {}),
+          ...(name ? { session_name: name } : {}),
+          ...(dir ? { work_dir: dir } : {}),
+        },
+      }),
+    );
+  }
+
+  async #verdict(work: Work, run: RunRow): Promise<Pick<Finish, 'outcome' | 'reason'>> {
+    const failed = await this.repository.failed(work.tx, work.city.streamId, run.id);
+    if (failed === undefined) return { outcome: 'pass', reason: GRAPH_DONE };
+    return { outcome: 'fail', reason: failed.reason ?? `step ${failed.id} has failed: ${failed.title}` };
+  }
+
+  /** A graph is done: its outcome, its root, and on success what it was launched for. */
+  async #finalize(work: Work, run: RunRow, { outcome, reason }: Pick<Finish, 'outcome' | 'reason'>): Promise<void> {
+    const said = outcome === 'pass' ? {} : { code: outcome, message: reason };
+    await this.endings.end(work, run, { outcome, reason: GRAPH_DONE, ...said });
+    if (outcome !== 'pass') return;
+    if (run.source_id === null) return;
+    const source = await work.find(run.source_id);
+    if (source === undefined || source.status === 'closed' || source.issue_type === 'convoy') return;
+    if ((await this.repository.liveOf(work.tx, work.city.streamId, source.id)).length > 0) return;
+    await work.close(source.id, `workflow ${run.id} passed`);
+  }
+
+  /** What was attached to a bead ends with it; a gate that somebody has yet to open keeps it. */
+  async #sourceClosed(work: Work, source: BeadRecord): Promise<void> {
+    for (const run of await this.repository.liveOf(work.tx, work.city.streamId, source.id)) {
+      if (run.gates > 0) continue;
+      if (run.compiler === 1) await this.#resolve(work, run, SOURCE_CLOSED);
+      else if (run.root_only) await this.endings.end(work, run, { outcome: 'pass', reason: SOURCE_CLOSED });
+    }
+  }
+}

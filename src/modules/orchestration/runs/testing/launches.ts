@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import type { WorkRealm } from '../../../../../test/support/work.js';
+import { Lifecycle } from '../../../../platform/health/lifecycle.js';
+import { AppLogger, createLogger } from '../../../../platform/logging/logger.js';
+import { Idempotency } from '../../../../platform/idempotency/idempotency.js';
+import { IdempotencyRepository } from '../../../../platform/idempotency/idempotency.repository.js';
+import { ConvoysRepository } from '../../../work/convoys/convoys.repository.js';
+import { ConvoysService } from '../../../work/convoys/convoys.service.js';
+import { compile } from '../../formulas/compile/compile.js';
+import type { Library } from '../../formulas/compile/library.js';
+import type { Recipe } from '../../formulas/compile/recipe.js';
+import { MailAddresses } from '../../../work/mail/mail-addresses.service.js';
+import { MailRepository } from '../../../work/mail/mail.repository.js';
+import { MailSendingService } from '../../../work/mail/mail-sending.service.js';
+import { RosterRepository } from '../../../configuration/roster/roster.repository.js';
+import { RosterService } from '../../../configuration/roster/roster.service.js';
+import type { WorkService } from '../../../work/work/work.service.js';
+import { RunControlRepository } from '../control/control.repository.js';
+import type { Signals } from '../../../../platform/streams/signals.js';
+import { RunControl } from '../control/run-control.js';
+import { DrainsRepository } from '../drains/drains.repository.js';
+import { DrainsService } from '../drains/drains.service.js';
+import { LaunchService, type LaunchOrder } from '../launch/launch.service.js';
+import { GateOpening } from '../gates/gate-opening.service.js';
+import { GatesReconciler } from '../gates/gates.reconciler.js';
+import { GatesRepository } from '../gates/gates.repository.js';
+import { LimitsReconciler } from '../limits/limits.reconciler.js';
+import { LimitsRepository } from '../limits/limits.repository.js';
+import { RunEndings } from '../run-endings.service.js';
+import { RunKeeper } from '../run-keeper.js';
+import type { RunRow } from '../run-row.js';
+import { RunsRepository } from '../runs.repository.js';
+
+/** The recipe of a formula, with `others` beside it by their names, and any script. */
+export function recipeOf(text: string, vars: Readonly<Record<string, string>> = {}, others: Readonly<Record<string, string>> = {}): Recipe {
+  const name = /^formula = "([^"]+)"/m.exec(text)![1]!;
+  const library: Library = {
+    formula: (each) => {
+      const found = each === name ? text : others[each];
+      const sha256 = createHash('sha256')
+        .update(found ?? '')
+        .digest('hex');
+      return found === undefined ? undefined : { name: each, file: `formulas/${each}.toml`, sha256, text: found };
+    },
+    beside: (_from, path) => ({ file: path, sha256: '' }),
+  };
+  const { recipe, issues } = compile(name, library, { vars, injected: {}, strict: true, compiler: '2.0.0' });
+  if (recipe === undefined) throw new Error(issues.map(({ key, message }) => `${key} ${message}`).join('; '));
+  return recipe;
+}
+
+export interface Launches {
+  readonly service: LaunchService;
+  readonly endings: RunEndings;
+  readonly repository: RunsRepository;
+  readonly work: WorkService;
+  readonly sending: MailSendingService;
+  /** Looks at the gates that are due. */
+  sweep(): Promise<number>;
+  /** Ends the rounds that are late. */
+  sweepLimits(): Promise<number>;
+  launch(order: Omit<LaunchOrder, 'by' | 'rig'> & Partial<LaunchOrder>): Promise<RunRow & { created: boolean }>;
+  run(id: string): Promise<RunRow | undefined>;
+}
+
+/** One process's launches on a realm, with what follows for runs from changes of beads. */
+export function launches(realm: WorkRealm, work: WorkService = realm.work): Launches {
+  const repository = new RunsRepository(realm.db);
+  const roster = new RosterService(new RosterRepository(realm.db));
+  const idempotency = new Idempotency(new IdempotencyRepository());
+  const endings = new RunEndings(repository);
+  const convoys = new ConvoysService(new ConvoysRepository(realm.db), work, idempotency);
+  const drains = new DrainsService(new DrainsRepository(), convoys, endings);
+  drains.onModuleInit();
+  const control = new RunControl(new RunControlRepository(), repository, roster, drains, { mark: () => undefined } as unknown as Signals);
+  const service = new LaunchService(repository, endings, convoys, roster, control);
+  new RunKeeper(work, repository, endings, control).onModuleInit();
+  const gates = new GatesRepository(realm.db);
+  const sending = new MailSendingService(work, new MailAddresses(roster), new MailRepository(), idempotency);
+  const opening = new GateOpening(gates, endings, sending);
+  opening.onModuleInit();
+  const log = new AppLogger(createLogger('silent'));
+  const reconciler = new GatesReconciler(gates, opening, work, log, new Lifecycle(log));
+  const limits = new LimitsReconciler(new LimitsRepository(realm.db), work, log, new Lifecycle(log));
+  return {
+    service,
+    endings,
+    repository,
+    work,
+    sending,
+    sweep: () => reconciler.sweep(),
+    sweepLimits: () => limits.sweep(),
+    launch: async (order) => {
+      const { value } = await work.run(realm.city, 'api', (w) => service.launch(w, { by: 'sling', rig: '', ...order }));
+      return { ...value.run, created: value.created };
+    },
+    run: (id) => realm.db.transaction().execute((tx) => repository.find(tx, realm.city.streamId, id)),
+  };
+}

@@ -1,0 +1,217 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { hands, slings, type Shelf, type Slings } from './testing/slings.js';
+
+/** Two processes on one database. */
+let realm: WorkRealm;
+let a: Slings;
+let b: Slings;
+let h: ReturnType<typeof hands>;
+
+const step = (id: string, more = ''): string => `[[steps]]\nid = "${id}"\ntitle = "${id} {{issue}}"\n${more}`;
+const GRAPH = '[requires]\nformula_compiler = ">=2.0.0"\n';
+const SHELF: Shelf = {
+  texts: {
+    tree: `formula = "tree"\n[vars]\nhow = "well"\n${step('a')}${step('b', 'needs = ["a"]\n')}`,
+    graph: `formula = "graph"\n${GRAPH}${step('a')}`,
+    short: `formula = "short"\n[vars.issue]\npattern = "^al-[0-9]$"\n${step('a')}`,
+    wide: `formula = "wide"\n[[steps]]\nid = "l"\ntitle = "L"\nloop = { count = 1000, body = [{ id = "x", title = "X" }] }\n`,
+    late: `formula = "late"\n${GRAPH}[[steps]]\nid = "a"\ntitle = "A {{convoy_id}} ${'x'.repeat(500)}"\n`,
+  },
+  defaults: { mayor: 'tree' },
+};
+beforeEach(async () => {
+  realm = await workRealm();
+  a = slings(realm, realm.work, SHELF);
+  b = slings(realm, realm.another(), SHELF);
+  h = hands(realm);
+});
+afterEach(() => realm.close());
+
+const target = 'mayor';
+const live = async (): Promise<Record<string, string>> => {
+  const { rows } = await sql<{ source_id: string; id: string }>`select source_id, id from runs where outcome is null`.execute(realm.db);
+  return Object.fromEntries(rows.map(({ source_id: source, id }) => [source, id]));
+};
+/** A sum over every row that a sling could touch. */
+const everything = async (): Promise<unknown> => {
+  const sums = ['beads', 'bead_dependencies', 'bead_counters', 'runs', 'event_streams'].map(
+    (table) => sql`(select md5(string_agg(t::text, ',' order by t::text)) from ${sql.table(table)} t)`,
+  );
+  return (await sql`select array[${sql.join(sums)}] as sums`.execute(realm.db)).rows;
+};
+
+describe('a batch for a target that works by a formula', () => {
+  it('launches a run for each bead, which is refused as it would be alone, and answers them again', async () => {
+    const [one, closed, two] = [await h.create(), await h.create({}, { status: 'closed' }), await h.create()];
+    await a.sling({ target, attached_bead_id: two, formula: 'graph' });
+    const three = await h.create();
+    const body = { target, beads: [one, closed, 'al-99', two, three] };
+    const { value, index } = await a.batch(body);
+    const runs = await live();
+    expect(value).toMatchObject({
+      status: 'partial',
+      results: [
+        {
+          bead: one,
+          status: 'slung',
+          changed: true,
+          formula: 'tree',
+          workflow_id: runs[one],
+          run: { run_id: runs[one], status: 'pending' },
+        },
+        { bead: closed, status: 'refused', code: 'conflict-wrong-state' },
+        { bead: 'al-99', status: 'refused', code: 'sling-missing-bead' },
+        { bead: two, status: 'refused', code: 'sling-source-workflow-conflict', detail: expect.stringContaining(runs[two]!) },
+        { bead: three, status: 'slung', workflow_id: runs[three] },
+      ],
+      slung: 2,
+      refused: 3,
+    });
+    expect(Object.keys(runs).sort()).toEqual([one, two, three].sort());
+    expect(index).toBe((await realm.events()).at(-1)!.seq);
+    expect((await h.bead(one)).metadata).toMatchObject({ 'gc.routed_to': target, molecule_id: runs[one] });
+    const again = (await b.batch({ target, beads: [one, three] })).value;
+    expect(again).toMatchObject({ status: 'slung', results: [{ changed: false, workflow_id: runs[one] }, { changed: false }] });
+    expect(await live()).toEqual(runs);
+    const alone = await h.create();
+    expect((await a.batch({ target, beads: [alone], no_formula: true })).value.results).toEqual([
+      { bead: alone, status: 'slung', changed: true, convoy_id: expect.any(String), warnings: [] },
+    ]);
+  });
+
+  it('of a convoy launches one for each open member, and no convoy beside it', async () => {
+    const [one, closed, two] = [await h.create(), await h.create(), await h.create()];
+    const convoy = await h.create({ type: 'convoy' });
+    for (const member of [one, closed, two]) await h.edge(convoy, member, 'tracks');
+    await h.close(closed);
+    const { value } = await a.batch({ target, convoy, vars: { how: 'fast' }, atomic: true });
+    expect(value).toMatchObject({
+      status: 'slung',
+      slung: 2,
+      skipped: 1,
+      results: [{ convoy_id: convoy }, { convoy_id: convoy }, { bead: closed }],
+    });
+    expect(Object.keys(await live())).toEqual([one, two]);
+    const { rows } = await sql`select vars from runs`.execute(realm.db);
+    expect(rows).toEqual([one, two].map((issue) => ({ vars: { how: 'fast', issue } })));
+    const types = (await realm.events()).filter(({ type }) => type === 'convoy.created');
+    expect(types).toEqual([]);
+  });
+
+  it('takes beads out of the queue that a graph does', async () => {
+    const bead = await h.create({ metadata: { 'gc.routed_to': 'deacon' } });
+    const { value } = await a.batch({ target, beads: [bead], formula: 'graph' });
+    const id = value.results[0]!.workflow_id;
+    expect((await h.bead(bead)).metadata).toEqual({ workflow_id: id, 'gc.execution_routed_to': target });
+    const foreign = await h.create({ rig: 'core' });
+    const refused = await a.batch({ target: 'web/polecat', beads: [foreign], formula: 'graph' });
+    expect(refused.value.results).toMatchObject([{ status: 'refused', code: 'sling-cross-rig' }]);
+  });
+});
+
+describe('a batch with a formula, all of it or none', () => {
+  it.each(['tree', 'graph', 'late'])('is rehearsed as it will be, with what is refused in the middle: %s', async (formula) => {
+    const [one, other, two] = [await h.create(), await h.create(), await h.create()];
+    await a.sling({ target: 'deacon', attached_bead_id: other, formula: 'short' });
+    const body = { target, formula, beads: [one, other, two] };
+    const before = await everything();
+    const dry = (await a.batch({ ...body, dry_run: true })).value;
+    await expect(a.batch({ ...body, atomic: true })).rejects.toMatchObject({
+      problem: 'sling_refused',
+      errors: formula === 'late' ? [{ value: one }, { value: other }, { value: two }] : [{ location: 'body.beads.1', value: other }],
+    });
+    expect(await everything()).toEqual(before);
+    const head = (await realm.events()).length;
+    const { value } = await b.batch(body);
+    const { events, ...promised } = JSON.parse(JSON.stringify(dry).replaceAll('would_sling', 'slung')) as typeof dry;
+    expect(promised).toEqual(value);
+    expect(events).toEqual((await realm.events(head)).map(({ type, subject }) => ({ type, subject })));
+  });
+
+  it('launches all of them in one transaction', async () => {
+    const beads = [await h.create(), await h.create(), await h.create()];
+    let commits = 0;
+    realm.failpoints.arm('tx.before_commit', () => void commits++);
+    const { value } = await a.batch({ target, beads, atomic: true });
+    realm.failpoints.disarm();
+    expect(value).toMatchObject({ status: 'slung', slung: 3 });
+    // The first only reads which beads there are.
+    expect(commits).toBe(2);
+    const more = [await h.create(), await h.create()];
+    const before = await everything();
+    commits = 2;
+    realm.failpoints.arm('tx.before_commit', () => {
+      if (--commits === 0) throw new Error('planted');
+    });
+    await expect(a.batch({ target, beads: more, atomic: true })).rejects.toThrow('planted');
+    realm.failpoints.disarm();
+    expect(await everything()).toEqual(before);
+  });
+});
+
+describe('a batch whose formula cannot be used', () => {
+  it('is refused as a whole when that is so for all beads, and changes nothing', async () => {
+    const beads = await h.run(async (work) => {
+      const ids: string[] = [];
+      for (let n = 0; n < 4; n++) ids.push((await work.create({ rig: '', title: 'x' })).id);
+      return ids;
+    });
+    const few = beads.slice(0, 2);
+    const refused: [object, object][] = [
+      [{ beads: few, formula: 'nowhere' }, { problem: 'formula_not_found' }],
+      [
+        { beads: few, vars: { why: 'x' } },
+        { problem: 'invalid_request', detail: expect.stringContaining('vars.why is not a variable') },
+      ],
+      [{ beads: few, formula: 'tree', no_formula: true }, { detail: 'invalid: no_formula conflicts with formula/attached_bead_id' }],
+      [{ beads: few, no_formula: true, title: 'x' }, { detail: expect.stringContaining('formula or target default formula is required') }],
+      [{ beads: few, target: 'deacon', vars: {} }, { detail: expect.stringContaining('formula or target default formula is required') }],
+    ];
+    const before = await everything();
+    for (const atomic of [false, true])
+      for (const [body, problem] of refused) await expect(a.batch({ target, ...body, atomic })).rejects.toMatchObject(problem);
+    const tooMany = a.batch({ target, beads, formula: 'wide', atomic: true });
+    await expect(tooMany).rejects.toMatchObject({ detail: expect.stringContaining('more than 4000 steps') });
+    expect(await everything()).toEqual(before);
+  });
+
+  it('is refused for the beads that it does not fit', async () => {
+    const beads: string[] = [];
+    for (let n = 0; n < 10; n++) beads.push(await h.create());
+    const { value } = await a.batch({ target, beads: beads.slice(8), formula: 'short' });
+    expect(value.results).toMatchObject([
+      { bead: 'al-9', status: 'slung' },
+      { bead: 'al-10', status: 'refused', code: 'invalid-request', detail: expect.stringContaining('does not match') },
+    ]);
+  });
+});
+
+describe('two processes with the same beads', () => {
+  it.each([undefined, true])('launch one run for each of them (atomic: %s)', async (atomic) => {
+    const beads = await Promise.all(Array.from({ length: 6 }, () => h.create()));
+    const body = { target, atomic, beads };
+    const both = await Promise.all([a.batch(body), b.batch({ ...body, beads: [...beads].reverse() }), a.batch(body)]);
+    const runs = await live();
+    expect(Object.keys(runs).sort()).toEqual([...beads].sort());
+    expect((await sql`select from runs`.execute(realm.db)).rows).toHaveLength(6);
+    for (const { value } of both) for (const { bead, workflow_id: id } of value.results) expect(id).toBe(runs[bead]);
+    expect(both.flatMap(({ value }) => value.results).filter(({ changed }) => changed)).toHaveLength(6);
+  });
+
+  it('that break off find what was launched under the same key', async () => {
+    const [one, two] = [await h.create(), await h.create()];
+    let commits = 0;
+    realm.failpoints.arm('tx.before_commit', () => {
+      if (++commits === 3) throw new Error('planted');
+    });
+    await expect(a.batch({ target, beads: [one, two] }, 'k')).rejects.toThrow('planted');
+    realm.failpoints.disarm();
+    const first = await live();
+    expect(Object.keys(first)).toEqual([one]);
+    expect((await b.batch({ target, beads: [one, two] }, 'k')).value).toMatchObject({
+      results: [{ changed: false, workflow_id: first[one] }, { changed: true }],
+    });
+  });
+});

@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { Principal } from '../../../contract/principal.js';
+import { PREPARES, Transactions } from '../../../platform/database/transactions.js';
+import { Idempotency, type IdempotencyRef } from '../../../platform/idempotency/idempotency.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
+import type { Work } from '../../work/work/work.js';
+import { WorkService, type Done } from '../../work/work/work.service.js';
+import { BatchFormulas, type ReadyBatch } from './batch-formulas.js';
+import { BatchPlans, type BatchPlan } from './batch-plans.js';
+import { batchAnswer, requireAll, resultOf } from './batch-results.js';
+import { eventsOf, Rehearsal } from './rehearsal.js';
+import { SlingFormulas } from './sling-formulas.js';
+import { invalid } from './sling-order.js';
+import {
+  MAX_BATCH_STEPS,
+  MAX_TOGETHER,
+  MAX_TOGETHER_STEPS,
+  type SlingBatchInputBody,
+  type SlingBatchResponse,
+  type SlingBatchResult,
+} from './sling.schemas.js';
+
+export const SLING_BATCH = 'post-v0-city-by-city-name-sling-batch';
+/** Longer than the largest batch takes; a process that dies meanwhile leaves its key locked this long. */
+const HOLD_MS = 120_000;
+
+/** Slings many beads: each for itself, or all of them or none. */
+@Injectable()
+export class SlingBatchService {
+  constructor(
+    private readonly work: WorkService,
+    private readonly rehearsal: Rehearsal,
+    private readonly plans: BatchPlans,
+    private readonly formulas: SlingFormulas,
+    private readonly batch: BatchFormulas,
+    private readonly idempotency: Idempotency,
+    private readonly transactions: Transactions,
+  ) {}
+
+  async sling(city: CityScope, body: SlingBatchInputBody, key: string | undefined, caller: Principal): Promise<Done<SlingBatchResponse>> {
+    const dry = body.dry_run ?? false;
+    const ref = dry ? undefined : idempotencyRef(caller, city.name, SLING_BATCH, key, body);
+    if (!dry && !body.atomic) return this.#eachForItself(city, body, ref, caller.actor);
+    // A repeat under a key is answered whatever has become of the formula.
+    const ready = await this.#readyTogether(city, body, caller.actor).then(
+      (read) => () => read,
+      (error: unknown) => () => {
+        throw error;
+      },
+    );
+    const together = async (w: Work): Promise<SlingBatchResponse> =>
+      (await this.idempotency.run(w.tx, ref, async () => ({ status: 200, body: await this.#together(w, body, dry, ready()) }))).body;
+    return this.rehearsal.run(city, caller.actor, dry, together);
+  }
+
+  /** Members of a convoy are read twice: what their formula is for each is made ready outside of the transaction that slings them. */
+  async #readyTogether(city: CityScope, body: SlingBatchInputBody, actor: string): Promise<ReadyBatch> {
+    if (body.target.trim() === '') return undefined;
+    const chosen = await this.formulas.choose(city, body);
+    if (chosen === undefined) return undefined;
+    const { value: plan } = await this.work.run(city, actor, (work) => this.#planTogether(work, body), PREPARES);
+    return this.batch.ready(city, chosen, plan.beads, MAX_TOGETHER_STEPS);
+  }
+
+  async #planTogether(work: Work, body: SlingBatchInputBody): Promise<BatchPlan> {
+    const plan = await this.plans.read(work, body);
+    if (plan.beads.length <= MAX_TOGETHER) return plan;
+    throw invalid(`at most ${MAX_TOGETHER} beads can be slung with atomic or dry_run, not ${plan.beads.length}`, 'body');
+  }
+
+  async #together(work: Work, body: SlingBatchInputBody, dry: boolean, ready: ReadyBatch): Promise<SlingBatchResponse> {
+    const plan = await this.#planTogether(work, body);
+    const results: SlingBatchResult[] = [];
+    for (const id of plan.beads) results.push(await resultOf(id, plan, dry, () => this.batch.sling(work, id, plan, ready)));
+    if (body.atomic) requireAll(results, body);
+    return batchAnswer(plan, results, dry, dry ? eventsOf(work) : undefined);
+  }
+
+  /** A transaction a bead, so that other writers of the city get in between. The key is held from the first to the last. */
+  async #eachForItself(
+    city: CityScope,
+    body: SlingBatchInputBody,
+    ref: IdempotencyRef | undefined,
+    actor: string,
+  ): Promise<Done<SlingBatchResponse>> {
+    const owner = randomUUID();
+    const begun = await this.work.run(
+      city,
+      actor,
+      async (work) => {
+        const stored = ref && (await this.idempotency.hold(work.tx, ref, owner, HOLD_MS));
+        if (stored !== undefined) return { answer: stored.body as SlingBatchResponse };
+        return { plan: await this.plans.read(work, body) };
+      },
+      PREPARES,
+    );
+    if (begun.value.plan === undefined) return { value: begun.value.answer, index: begun.index };
+    const { plan } = begun.value;
+    try {
+      const chosen = await this.formulas.choose(city, body);
+      const ready = chosen && (await this.batch.ready(city, chosen, plan.beads, MAX_BATCH_STEPS));
+      const done = await this.#slingAll(city, plan, ready, begun.index, actor);
+      if (ref !== undefined) await this.#store(ref, owner, done.value);
+      return done;
+    } catch (error) {
+      await this.#release(ref, owner);
+      throw error;
+    }
+  }
+
+  async #slingAll(city: CityScope, plan: BatchPlan, ready: ReadyBatch, from: number, actor: string): Promise<Done<SlingBatchResponse>> {
+    const results: SlingBatchResult[] = [];
+    let index = from;
+    for (const id of plan.beads) {
+      const sling = async () => {
+        const done = await this.work.run(city, actor, (work) => this.batch.sling(work, id, plan, ready));
+        index = done.index;
+        return done.value;
+      };
+      results.push(await resultOf(id, plan, false, sling));
+    }
+    return { value: batchAnswer(plan, results, false), index };
+  }
+
+  async #store(ref: IdempotencyRef, owner: string, body: SlingBatchResponse): Promise<void> {
+    await this.transactions.run(async (tx) => {
+      await this.idempotency.regain(tx, ref, owner);
+      await this.idempotency.store(tx, ref, { status: 200, body });
+    });
+  }
+
+  /** What has been slung stays: the repeat finds it so. A hold that cannot be given back ends by itself. */
+  async #release(ref: IdempotencyRef | undefined, owner: string): Promise<void> {
+    if (ref !== undefined) await this.transactions.run((tx) => this.idempotency.release(tx, ref, owner), PREPARES).catch(() => undefined);
+  }
+}

@@ -1,0 +1,281 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { eventually } from '../../../../test/support/sse.js';
+import type { Tx } from '../../../platform/database/transactions.js';
+import { agentConfig, poolRealm, type PoolRealm } from './testing/pool-realm.js';
+import { PoolStateRepository } from './pool-state.repository.js';
+
+let realm: PoolRealm;
+const open = async (given: Parameters<typeof poolRealm>[0] = {}): Promise<PoolRealm> => (realm = await poolRealm(given));
+afterEach(() => realm.stop());
+
+const claim = (session: { id: string; agent_name: string | null }): Promise<unknown> =>
+  realm.claimsSql.claim(
+    'alpha',
+    [JSON.stringify({ agent: session.agent_name, names: [session.id], lease_ms: 600_000, stamps: { 'gc.session_id': session.id } })],
+    '[]',
+  );
+
+/** A session that was made for a bead. */
+const made = async (): Promise<{ bead: string; session: Awaited<ReturnType<PoolRealm['open']>>[number] }> => {
+  await open();
+  const bead = await realm.bead();
+  await realm.pass();
+  const [session] = await realm.open();
+  return { bead, session: session! };
+};
+
+describe('demand', () => {
+  it('starts one session for a bead, however many workers look at once', async () => {
+    await open();
+    const bead = await realm.bead();
+    await Promise.all(Array.from({ length: 8 }, (_, i) => realm.pass(i % 2 === 0 ? realm.one : realm.two)));
+    const sessions = await realm.open();
+    expect(sessions).toHaveLength(1);
+    expect(sessions[0]).toMatchObject({
+      state: 'start-pending',
+      origin: 'pool',
+      agent_name: 'worker-1',
+      alias: 'worker-1',
+      slot: 1,
+      wake_request: 'work',
+      metadata: { trigger_bead: bead },
+    });
+    expect((await realm.events()).map((e) => e.type)).toContain('session.created');
+    expect(await realm.settle()).toEqual([]);
+  });
+
+  it('never passes a limit, with two workers and beads that keep coming', async () => {
+    await open();
+    realm.config.agents[0] = agentConfig('worker', { max_active_sessions: 3 });
+    for (let n = 0; n < 6; n++) {
+      await realm.bead();
+      await Promise.all([realm.pass(realm.one), realm.pass(realm.two)]);
+      expect((await realm.open()).length).toBeLessThanOrEqual(3);
+    }
+    expect((await realm.open()).map(({ slot }) => slot)).toEqual([1, 2, 3]);
+  });
+
+  /** One pass is about to commit a session of `worker` when another one finds a bead for `boss`; the city may have one session. */
+  const twoAtOnce = async (locked: boolean): Promise<number> => {
+    let held: Promise<void> | undefined;
+    const reached = Promise.withResolvers<void>();
+    class Held extends PoolStateRepository {
+      override tryLock(tx: Tx, streamId: number): Promise<boolean> {
+        return locked ? super.tryLock(tx, streamId) : Promise.resolve(true);
+      }
+      override async passed(...args: Parameters<PoolStateRepository['passed']>): Promise<void> {
+        const wait = held;
+        held = undefined;
+        reached.resolve();
+        await wait;
+        return super.passed(...args);
+      }
+    }
+    await open({ repository: Held });
+    Object.assign(realm.config.workspace, { max_active_sessions: 1 });
+    realm.config.agents.unshift(agentConfig('boss'));
+    const go = Promise.withResolvers<void>();
+    held = go.promise;
+    await realm.bead();
+    const other = await realm.bead({ 'gc.routed_to': 'boss' });
+    await sql`update beads set labels = '{hold:later}' where id = ${other}`.execute(realm.db);
+    const first = realm.pass(realm.one);
+    await reached.promise;
+    await sql`update beads set labels = '{}' where id = ${other}`.execute(realm.db);
+    let ended = false;
+    const second = realm.pass(realm.two).finally(() => (ended = true));
+    // With the lock it is over at once; without it has read, and waits for the first one's ids.
+    const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await eventually(async () => ended || (await waiting.execute(realm.db)).rows.length > 0);
+    go.resolve();
+    await Promise.all([first, second]);
+    return (await realm.open()).length;
+  };
+  it('keeps the limit of a city when two look at once', async () => expect(await twoAtOnce(true)).toBe(1));
+  it('would not without the lock', async () => expect(await twoAtOnce(false)).toBe(2));
+
+  it('tells an idle member of new work, which claims it and is told nothing more', async () => {
+    const { session } = await made();
+    await realm.ready(session.pk);
+    const decided = await realm.pass();
+    expect(decided).toMatchObject([{ do: 'nudge', pk: session.pk }]);
+    expect(await realm.statuses(session.pk)).toEqual(['queued']);
+    expect(await realm.pass()).toEqual([]);
+    await sql`update session_messages set status = 'delivered', ended_at = now()`.execute(realm.db);
+    await claim(session);
+    expect(await realm.settle()).toEqual([]);
+  });
+
+  it('wakes the session that holds work, tells it, and gives it more time after each time that came to nothing', async () => {
+    const { bead, session } = await made();
+    await claim(session);
+    await realm.ready(session.pk);
+    const fall = (): Promise<void> =>
+      realm.within(session.pk, async (changes, row) => {
+        await changes.move(row, 'sleep', { reason: 'exited', set: { runner_id: null, live: false } });
+      });
+    await sql`update sessions set ready_at = clock_timestamp()`.execute(realm.db);
+    await fall();
+    expect(await realm.pass()).toEqual([{ do: 'wake', pk: session.pk, why: 'work', beads: [bead] }]);
+    expect(await realm.row(session.pk)).toMatchObject({ wake_request: 'work', churns: 1 });
+    await sql`update session_messages set status = 'delivered', ended_at = now()`.execute(realm.db);
+    await realm.ready(session.pk);
+    await fall();
+    expect(await realm.pass()).toEqual([]);
+    await sql`update sessions set state_at = now() - interval '31 seconds'`.execute(realm.db);
+    expect(await realm.pass()).toMatchObject([{ do: 'wake', why: 'work' }]);
+  });
+
+  it('is met although other agents, asked for first, cannot be started at all', async () => {
+    await open();
+    realm.config.agents.unshift(agentConfig('boss', { provider: 'nowhere' }));
+    for (let n = 0; n < 6; n++) await realm.bead({ 'gc.routed_to': 'boss' });
+    await realm.bead();
+    await realm.settle();
+    expect(await realm.open()).toMatchObject([{ agent_name: 'worker-1' }]);
+  });
+
+  it('makes named sessions once, on two workers', async () => {
+    await open();
+    realm.config.agents.push(agentConfig('boss'));
+    realm.config.named_sessions.push({ qualified_name: 'chief', name: 'chief', template: 'boss', dir: '', mode: 'always' });
+    await sql`insert into agents (stream_id, name, base, rig, kind) values (${realm.city.streamId}, 'chief', 'chief', '', 'named_session')`.execute(
+      realm.db,
+    );
+    await Promise.all([realm.pass(realm.one), realm.pass(realm.two)]);
+    await realm.settle();
+    expect(await realm.open()).toMatchObject([{ origin: 'named', named_identity: 'chief', wake_request: 'named' }]);
+  });
+});
+
+describe('members of a pool that have nothing left', () => {
+  it('are drained and closed; the next bead gets a new one at once when they had work, later when they had none', async () => {
+    const { bead, session } = await made();
+    await claim(session);
+    await realm.work.run(realm.city, 'worker-1', (work) => work.close(bead));
+    await realm.ready(session.pk, 60_000);
+    expect(await realm.pass()).toMatchObject([{ do: 'drain', reason: 'no-wake-reason' }]);
+    await realm.obey();
+    expect(await realm.settle()).toEqual([{ do: 'close', pk: session.pk, code: 'drained' }]);
+    await realm.bead();
+    expect(await realm.pass()).toMatchObject([{ do: 'create' }]);
+  });
+
+  it('leave their name to who comes in the same look', async () => {
+    const { bead, session } = await made();
+    await claim(session);
+    await realm.work.run(realm.city, 'worker-1', (work) => work.close(bead));
+    await realm.ready(session.pk, 60_000);
+    expect(await realm.pass()).toMatchObject([{ do: 'drain' }]);
+    await realm.obey();
+    await realm.bead();
+    expect(await realm.pass()).toMatchObject([
+      { do: 'close', pk: session.pk },
+      { do: 'create', name: 'worker-1' },
+    ]);
+    expect(await realm.open()).toMatchObject([{ agent_name: 'worker-1', state: 'start-pending' }]);
+  });
+
+  it('that took nothing of what was offered have no successor for a while', async () => {
+    const { session } = await made();
+    await realm.ready(session.pk, 60_000);
+    await sql`insert into session_messages (stream_id, session_pk, id, intent, body, source, reference, sender, status, ended_at)
+      select stream_id, ${session.pk}, 'm-1', 'follow_up', 'x', 'nudge', (select id from beads limit 1), 'reconciler', 'delivered', now() from sessions`.execute(
+      realm.db,
+    );
+    expect(await realm.pass()).toMatchObject([{ do: 'drain', empty: true }]);
+    await realm.obey();
+    expect(await realm.settle()).toMatchObject([{ do: 'close' }]);
+    expect(await realm.settle()).toEqual([]);
+    await sql`update sessions set closed_at = closed_at - interval '2 minutes'`.execute(realm.db);
+    expect(await realm.pass()).toMatchObject([{ do: 'create' }]);
+  });
+
+  it('are not drained when work comes between the plan and its execution', async () => {
+    await open();
+    const { row } = await (async () => {
+      await realm.bead();
+      await realm.pass();
+      const [session] = await realm.open();
+      await sql`update beads set status = 'closed', closed_at = now()`.execute(realm.db);
+      await realm.ready(session!.pk, 60_000);
+      return { row: session! };
+    })();
+    const own = realm.one.repository.guard.bind(realm.one.repository);
+    realm.one.repository.guard = async (tx, pk) => ({ ...(await own(tx, pk)), messages: 1 });
+    expect(await realm.pass()).toEqual([]);
+    realm.one.repository.guard = own;
+    expect(await realm.pass()).toMatchObject([{ do: 'drain', pk: row.pk }]);
+  });
+});
+
+describe('a city that does not run', () => {
+  it('stops its sessions, and wakes them again when it starts', async () => {
+    await open();
+    const session = await realm.session('active');
+    await sql`update cities set desired = 'stopped'`.execute(realm.db);
+    expect(await realm.pass()).toEqual([{ do: 'sleep', pk: session.pk, reason: 'city-stop' }]);
+    expect(await realm.one.repository.due(10)).toEqual([]);
+    await realm.obey();
+    await sql`update cities set running = false`.execute(realm.db);
+    expect(await realm.pass()).toEqual([]);
+    await sql`update cities set running = true, desired = 'running'`.execute(realm.db);
+    await sql`update sessions set agent = 'worker', template = 'worker'`.execute(realm.db);
+    expect(await realm.pass()).toEqual([{ do: 'wake', pk: session.pk, why: 'restart' }]);
+  });
+
+  it('ends them all once it is registered no longer', async () => {
+    await open();
+    const live = await realm.session('active');
+    const asleep = await realm.session('asleep');
+    await sql`delete from cities`.execute(realm.db);
+    const [city] = await realm.one.repository.due(10);
+    expect(city).toMatchObject({ is: 'gone', name: 'alpha' });
+    await realm.pass();
+    expect(await realm.row(asleep.pk)).toMatchObject({ state: 'closed', close_code: 'city-gone' });
+    expect(await realm.row(live.pk)).toMatchObject({ stop_request: 'close', stop_reason: 'city-gone' });
+    expect(await realm.one.repository.due(10)).toEqual([]);
+  });
+});
+
+describe('what sessions hold', () => {
+  it('is given back when they end, with an event', async () => {
+    const { bead, session } = await made();
+    await claim(session);
+    await sql`update sessions set state = 'asleep', wake_request = null`.execute(realm.db);
+    realm.config.agents.length = 0;
+    await realm.pass();
+    expect(await realm.row(session.pk)).toMatchObject({ state: 'closed', close_code: 'orphaned' });
+    const { rows } = await sql<{ status: string; assignee: string | null }>`select status, assignee from beads where id = ${bead}`.execute(
+      realm.db,
+    );
+    expect(rows).toEqual([{ status: 'open', assignee: null }]);
+    expect((await realm.events()).filter((e) => e.type === 'bead.dead_assignee_reopened')).toMatchObject([{ subject: bead }]);
+  });
+
+  it('is given back also when who ended them could not', async () => {
+    const { bead, session } = await made();
+    await claim(session);
+    await realm.close(session.pk);
+    await realm.pass();
+    const { rows } = await sql<{ status: string }>`select status from beads where id = ${bead}`.execute(realm.db);
+    expect(rows).toEqual([{ status: 'open' }]);
+  });
+
+  it('keeps its lease while they have a process, and not beyond', async () => {
+    const { bead, session } = await made();
+    await claim(session);
+    await realm.ready(session.pk);
+    expect(await realm.one.claims.renew()).toBe(0);
+    await sql`update beads set lease_until = now() + interval '1 minute'`.execute(realm.db);
+    expect(await realm.one.claims.renew()).toBe(1);
+    const until = (
+      await sql<{ s: number }>`select extract(epoch from lease_until - now())::int as s from beads where id = ${bead}`.execute(realm.db)
+    ).rows[0]!.s;
+    expect(until).toBeGreaterThan(500);
+    await sql`update sessions set live = false, runner_id = null, state = 'asleep'`.execute(realm.db);
+    await sql`update beads set lease_until = now() + interval '1 minute'`.execute(realm.db);
+    expect(await realm.one.claims.renew()).toBe(0);
+  });
+});

@@ -1,0 +1,146 @@
+import { Injectable } from '@nestjs/common';
+import type { Tx } from '../../../platform/database/transactions.js';
+import type { CityConfig } from '../../files/composition/city-config.js';
+import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
+import { OfferedWork } from '../../work/hooks/offered-work.service.js';
+import { EffectiveSuspension } from '../../sessions/launch/effective-suspension.service.js';
+import { LaunchService } from '../../sessions/launch/launch.service.js';
+import type { SessionChanges } from '../../sessions/session-store/session-changes.js';
+import { EmptyRunsService } from '../../sessions/session-store/empty-runs.service.js';
+import { SessionChangesService } from '../../sessions/session-store/session-changes.service.js';
+import { ClaimsOfSessions } from '../../sessions/session-store/claims-of-sessions.service.js';
+import { PoolExecutor } from './pool-executor.js';
+import { factsOf, factsWithoutConfig } from './pool-facts.mapper.js';
+import type { PoolDecision, PoolFacts } from './pool-facts.js';
+import { poolPlan } from './pool-plan.js';
+import { PoolStateRepository, type PoolCity } from './pool-state.repository.js';
+import { ScaleChecks } from './scale-checks.js';
+import { agentSettings, poolSettings } from '../../sessions/session-store/settings.js';
+
+export const ACTOR = 'reconciler';
+/** Between two looks at a city, whoever takes them. */
+const BETWEEN_MS = 1_000;
+/** Changes of one transaction; what is left comes right after. */
+const BUDGET = 200;
+const RELEASED_AT_ONCE = 100;
+
+export interface Passed {
+  /** What was carried out. */
+  readonly decisions: readonly PoolDecision[];
+  /** Milliseconds after which to come again; undefined: when something happens. */
+  readonly againMs: number | undefined;
+}
+
+/**
+ * One look at a city's sessions: what is, what should be, and the difference carried out, all in one transaction that has
+ * the city's lock. Any number of processes may try at once; whoever comes second leaves it.
+ */
+@Injectable()
+export class PoolPass {
+  /** Milliseconds between two looks; tests shorten it. */
+  betweenMs = BETWEEN_MS;
+
+  constructor(
+    private readonly repository: PoolStateRepository,
+    private readonly executor: PoolExecutor,
+    private readonly changes: SessionChangesService,
+    private readonly config: ConfigReadsService,
+    private readonly suspension: EffectiveSuspension,
+    private readonly offered: OfferedWork,
+    private readonly launch: LaunchService,
+    private readonly scales: ScaleChecks,
+    private readonly claims: ClaimsOfSessions,
+    private readonly emptyRuns: EmptyRunsService,
+  ) {}
+
+  async run(city: PoolCity, signal?: AbortSignal): Promise<Passed> {
+    const config = city.is === 'running' ? (await this.config.known(city))?.config : undefined;
+    if (city.is === 'running' && config === undefined) return { decisions: [], againMs: undefined };
+    const scale = config === undefined ? new Map<string, number>() : await this.#scale(city, config, signal);
+    const later: number[] = [];
+    const passed = await this.changes.anyhow(city, ACTOR, async (changes) => this.#pass(changes, city, config, scale, later));
+    if (city.is === 'running') await this.#giveBack(city, later);
+    return passed;
+  }
+
+  async #pass(
+    changes: SessionChanges,
+    city: PoolCity,
+    config: CityConfig | undefined,
+    scale: ReadonlyMap<string, number>,
+    later: number[],
+  ): Promise<Passed> {
+    const { tx } = changes;
+    if (!(await this.repository.tryLock(tx, city.streamId))) return { decisions: [], againMs: this.betweenMs };
+    const since = await this.repository.sincePass(tx, city.streamId);
+    if (since < this.betweenMs) return { decisions: [], againMs: this.betweenMs - since };
+    const now = await this.repository.now(tx);
+    // What the city is may have changed while its lock was waited for.
+    const current = await this.repository.city(city.streamId, tx);
+    if (current === undefined || current.is !== city.is) return { decisions: [], againMs: 0 };
+    const facts = await this.#facts(tx, city, config, scale, now);
+    const { decisions, nextAt } = poolPlan(facts);
+    const planned = new Map(facts.sessions.map((session) => [session.pk, session]));
+    const done: PoolDecision[] = [];
+    for (const decision of decisions.slice(0, BUDGET)) {
+      const carried = await this.executor.carryOut({ changes, config, planned, now }, decision);
+      if (carried === 'done') done.push(decision);
+      if (carried === 'later' && 'pk' in decision) later.push(decision.pk);
+    }
+    const soon = decisions.length > BUDGET ? now + this.betweenMs : undefined;
+    const deferred = city.is === 'running' ? (await this.offered.nextDeferred(city.streamId, tx))?.getTime() : undefined;
+    const times = [nextAt, soon, deferred].filter((at): at is number => at !== undefined);
+    const next = times.length === 0 ? undefined : Math.min(...times);
+    await this.repository.passed(tx, city.streamId, { now, head: current.head, nextAt: next });
+    return { decisions: done, againMs: next === undefined ? undefined : Math.max(0, next - now) };
+  }
+
+  async #facts(
+    tx: Tx,
+    city: PoolCity,
+    config: CityConfig | undefined,
+    scale: ReadonlyMap<string, number>,
+    now: number,
+  ): Promise<PoolFacts> {
+    const { streamId } = city;
+    const sessions = await this.repository.sessions(tx, streamId);
+    if (city.is !== 'running' || config === undefined) return factsWithoutConfig(now, city.is === 'gone' ? 'gone' : 'stopped', sessions);
+    return factsOf({
+      now,
+      config,
+      blockers: await this.suspension.blockers(city, config, tx),
+      sessions,
+      offered: await this.offered.offered(streamId, tx),
+      assigned: await this.offered.assigned(streamId, tx),
+      emptyRuns: await this.emptyRuns.of(tx, streamId),
+      scale,
+      fingerprint: (row) => this.launch.fingerprint(config, row),
+      startHash: (row) => this.launch.startHash(config, row),
+    });
+  }
+
+  /** Outside of the transaction: a command may take seconds. */
+  async #scale(city: PoolCity, config: CityConfig, signal: AbortSignal | undefined): Promise<ReadonlyMap<string, number>> {
+    const checks = config.agents.flatMap((agent) => {
+      const command = agentSettings(config, agent).scaleCheck;
+      if (command === undefined) return [];
+      const env = { SVC_CITY: city.name, SVC_CITY_PATH: city.path, SVC_AGENT: agent.qualified_name, SVC_RIG: agent.dir };
+      return [{ agent: agent.qualified_name, command, cwd: city.path, env }];
+    });
+    return checks.length === 0 ? new Map() : this.scales.ask(city.name, checks, poolSettings(config).patrolMs, signal);
+  }
+
+  /** What ended sessions hold, and the ends of sessions that hold something: behind the city's work lock. */
+  async #giveBack(city: PoolCity, pks: readonly number[]): Promise<void> {
+    if (pks.length === 0 && !(await this.claims.hasOrphaned(city.streamId))) return;
+    await this.changes.withWork(city, ACTOR, async (changes, work) => {
+      for (const pk of [...pks].sort((a, b) => a - b)) {
+        const row = await changes.lock(pk);
+        if (row === undefined || row.state === 'closed' || row.runner_id !== null) continue;
+        await this.claims.release(changes, work, row, 'orphaned');
+        await changes.close(row, 'orphaned');
+      }
+      await this.claims.releaseOrphaned(work, RELEASED_AT_ONCE);
+    });
+  }
+}

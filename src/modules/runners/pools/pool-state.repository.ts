@@ -1,0 +1,196 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type Kysely } from 'kysely';
+import { Db, type Database } from '../../../platform/database/database.js';
+import type { Tx } from '../../../platform/database/transactions.js';
+import type { SessionRow } from '../../sessions/session-store/session-row.js';
+
+/** A city whose sessions are to be looked at. */
+export interface PoolCity {
+  /** 0 once it is registered no longer. */
+  readonly id: number;
+  readonly name: string;
+  readonly path: string;
+  readonly stream: string;
+  readonly streamId: number;
+  readonly is: 'running' | 'stopped' | 'gone';
+  /** The position of its event log. */
+  readonly head: number;
+}
+
+export type PoolRow = Pick<
+  SessionRow,
+  | 'pk'
+  | 'id'
+  | 'origin'
+  | 'kind'
+  | 'template'
+  | 'agent'
+  | 'agent_name'
+  | 'slot'
+  | 'rig'
+  | 'named_identity'
+  | 'session_name'
+  | 'alias'
+  | 'state'
+  | 'state_at'
+  | 'reason'
+  | 'generation'
+  | 'live'
+  | 'ready_at'
+  | 'last_woke_at'
+  | 'wake_request'
+  | 'stop_request'
+  | 'stop_reason'
+  | 'stop_requested_at'
+  | 'start_deadline'
+  | 'not_before'
+  | 'held_until'
+  | 'quarantined_until'
+  | 'churns'
+  | 'metadata'
+  | 'options'
+  | 'launch_hash'
+  | 'launch_options'
+  | 'accepted_hash'
+  | 'tried_hash'
+> & {
+  readonly has_runner: boolean;
+  readonly runner_gone: boolean;
+  readonly in_turn: boolean;
+  readonly activity_at: Date;
+  readonly last_output_at: Date | null;
+  readonly asks: boolean;
+  readonly messages: number;
+  readonly ever_held: boolean;
+  readonly waits: boolean;
+  readonly nudged_at: Date | null;
+  readonly nudged_for: string | null;
+};
+
+/** What a decision has to find unchanged when it is carried out. */
+export interface Guard {
+  readonly in_turn: boolean;
+  readonly asks: boolean;
+  readonly messages: number;
+  readonly holds: boolean;
+}
+
+const CITY = sql`coalesce(c.id, 0) as id, e.name, coalesce(c.dir, '') as path, e.name as stream, e.id as "streamId", e.head,
+  case when c.id is null then 'gone' when c.running and c.desired = 'running' then 'running' else 'stopped' end as is`;
+const OPEN_QUESTION = sql`exists (select from session_interactions i where i.session_pk = s.pk and i.status = 'open')`;
+const MESSAGES = sql`(select count(*)::int from session_messages m where m.session_pk = s.pk and m.status in ('queued', 'in_flight'))`;
+const MARK = sql`jsonb_build_object('gc.session_id', s.id)`;
+
+/** SQL of looking at the sessions of a city as a whole. */
+@Injectable()
+export class PoolStateRepository {
+  constructor(private readonly db: Db) {}
+
+  /**
+   * Cities in which something has happened since they were looked at, or in which a time has come; of `streams` only, when
+   * given. `limit` at once, the longest overdue first.
+   */
+  async due(limit: number, streams?: readonly string[]): Promise<PoolCity[]> {
+    const only = streams === undefined ? sql`true` : sql`e.name = any(${[...streams]}::text[])`;
+    const { rows } = await sql<PoolCity>`
+      select ${CITY} from event_streams e
+      left join cities c on c.stream_id = e.id
+      left join city_pools p on p.stream_id = e.id
+      where ${only} and e.name <> '__supervisor__' and (
+        case when c.running and c.desired = 'running' then p.stream_id is null or p.head <> e.head or p.next_at <= clock_timestamp()
+          or exists (select from sessions s join session_logs l on l.session_pk = s.pk
+            where s.stream_id = e.id and s.runner_id is not null and l.activity_at > p.passed_at)
+        else exists (select from sessions s where s.stream_id = e.id and s.runner_id is not null
+            and (s.stop_request is null or s.stop_request in ('drain', 'handover')))
+          or (c.id is null and exists (select from sessions s where s.stream_id = e.id and s.state <> 'closed'
+            and s.stop_request is distinct from 'close')) end)
+      order by p.passed_at nulls first limit ${limit}`.execute(this.db);
+    return rows;
+  }
+
+  async city(streamId: number, db: Kysely<Database> = this.db): Promise<PoolCity | undefined> {
+    const { rows } = await sql<PoolCity>`
+      select ${CITY} from event_streams e left join cities c on c.stream_id = e.id where e.id = ${streamId}`.execute(db);
+    return rows[0];
+  }
+
+  /** The stream of a city's name, whether the city is registered or not. */
+  async named(stream: string): Promise<{ readonly streamId: number }[]> {
+    const { rows } = await sql<{ streamId: number }>`select id as "streamId" from event_streams where name = ${stream}`.execute(this.db);
+    return rows;
+  }
+
+  /** The city's lock of this room until the transaction ends; false when somebody else has it. */
+  async tryLock(tx: Tx, streamId: number): Promise<boolean> {
+    const { rows } = await sql<{ ok: boolean }>`select pg_try_advisory_xact_lock(3, ${streamId}) as ok`.execute(tx);
+    return rows[0]!.ok;
+  }
+
+  /** Milliseconds since the city was looked at last; Infinity for the first time. */
+  async sincePass(tx: Tx, streamId: number): Promise<number> {
+    const { rows } = await sql<{ ms: number }>`
+      select extract(epoch from clock_timestamp() - passed_at) * 1000 as ms from city_pools
+      where stream_id = ${streamId} and passed_at > '-infinity'`.execute(tx);
+    return rows[0] === undefined ? Infinity : Number(rows[0].ms);
+  }
+
+  async passed(tx: Tx, streamId: number, at: { now: number; head: number; nextAt: number | undefined }): Promise<void> {
+    const next = at.nextAt === undefined ? null : new Date(at.nextAt);
+    await sql`
+      insert into city_pools as p (stream_id, passed_at, head, next_at) values (${streamId}, ${new Date(at.now)}, ${at.head}, ${next})
+      on conflict (stream_id) do update set passed_at = excluded.passed_at, head = excluded.head, next_at = excluded.next_at`.execute(tx);
+  }
+
+  async now(db: Kysely<Database> = this.db): Promise<number> {
+    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
+    return rows[0]!.now.getTime();
+  }
+
+  /** Everything of the city that is not closed, by pk. */
+  async sessions(tx: Tx, streamId: number): Promise<PoolRow[]> {
+    const { rows } = await sql<PoolRow>`
+      select s.pk, s.id, s.origin, s.kind, s.template, s.agent, s.agent_name, s.slot, s.rig, s.named_identity, s.session_name, s.alias, s.state,
+        s.state_at, s.reason, s.generation, s.live, s.ready_at, s.last_woke_at, s.wake_request, s.stop_request, s.stop_reason,
+        s.stop_requested_at, s.start_deadline, s.not_before, s.held_until, s.quarantined_until, s.churns, s.metadata, s.options, s.launch_hash,
+        s.launch_options, s.accepted_hash, s.tried_hash, s.runner_id is not null as has_runner, coalesce(r.state in ('lost', 'stopped'), true) as runner_gone,
+        l.activity = 'in-turn' as in_turn, l.activity_at, l.last_output_at, ${OPEN_QUESTION} as asks, ${MESSAGES} as messages,
+        s.origin = 'pool' and exists (select from beads b where b.stream_id = s.stream_id and (b.labels <> '{}' or b.metadata <> '{}')
+          and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(s.stream_id, '{}', ${MARK}) and b.metadata @> ${MARK}) as ever_held,
+        exists (select from beads b where b.stream_id = s.stream_id and b.issue_type = 'gate' and b.status <> 'closed' and b.labels @> '{gc:wait}'
+          and b.metadata ->> 'state' = 'pending' and b.metadata ->> 'session_id' in (s.id, s.session_name, s.alias, s.agent_name)) as waits,
+        n.created_at as nudged_at, n.reference as nudged_for
+      from sessions s
+      join session_logs l on l.session_pk = s.pk
+      left join runners r on r.id = s.runner_id
+      left join lateral (select m.created_at, m.reference from session_messages m
+        where m.session_pk = s.pk and m.source = 'nudge' order by m.pk desc limit 1) n on true
+      where s.stream_id = ${streamId} and s.state <> 'closed' order by s.pk`.execute(tx);
+    return rows;
+  }
+
+  /** What is true of a locked session now. */
+  async guard(tx: Tx, pk: number): Promise<Guard> {
+    const { rows } = await sql<Guard>`
+      select l.activity = 'in-turn' as in_turn, ${OPEN_QUESTION} as asks, ${MESSAGES} as messages,
+        exists (select from beads b where b.stream_id = s.stream_id and b.status = 'in_progress' and b.assignee is not null
+          and (b.labels <> '{}' or b.metadata <> '{}')
+          and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(s.stream_id, '{}', ${MARK}) and b.metadata @> ${MARK}) as holds
+      from sessions s join session_logs l on l.session_pk = s.pk where s.pk = ${pk}`.execute(tx);
+    return rows[0]!;
+  }
+
+  /** How many sessions of a city have a process, or may have one. */
+  async withProcess(streamId: number): Promise<number> {
+    const { rows } = await sql<{ n: number }>`
+      select count(*)::int as n from sessions where stream_id = ${streamId} and runner_id is not null`.execute(this.db);
+    return rows[0]!.n;
+  }
+
+  async savepoint(tx: Tx): Promise<void> {
+    await sql`savepoint pool_decision`.execute(tx);
+  }
+
+  async rollback(tx: Tx): Promise<void> {
+    await sql`rollback to savepoint pool_decision`.execute(tx);
+  }
+}

@@ -1,0 +1,97 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Lifecycle } from '../../../platform/health/lifecycle.js';
+import { repeat } from '../../../platform/health/repeat.js';
+import { AppLogger } from '../../../platform/logging/logger.js';
+import { Signals } from '../../../platform/streams/signals.js';
+import { atOnce } from '../../../platform/time/at-once.js';
+import { Bell } from '../../../platform/time/bell.js';
+import { sleep } from '../../../platform/time/clock.js';
+import { ClaimsOfSessions } from '../../sessions/session-store/claims-of-sessions.service.js';
+import { PoolPass } from './pool-pass.service.js';
+import { PoolStateRepository, type PoolCity } from './pool-state.repository.js';
+import { WaitDelivery } from './wait-delivery.js';
+
+const POLL_MS = 1_000;
+/** Hints are gathered for so long; what caused them has the machine for itself meanwhile. */
+const GATHER_MS = 20;
+const PAUSE_MS = 30;
+const AT_ONCE = 4;
+const CITIES_A_TURN = 200;
+const RENEW_MS = 30_000;
+
+/**
+ * Keeps the sessions of all cities as they should be: at once where an event log moves, and a second later at the latest.
+ * Every worker runs one; a city's lock decides which of them acts.
+ */
+@Injectable()
+export class PoolsReconciler implements OnApplicationBootstrap {
+  readonly #moved = new Set<string>();
+  readonly #busy = new Set<number>();
+  readonly #bell = new Bell();
+  #polledAt = -Infinity;
+
+  constructor(
+    private readonly repository: PoolStateRepository,
+    private readonly pass: PoolPass,
+    private readonly waits: WaitDelivery,
+    private readonly claims: ClaimsOfSessions,
+    private readonly signals: Signals,
+    private readonly log: AppLogger,
+    private readonly lifecycle: Lifecycle,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const unlisten = this.signals.onStreams((names) => {
+      if (names !== 'all') for (const name of names) this.#moved.add(name);
+      this.#bell.ring();
+    });
+    this.lifecycle.onStop('worker', 'pools', unlisten);
+    repeat(this.lifecycle, this.log, { name: 'pools', everyMs: PAUSE_MS, work: (signal) => this.#turn(signal) });
+    repeat(this.lifecycle, this.log, { name: 'leases of sessions', everyMs: RENEW_MS, work: () => this.claims.renew() });
+  }
+
+  /** Waits for a hint or for its time, then looks at every city that is due. */
+  async #turn(signal: AbortSignal): Promise<void> {
+    if (this.#moved.size === 0) await this.#bell.heardWithin(Math.max(0, this.#polledAt + POLL_MS - performance.now()), signal);
+    await sleep(GATHER_MS, signal);
+    if (signal.aborted) return;
+    const moved = [...this.#moved];
+    this.#moved.clear();
+    const named = moved.length > 0 ? await this.repository.due(CITIES_A_TURN, moved) : [];
+    const known = new Set(named.map(({ streamId }) => streamId));
+    const others = (await this.#poll()).filter(({ streamId }) => !known.has(streamId));
+    await atOnce(AT_ONCE, [...named, ...others], (city) => this.look(city, signal), signal);
+  }
+
+  /** Every city is asked about once a second, however many hints there are. */
+  async #poll(): Promise<PoolCity[]> {
+    const now = performance.now();
+    if (now - this.#polledAt < POLL_MS) return [];
+    this.#polledAt = now;
+    return this.repository.due(CITIES_A_TURN);
+  }
+
+  /** One look at a city; a failure is this city's alone. */
+  async look(city: PoolCity, signal?: AbortSignal): Promise<void> {
+    if (this.#busy.has(city.streamId)) return;
+    this.#busy.add(city.streamId);
+    try {
+      if (city.is === 'running') await this.waits.deliver(city);
+      const { againMs } = await this.pass.run(city, signal);
+      if (againMs !== undefined && againMs <= POLL_MS) this.#later(city.name, againMs, signal);
+    } catch (error) {
+      if (signal?.aborted !== true) this.log.warn({ err: error, city: city.name }, 'the sessions of a city could not be looked at');
+    } finally {
+      this.#busy.delete(city.streamId);
+    }
+  }
+
+  /** Others look at what is due each second; this is for what comes sooner. */
+  #later(name: string, ms: number, signal: AbortSignal | undefined): void {
+    void sleep(ms, signal).then(() => {
+      if (signal?.aborted === true) return;
+      this.#moved.add(name);
+      this.#bell.ring();
+    });
+  }
+}

@@ -1,0 +1,125 @@
+import { poolPlan } from '../pool-plan.js';
+import type { EmptyRuns } from '../../../sessions/session-store/empty-runs.js';
+import type { OfferedBead, PoolAgent, PoolDecision, PoolSession } from '../pool-facts.js';
+import { endedByItself } from '../../../sessions/session-store/session-rest.js';
+import { agentOf, factsWith, NOW, sessionOf } from './facts.js';
+
+export interface Behaviour {
+  /** What a session does in a turn: takes a bead and finishes it, takes one and leaves it, or takes none. */
+  readonly turn: 'finish' | 'keep' | 'ignore';
+  /** Its process ends after each turn. */
+  readonly exits?: boolean;
+}
+
+/** A city in memory with a clock of its own: decisions are carried out at once, and sessions behave as they are told. */
+export class PoolWorld {
+  now = NOW;
+  readonly counts: Partial<Record<PoolDecision['do'], number>> = {};
+  sessions: PoolSession[] = [];
+  beads: OfferedBead[] = [];
+  agents: PoolAgent[] = [agentOf('worker')];
+  /** What was decided for a session that held work, and should not have been. */
+  readonly wrongs: PoolDecision[] = [];
+  #runs: { empty: boolean; at: number }[] = [];
+  #pk = 0;
+  readonly #turns = new Map<number, number>();
+
+  constructor(readonly behaviour: Behaviour) {}
+
+  /** One pass, then everybody who was prompted has a turn. Returns what was decided. */
+  step(ms: number): readonly PoolDecision[] {
+    this.now += ms;
+    const { decisions } = poolPlan(
+      factsWith({
+        now: this.now,
+        agents: this.agents,
+        sessions: this.sessions,
+        offered: new Map([['worker', this.beads]]),
+        emptyRuns: new Map([['worker', this.#emptyRuns()]]),
+      }),
+    );
+    for (const decision of decisions) {
+      this.counts[decision.do] = (this.counts[decision.do] ?? 0) + 1;
+      this.#apply(decision);
+    }
+    this.#act();
+    return decisions;
+  }
+
+  #emptyRuns(): EmptyRuns {
+    const since = this.#runs.filter(({ at }) => this.now - at < 3_600_000).reverse();
+    const first = since.findIndex(({ empty }) => !empty);
+    const row = first === -1 ? since : since.slice(0, first);
+    return { count: row.length, lastAt: row[0]?.at ?? 0 };
+  }
+
+  #apply(decision: PoolDecision): void {
+    if (decision.do === 'create') {
+      const made = sessionOf({ pk: ++this.#pk, slot: decision.slot, agentName: decision.name, state: 'start-pending', wake: decision.why });
+      this.sessions.push({ ...made, stateAt: this.now, readyAt: undefined });
+      return;
+    }
+    if (!('pk' in decision)) return;
+    const session = this.#of(decision.pk);
+    if (session.held.length > 0 && (decision.do === 'sleep' || decision.do === 'close')) this.wrongs.push(decision);
+    switch (decision.do) {
+      case 'wake':
+        this.#set(session, {
+          wake: decision.why,
+          churns: endedByItself(session.reason) ? session.churns + 1 : session.churns,
+          messages: decision.beads === undefined ? 0 : 1,
+          nudgedAt: this.now,
+          nudgedFor: decision.beads?.[0],
+        });
+        return;
+      case 'nudge':
+        this.#set(session, { messages: 1, nudgedAt: this.now, nudgedFor: decision.beads[0] });
+        return;
+      case 'drain':
+      case 'sleep':
+      case 'kill':
+        if (decision.do === 'drain' && decision.empty === true) this.#runs.push({ empty: true, at: this.now });
+        this.#set(session, { ...GONE, stateAt: this.now, reason: decision.reason });
+        return;
+      case 'close':
+        if (session.everHeld || decision.empty === true) this.#runs.push({ empty: decision.empty === true, at: this.now });
+        this.sessions = this.sessions.filter(({ pk }) => pk !== session.pk);
+        return;
+      default:
+        return;
+    }
+  }
+
+  #act(): void {
+    for (const session of this.sessions) {
+      const starting = session.wake !== null && !session.hasRunner && (session.state === 'start-pending' || session.state === 'asleep');
+      if (!starting && session.messages === 0) continue;
+      const ready = { state: 'active', hasRunner: true, live: true, wake: null, reason: null } as const;
+      if (starting) this.#set(session, { ...ready, readyAt: this.now, stateAt: this.now, generation: session.generation + 1 });
+      this.#turn(this.#of(session.pk));
+    }
+  }
+
+  #turn(session: PoolSession): void {
+    const turns = (this.#turns.get(session.pk) ?? 0) + 1;
+    this.#turns.set(session.pk, turns);
+    let { held, everHeld } = session;
+    if (this.behaviour.turn !== 'ignore' && held.length === 0) {
+      const [bead] = this.beads.splice(0, 1);
+      if (bead !== undefined) [held, everHeld] = [[bead.id], true];
+    }
+    if (this.behaviour.turn === 'finish') held = [];
+    this.#set(session, { held, everHeld, messages: 0, activityAt: this.now });
+    if (this.behaviour.exits === true) this.#set(this.#of(session.pk), { ...GONE, stateAt: this.now, reason: 'exited' });
+  }
+
+  #of(pk: number): PoolSession {
+    return this.sessions.find((one) => one.pk === pk)!;
+  }
+
+  #set(session: PoolSession, change: Partial<PoolSession>): void {
+    this.sessions = this.sessions.map((one) => (one.pk === session.pk ? { ...one, ...change } : one));
+  }
+}
+
+const GONE = { state: 'asleep', hasRunner: false, live: false, stop: null, wake: null } as const;

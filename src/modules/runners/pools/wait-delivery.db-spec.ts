@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { ANYBODY } from '../../../contract/principal.js';
+import { Idempotency } from '../../../platform/idempotency/idempotency.js';
+import { IdempotencyRepository } from '../../../platform/idempotency/idempotency.repository.js';
+import { RosterRepository } from '../../configuration/roster/roster.repository.js';
+import { RosterService } from '../../configuration/roster/roster.service.js';
+import type { SessionRow } from '../../sessions/session-store/session-row.js';
+import { WaitsRepository } from '../../work/waits/waits.repository.js';
+import { WaitsService } from '../../work/waits/waits.service.js';
+import { poolRealm, type PoolProcess, type PoolRealm } from './testing/pool-realm.js';
+
+let realm: PoolRealm;
+let waits: WaitsService;
+let session: SessionRow;
+beforeEach(async () => {
+  realm = await poolRealm();
+  waits = new WaitsService(
+    realm.work,
+    new RosterService(new RosterRepository(realm.db)),
+    new Idempotency(new IdempotencyRepository()),
+    new WaitsRepository(realm.db),
+  );
+  session = await realm.session('asleep');
+});
+afterEach(() => realm.stop());
+
+const wait = async (named = session.id): Promise<{ id: string; bead: string }> => {
+  const bead = await realm.bead({});
+  const { value } = await waits.create(
+    realm.city,
+    { session: named, kind: 'deps', dep_ids: [bead], dep_mode: 'all', note: 'the build is green' } as never,
+    undefined,
+    ANYBODY,
+  );
+  return { id: value.id, bead };
+};
+const close = (id: string): Promise<unknown> => realm.work.run(realm.city, 'tester', (work) => work.close(id));
+const stateOf = async (id: string): Promise<Record<string, unknown>> =>
+  (
+    await sql<
+      Record<string, unknown>
+    >`select metadata ->> 'state' as state, metadata ->> 'last_error' as error from beads where id = ${id}`.execute(realm.db)
+  ).rows[0]!;
+const deliver = async (at: PoolProcess = realm.one): Promise<number> => at.waits.deliver((await at.repository.city(realm.city.streamId))!);
+
+describe('a ready wait', () => {
+  it('wakes its session, once, and is closed when its note has been delivered', async () => {
+    const { id, bead } = await wait();
+    expect(await deliver()).toBe(0);
+    await close(bead);
+    await Promise.all([deliver(realm.one), deliver(realm.two)]);
+    expect(await realm.row(session.pk)).toMatchObject({ wake_request: 'message' });
+    expect(await realm.statuses(session.pk)).toEqual(['queued']);
+    expect(await deliver()).toBe(0);
+    await realm.ready(session.pk);
+    const message = await realm.deliverNext(session.pk);
+    expect(message).toMatchObject({ body: 'the build is green', source: 'wait' });
+    expect(await stateOf(id)).toMatchObject({ state: 'ready' });
+    await Promise.all([deliver(realm.one), deliver(realm.two)]);
+    expect(await stateOf(id)).toMatchObject({ state: 'closed' });
+    expect((await realm.statuses(session.pk)).length).toBe(1);
+  });
+
+  it('fails when the conversation that it was registered in is over', async () => {
+    const { id, bead } = await wait();
+    await realm.set(session.pk, { epoch: 2 });
+    await close(bead);
+    await deliver();
+    expect(await stateOf(id)).toMatchObject({ state: 'failed', error: 'it was registered in an earlier conversation of the session' });
+    expect(await realm.statuses(session.pk)).toEqual([]);
+  });
+
+  it('fails when its note is dropped', async () => {
+    const { id, bead } = await wait();
+    await close(bead);
+    await deliver();
+    await sql`update session_messages set status = 'expired', ended_at = now(), error_message = 'too late'`.execute(realm.db);
+    await deliver();
+    expect(await stateOf(id)).toMatchObject({ state: 'failed', error: 'too late' });
+  });
+
+  it('stays ready for somebody who has no session here', async () => {
+    const { id, bead } = await wait('somebody');
+    await close(bead);
+    expect(await deliver()).toBe(0);
+    expect(await stateOf(id)).toMatchObject({ state: 'ready' });
+  });
+
+  it('is left alone when it was accepted meanwhile', async () => {
+    const { id, bead } = await wait();
+    await close(bead);
+    await deliver();
+    const nudge = `wait-${id}-1-1`;
+    await waits.accept(realm.city, id, { nudge_id: nudge }, ANYBODY);
+    await realm.ready(session.pk);
+    await realm.deliverNext(session.pk);
+    expect(await deliver()).toBe(0);
+    expect(await stateOf(id)).toMatchObject({ state: 'closed' });
+  });
+});

@@ -1,0 +1,157 @@
+import { describe, expect, it } from '@jest/globals';
+import type { SessionRow } from '../../sessions/session-store/session-row.js';
+import { STOP_REQUESTS } from '../../sessions/session-store/session-states.js';
+import { afterExit, afterFailedStart, afterLoss, backoffMs, type ExitFacts } from './after-exit.js';
+import { NOW, running as row } from './testing/exit-rows.js';
+
+const facts = (over: Partial<ExitFacts> = {}): ExitFacts => ({ queued: false, inTurn: false, productive: true, now: NOW, ...over });
+const inSeconds = (s: number): Date => new Date(NOW.getTime() + s * 1000);
+const ago = (s: number): Date => inSeconds(-s);
+
+describe('a process that has ended by itself', () => {
+  it.each([
+    ['clean, idle', 'clean', {}, {}, { reason: 'exited', set: {} }],
+    ['clean, with messages', 'clean', {}, { queued: true }, { reason: 'exited', set: { wake_request: 'message' } }],
+    ['clean, wanted', 'clean', { wake_request: 'explicit' }, {}, { reason: 'exited', set: { wake_request: 'explicit' } }],
+    ['crashed, idle', 'crashed', {}, {}, { reason: 'crashed', set: { crashes: [NOW], not_before: inSeconds(1) } }],
+    [
+      'crashed in a turn',
+      'crashed',
+      {},
+      { inTurn: true },
+      { reason: 'crashed', set: { wake_request: 'restart', not_before: inSeconds(1) } },
+    ],
+    ['crashed with messages', 'crashed', {}, { queued: true }, { reason: 'crashed', set: { wake_request: 'restart' } }],
+    [
+      'crashed again',
+      'crashed',
+      { crashes: [ago(10), ago(5)] },
+      { inTurn: true },
+      { reason: 'crashed', set: { not_before: inSeconds(4) } },
+    ],
+    [
+      'crashed long after',
+      'crashed',
+      { crashes: [ago(3700), ago(3601)] },
+      {},
+      { reason: 'crashed', set: { crashes: [NOW], not_before: inSeconds(1) } },
+    ],
+    ['crashed while draining', 'crashed', { state: 'draining' }, { inTurn: true }, { reason: 'crashed', set: { crashes: [NOW] } }],
+    [
+      'limited',
+      'rate_limited',
+      {},
+      { queued: true },
+      { reason: 'rate_limit', set: { wake_request: 'restart', not_before: inSeconds(1800) } },
+    ],
+    ['not signed in', 'auth_required', {}, { queued: true }, { reason: 'auth-required', set: {} }],
+    ['stopped, and not wished any more', 'stopped', {}, {}, { reason: 'exited', set: { wake_request: 'restart' } }],
+  ] as const)('%s', (_, cause, session, more, expected) => {
+    const decision = afterExit(row(session as Partial<SessionRow>), { cause }, facts(more));
+    expect(decision).toMatchObject({ to: 'asleep', ...expected });
+  });
+
+  it('is no crash when it was limited', () => {
+    expect(afterExit(row(), { cause: 'rate_limited' }, facts())).not.toHaveProperty('set.crashes');
+    expect(afterExit(row(), { cause: 'crashed' }, facts())).not.toHaveProperty('set.wake_request');
+  });
+
+  it('is quarantined at the fifth crash within an hour', () => {
+    const crashes = [ago(3000), ago(2000), ago(1000), ago(500)];
+    const quarantined = afterExit(row({ crashes }), { cause: 'crashed' }, facts({ inTurn: true }));
+    expect(quarantined).toMatchObject({ to: 'quarantined', set: { quarantined_until: inSeconds(300), wake_request: 'restart' } });
+    expect(afterExit(row({ crashes: crashes.slice(1) }), { cause: 'crashed' }, facts()).to).toBe('asleep');
+  });
+
+  it('waits longer and longer when it ends without having done a thing, and stops waiting at some point', () => {
+    const useless = facts({ queued: true, productive: false });
+    expect(afterExit(row({ failed_starts: 1 }), { cause: 'clean' }, useless)).toMatchObject({
+      set: { wake_request: 'message', not_before: inSeconds(2), failed_starts: 2 },
+    });
+    const last = afterExit(row({ failed_starts: 4 }), { cause: 'clean' }, useless);
+    expect(last).toMatchObject({ to: 'asleep', reason: 'provider-terminal-error' });
+    expect(last).not.toHaveProperty('set.wake_request');
+  });
+
+  it('leaves a suspended session suspended', () => {
+    expect(afterExit(row({ state: 'suspended' }), { cause: 'crashed' }, facts({ queued: true }))).toEqual({ to: 'same', set: {} });
+  });
+});
+
+describe('a process that was to be stopped', () => {
+  it.each([
+    ['sleep', 'active', {}, { to: 'asleep', reason: 'idle', set: {} }],
+    ['drain', 'draining', {}, { to: 'asleep', reason: 'drained', set: {} }],
+    ['kill', 'active', {}, { to: 'asleep', reason: 'killed', set: {} }],
+    ['reset', 'active', {}, { to: 'asleep', reason: 'reset', set: { reset_pending: true, wake_request: 'reset', wake_requested_at: NOW } }],
+    ['handover', 'active', {}, { to: 'asleep', reason: 'handover', set: { wake_request: 'handover', wake_requested_at: NOW } }],
+    ['suspend', 'suspended', {}, { to: 'same', set: {} }],
+    ['suspend', 'active', {}, { to: 'suspended', set: {} }],
+    ['close', 'active', {}, { to: 'closed', code: 'operator' }],
+    ['close', 'draining', { stop_reason: 'orphaned' }, { to: 'closed', code: 'orphaned' }],
+    ['sleep', 'creating', { stop_reason: 'city-stop' }, { to: 'asleep', reason: 'city-stop', set: {} }],
+    ['sleep', 'quarantined', {}, { to: 'same', set: {} }],
+  ] as const)('%s of one that is %s', (stop_request, state, more, expected) => {
+    const asked = row({ stop_request, state, ...more } as Partial<SessionRow>);
+    for (const cause of ['stopped', 'crashed', 'clean'] as const)
+      expect(afterExit(asked, { cause }, facts({ inTurn: true }))).toEqual(expected);
+    expect(afterFailedStart(asked, 'died', facts())).toEqual(expected);
+    expect(afterLoss(asked, facts())).toEqual(expected);
+  });
+
+  it('is awake again for messages that were accepted meanwhile', () => {
+    for (const stop_request of ['sleep', 'drain', 'kill'] as const)
+      expect(afterExit(row({ stop_request }), { cause: 'stopped' }, facts({ queued: true }))).toMatchObject({
+        set: { wake_request: 'message' },
+      });
+  });
+
+  it('has an answer to every wish in every state', () => {
+    for (const stop_request of STOP_REQUESTS)
+      for (const state of ['creating', 'active', 'draining', 'suspended', 'quarantined', 'archived'] as const)
+        expect(afterExit(row({ stop_request, state }), { cause: 'stopped' }, facts())).toBeDefined();
+  });
+});
+
+describe('a start that has failed', () => {
+  const creating = (over: Partial<SessionRow> = {}): SessionRow => row({ state: 'creating', ready_at: null, ...over });
+
+  it.each([0, 1, 2, 3])('is tried again after %d earlier ones', (failed_starts) => {
+    const set = { failed_starts: failed_starts + 1, wake_request: 'create', not_before: inSeconds(2 ** failed_starts) };
+    for (const failure of ['died', 'timeout', 'protocol', 'resume_rejected'] as const)
+      expect(afterFailedStart(creating({ failed_starts }), failure, facts())).toMatchObject({ to: 'asleep', reason: 'crashed', set });
+  });
+
+  it('has failed for good at the fifth, or at once where trying again is of no use', () => {
+    expect(afterFailedStart(creating({ failed_starts: 4 }), 'died', facts())).toMatchObject({
+      to: 'failed-create',
+      reason: 'failed-create',
+    });
+    for (const failure of ['not_found', 'unsupported'] as const)
+      expect(afterFailedStart(creating(), failure, facts())).toMatchObject({ to: 'failed-create', reason: 'failed-create' });
+    expect(afterFailedStart(creating(), 'auth_required', facts())).toMatchObject({ to: 'failed-create', reason: 'auth-required' });
+  });
+
+  it('is a handover when it was called off', () => {
+    expect(afterFailedStart(creating(), 'aborted', facts())).toMatchObject({ to: 'asleep', set: { wake_request: 'handover' } });
+  });
+
+  it('is a restart for one that has been ready before', () => {
+    expect(afterFailedStart(row({ state: 'creating' }), 'died', facts())).toMatchObject({ set: { wake_request: 'restart' } });
+  });
+});
+
+describe('a lost runner', () => {
+  it.each([
+    ['creating', { to: 'asleep', reason: 'runner-lost', set: { wake_request: 'failover', wake_requested_at: NOW } }],
+    ['active', { to: 'asleep', reason: 'runner-lost', set: { wake_request: 'failover', wake_requested_at: NOW } }],
+    ['draining', { to: 'asleep', reason: 'runner-lost', set: {} }],
+    ['suspended', { to: 'same', set: {} }],
+  ] as const)('leaves one that is %s', (state, expected) => {
+    expect(afterLoss(row({ state }), facts())).toEqual(expected);
+  });
+});
+
+it('waits a second, then twice as long each time, at most a minute', () => {
+  expect([1, 2, 3, 6, 7, 50].map(backoffMs)).toEqual([1000, 2000, 4000, 32_000, 60_000, 60_000]);
+});

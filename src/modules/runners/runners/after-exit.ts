@@ -1,0 +1,204 @@
+import type { Exit, StartFailure } from '../../../platform/runtime/port.js';
+import { doubled } from '../../../platform/time/doubled.js';
+import { MAX_FAILED_STARTS } from '../../sessions/session-store/session-rest.js';
+import type { SessionPatch, SessionRow } from '../../sessions/session-store/session-row.js';
+import { CLOSE_CODES, type CloseCode, type SleepReason, type WakeRequest } from '../../sessions/session-store/session-states.js';
+
+/** What becomes of a session whose process is confirmed dead. Pure: the transaction that applies it reads the facts under the row's lock. */
+export type Decision =
+  | { readonly to: 'asleep'; readonly reason: string; readonly set: SessionPatch }
+  | { readonly to: 'quarantined'; readonly reason: SleepReason; readonly set: SessionPatch; readonly message?: string }
+  | { readonly to: 'failed-create'; readonly reason: SleepReason; readonly set: SessionPatch }
+  | { readonly to: 'suspended'; readonly set: SessionPatch }
+  | { readonly to: 'closed'; readonly code: CloseCode }
+  /** It is where it belongs already: only its process is taken away. */
+  | { readonly to: 'same'; readonly set: SessionPatch };
+
+export interface ExitFacts {
+  /** Messages wait in its queue. */
+  readonly queued: boolean;
+  /** A turn was going on. */
+  readonly inTurn: boolean;
+  /** It has finished a turn under this process. */
+  readonly productive: boolean;
+  /** By the database's clock. */
+  readonly now: Date;
+}
+
+export interface ExitSettings {
+  /** Crashes within the window that quarantine a session. */
+  readonly maxCrashes: number;
+  readonly crashWindowMs: number;
+  readonly quarantineMs: number;
+  readonly rateLimitMs: number;
+  /** Starts that fail in a row before the session has failed. */
+  readonly maxFailedStarts: number;
+}
+
+export const EXIT_SETTINGS: ExitSettings = {
+  maxCrashes: 5,
+  crashWindowMs: 3_600_000,
+  quarantineMs: 300_000,
+  rateLimitMs: 1_800_000,
+  maxFailedStarts: MAX_FAILED_STARTS,
+};
+
+const BACKOFF_MS = 1_000;
+const MAX_BACKOFF_MS = 60_000;
+
+/** 1 s, 2 s, 4 s … up to a minute, for the first, second, third … failure in a row. */
+export function backoffMs(failures: number): number {
+  return doubled(failures, BACKOFF_MS, MAX_BACKOFF_MS);
+}
+
+/** After a process that had been ready has ended, by itself or on request. */
+export function afterExit(row: SessionRow, exit: Pick<Exit, 'cause'>, facts: ExitFacts, settings = EXIT_SETTINGS): Decision {
+  if (row.stop_request !== null) return asWished(row, facts);
+  if (row.state === 'suspended') return { to: 'same', set: {} };
+  switch (exit.cause) {
+    case 'rate_limited':
+      return asleep(row, facts, 'rate_limit', { wake: worked(facts) ? 'restart' : undefined, inMs: settings.rateLimitMs });
+    case 'auth_required':
+      return { to: 'asleep', reason: 'auth-required', set: {} };
+    case 'clean':
+      return clean(row, facts, settings);
+    case 'crashed':
+      return crashed(row, facts, settings);
+    case 'stopped':
+      // Nobody wishes it to be stopped any more: whoever took the wish back wants it to run.
+      return asleep(row, facts, 'exited', { wake: row.state === 'draining' ? undefined : 'restart' });
+  }
+}
+
+/** After a start that has failed; nothing of the process is left. */
+export function afterFailedStart(
+  row: SessionRow,
+  failure: Exclude<StartFailure, 'unconfirmed_dead'>,
+  facts: ExitFacts,
+  settings = EXIT_SETTINGS,
+): Decision {
+  if (row.stop_request !== null) return asWished(row, facts);
+  if (row.state !== 'creating') return { to: 'same', set: {} };
+  const failed_starts = row.failed_starts + 1;
+  switch (failure) {
+    case 'aborted':
+      return asleep(row, facts, 'handover', { wake: 'handover' });
+    case 'auth_required':
+      return { to: 'failed-create', reason: 'auth-required', set: { failed_starts } };
+    case 'not_found':
+    case 'unsupported':
+      return { to: 'failed-create', reason: 'failed-create', set: { failed_starts } };
+    case 'died':
+    case 'timeout':
+    case 'protocol':
+    case 'resume_rejected':
+      if (failed_starts >= settings.maxFailedStarts) return { to: 'failed-create', reason: 'failed-create', set: { failed_starts } };
+      return asleep(row, facts, 'crashed', {
+        wake: row.ready_at === null ? 'create' : 'restart',
+        inMs: backoffMs(failed_starts),
+        set: { failed_starts },
+      });
+  }
+}
+
+/** After its runner is gone for good; what it ran is dead or is ended before the next start. */
+export function afterLoss(row: SessionRow, facts: Pick<ExitFacts, 'queued' | 'now'>): Decision {
+  if (row.stop_request !== null) return asWished(row, facts);
+  switch (row.state) {
+    case 'creating':
+    case 'active':
+      return asleep(row, facts, 'runner-lost', { wake: 'failover' });
+    case 'draining':
+      return asleep(row, facts, 'runner-lost', {});
+    default:
+      return { to: 'same', set: {} };
+  }
+}
+
+/** What was asked for, once the process is dead. A later and stronger wish has replaced an older one by then. */
+function asWished(row: SessionRow, facts: Pick<ExitFacts, 'queued' | 'now'>): Decision {
+  const reason = row.stop_reason;
+  switch (row.stop_request) {
+    case 'close':
+      return { to: 'closed', code: closeCode(reason) };
+    case 'suspend':
+      return row.state === 'active'
+        ? { to: 'suspended', set: {} }
+        : row.state === 'suspended'
+          ? { to: 'same', set: {} }
+          : plain(reason ?? 'user-hold');
+    case 'reset':
+      return ifStarted(row, { to: 'asleep', reason: reason ?? 'reset', set: { reset_pending: true, ...wakes('reset', facts.now) } });
+    case 'handover':
+      return ifStarted(row, asleep(row, facts, reason ?? 'handover', { wake: 'handover' }));
+    case 'kill':
+      return ifStarted(row, asleep(row, facts, reason ?? 'killed', {}));
+    case 'drain':
+      return ifStarted(row, asleep(row, facts, reason ?? 'drained', {}));
+    case 'sleep':
+    case null:
+      return ifStarted(row, asleep(row, facts, reason ?? 'idle', {}));
+  }
+}
+
+function plain(reason: string): Decision {
+  return { to: 'asleep', reason, set: {} };
+}
+
+/** A wish to sleep of a session that is suspended, say, by now only takes its process away. */
+function ifStarted(row: SessionRow, decision: Decision): Decision {
+  return row.state === 'creating' || row.state === 'active' || row.state === 'draining' ? decision : { to: 'same', set: {} };
+}
+
+function closeCode(reason: string | null): CloseCode {
+  return CLOSE_CODES.find((code) => code === reason) ?? 'operator';
+}
+
+function worked({ queued, inTurn }: ExitFacts): boolean {
+  return queued || inTurn;
+}
+
+interface Sleeping {
+  readonly wake?: WakeRequest | undefined;
+  /** No start sooner. */
+  readonly inMs?: number | undefined;
+  readonly set?: SessionPatch;
+}
+
+/** Asleep, and awake again for a reason of its own, for a wish that came meanwhile, or for what waits in its queue. */
+function asleep(row: SessionRow, facts: Pick<ExitFacts, 'queued' | 'now'>, reason: string, { wake, inMs, set = {} }: Sleeping): Decision {
+  const why = wake ?? row.wake_request ?? (facts.queued ? 'message' : undefined);
+  return {
+    to: 'asleep',
+    reason,
+    set: {
+      ...set,
+      ...(why === undefined ? {} : wakes(why, facts.now)),
+      ...(inMs === undefined ? {} : { not_before: new Date(facts.now.getTime() + inMs) }),
+    },
+  };
+}
+
+function wakes(wake_request: WakeRequest, wake_requested_at: Date): SessionPatch {
+  return { wake_request, wake_requested_at };
+}
+
+/** One that ends by itself without having done a thing is not started again at once, however much waits for it. */
+function clean(row: SessionRow, facts: ExitFacts, settings: ExitSettings): Decision {
+  if (facts.productive || !worked(facts)) return asleep(row, facts, 'exited', {});
+  const failed_starts = row.failed_starts + 1;
+  if (failed_starts >= settings.maxFailedStarts) return { to: 'asleep', reason: 'provider-terminal-error', set: { failed_starts } };
+  return asleep(row, facts, 'exited', { inMs: backoffMs(failed_starts), set: { failed_starts } });
+}
+
+function crashed(row: SessionRow, facts: ExitFacts, settings: ExitSettings): Decision {
+  const since = facts.now.getTime() - settings.crashWindowMs;
+  const crashes = [...row.crashes.filter((at) => at.getTime() > since), facts.now];
+  const wake = row.state === 'active' && (worked(facts) || row.wake_request !== null) ? 'restart' : undefined;
+  if (crashes.length >= settings.maxCrashes) {
+    const quarantined_until = new Date(facts.now.getTime() + settings.quarantineMs);
+    const again = wake === undefined ? {} : wakes(wake, facts.now);
+    return { to: 'quarantined', reason: 'quarantine', set: { crashes, quarantined_until, ...again } };
+  }
+  return asleep(row, facts, 'crashed', { wake, inMs: backoffMs(crashes.length), set: { crashes } });
+}

@@ -1,0 +1,109 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type Kysely } from 'kysely';
+import type { Database } from '../../../platform/database/database.js';
+import type { Tx } from '../../../platform/database/transactions.js';
+
+/** A city with sessions that are wanted. */
+export interface WantingCity {
+  readonly streamId: number;
+  readonly cityId: number;
+  readonly city: string;
+  readonly path: string;
+  readonly running: boolean;
+}
+
+/** Where one stands in the line of its city. */
+export interface LinePlace {
+  readonly wantedAt: string;
+  readonly pk: number;
+}
+
+/** A session that could be started now, with its city. */
+export interface Candidate extends LinePlace {
+  readonly streamId: number;
+  readonly agent: string | null;
+  readonly rig: string;
+  readonly preset: string | null;
+  /** It has been wanted for so long that any runner may take it. */
+  readonly overdue: boolean;
+}
+
+export interface Load {
+  readonly id: string;
+  readonly capacity: number;
+  readonly held: number;
+}
+
+/** As the index has it. */
+const WANTED = sql`s.wake_request is not null and s.runner_id is null and s.state in ('start-pending', 'asleep')`;
+/** The one predicate of startability as far as rows say it; suspension and readiness are asked apart. */
+const STARTABLE = sql`${WANTED} and s.stop_request is null
+  and coalesce(s.not_before, '-infinity') <= clock_timestamp() and coalesce(s.held_until, '-infinity') <= clock_timestamp()
+  and coalesce(s.quarantined_until, '-infinity') <= clock_timestamp()`;
+const WANTED_AT = sql`coalesce(s.wake_requested_at, '-infinity')`;
+/** No other index has this order: one of all sessions of a city would be read to its end where none is wanted. */
+const LINE = sql`s.stream_id, ${WANTED_AT}, s.pk`;
+
+/** One that is to stop runs until its sessions are asleep: what is started meanwhile would only be stopped again. */
+const RUNNING = sql`c.running and c.desired = 'running'`;
+
+@Injectable()
+export class ClaimsRepository {
+  /** The first `limit` cities behind `after` with wanted sessions, each found by one look into the index. */
+  async cities(db: Kysely<Database>, after: number, limit: number): Promise<WantingCity[]> {
+    const { rows } = await sql<WantingCity>`
+      with recursive walk as (
+        (select s.stream_id from sessions s where ${WANTED} and s.stream_id > ${after} order by ${LINE} limit 1)
+        union all
+        select n.stream_id from walk w cross join lateral (
+          select s.stream_id from sessions s where ${WANTED} and s.stream_id > w.stream_id order by ${LINE} limit 1) n
+      )
+      select c.stream_id as "streamId", c.id as "cityId", c.name as city, c.dir as path, ${RUNNING} as running
+      from (select stream_id from walk limit ${limit}) w join cities c using (stream_id) order by 1`.execute(db);
+    return rows;
+  }
+
+  /** Of each city those that have waited longest, `each` at the most, behind the given place of its line. */
+  async candidates(
+    db: Kysely<Database>,
+    lines: readonly { readonly streamId: number; readonly after?: LinePlace | undefined }[],
+    { each, overdueMs }: { each: number; overdueMs: number },
+  ): Promise<Candidate[]> {
+    const places = lines.map(({ streamId, after }) => ({ id: streamId, at: after?.wantedAt ?? '-infinity', pk: after?.pk ?? -1 }));
+    const { rows } = await sql<Candidate>`
+      select s.pk, w.id as "streamId", s.agent, s.rig, s.preset, s.at::text as "wantedAt",
+        greatest(s.at, s.not_before, s.held_until, s.quarantined_until)
+          < clock_timestamp() - ${overdueMs / 1000}::float8 * interval '1 second' as overdue
+      from jsonb_to_recordset(${JSON.stringify(places)}::jsonb) as w(id bigint, at timestamptz, pk bigint) cross join lateral (
+        select s.*, ${WANTED_AT} as at from sessions s
+        where s.stream_id = w.id and ${STARTABLE} and (${WANTED_AT}, s.pk) > (w.at, w.pk)
+        order by ${WANTED_AT}, s.pk limit ${each}) s`.execute(db);
+    return rows;
+  }
+
+  /** How many sessions of each city a runner has, by the city's stream. */
+  async held(db: Kysely<Database>, runnerId: string): Promise<Map<number, number>> {
+    const { rows } = await sql<{ streamId: number; n: number }>`
+      select s.stream_id as "streamId", count(*)::int as n from sessions s where s.runner_id = ${runnerId} group by 1`.execute(db);
+    return new Map(rows.map(({ streamId, n }) => [streamId, n]));
+  }
+
+  /** What runners that take sessions hold now. */
+  async loads(db: Kysely<Database>): Promise<Load[]> {
+    const { rows } = await sql<Load>`
+      select r.id, r.capacity, (select count(*)::int from sessions s where s.runner_id = r.id) as held
+      from runners r where r.state = 'active' and r.lease_until > clock_timestamp()`.execute(db);
+    return rows;
+  }
+
+  /** Locks those of `pks` that can still be started, when the runner may take them, by pk; what others hold is left to them. */
+  async lockStartable(tx: Tx, streamId: number, pks: readonly number[], runnerId: string): Promise<{ pk: number; now: Date }[]> {
+    const { rows } = await sql<{ pk: number; now: Date }>`
+      select s.pk, clock_timestamp() as now from sessions s
+      where s.pk = any(${[...pks]}::bigint[]) and s.stream_id = ${streamId} and ${STARTABLE}
+        and exists (select from cities c where c.stream_id = s.stream_id and ${RUNNING})
+        and exists (select from runners r where r.id = ${runnerId} and r.state = 'active' and r.lease_until > clock_timestamp())
+      order by s.pk for update of s skip locked`.execute(tx);
+    return rows;
+  }
+}

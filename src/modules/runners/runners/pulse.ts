@@ -1,0 +1,48 @@
+import { sleep } from '../../../platform/time/clock.js';
+
+/** Does something whenever it is asked to and every `everyMs` anyway, never twice at once. A failure does not end it. */
+export class Pulse {
+  readonly #stop = new AbortController();
+  #asked = new AbortController();
+  #awaited: (() => void)[] = [];
+  #loop: Promise<void> | undefined;
+
+  constructor(
+    private readonly everyMs: number,
+    private readonly work: () => Promise<unknown>,
+    private readonly failed: (error: unknown) => void,
+  ) {}
+
+  start(): void {
+    this.#loop ??= this.#run();
+  }
+
+  /** Once more, at once; with a turn in progress right after it. */
+  ask(): void {
+    this.#asked.abort();
+  }
+
+  /** Asks, and resolves when a turn that began after that is over. */
+  turn(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#awaited.push(resolve);
+      this.ask();
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      this.#asked = new AbortController();
+      const awaited = this.#awaited.splice(0);
+      await this.work().catch(this.failed);
+      for (const over of awaited) over();
+      await sleep(this.everyMs, AbortSignal.any([signal, this.#asked.signal]));
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import { Injectable } from '@nestjs/common';
+import { Failpoints } from '../../../platform/failpoints/failpoints.js';
+import { AppLogger } from '../../../platform/logging/logger.js';
+import { Interactions } from '../../sessions/interactions/interactions.service.js';
+import { MessageQueue } from '../../sessions/messages/message-queue.service.js';
+import { SessionChangesService } from '../../sessions/session-store/session-changes.service.js';
+import { TranscriptLogService } from '../../sessions/transcripts/transcript-log.service.js';
+import { UsageRecorder } from '../../sessions/usage/usage-recorder.service.js';
+import { AgentRuntimes, HostProcesses, LaunchPlans } from './ports.js';
+import { RunnerTimings } from './runner-timings.js';
+import { SessionWorkRepository } from './session-work.repository.js';
+import { Settlements } from './settlements.js';
+
+/** All that the running of one session needs, in one hand: there is one actor a session, and Nest makes none of them. */
+@Injectable()
+export class RunnerRooms {
+  constructor(
+    readonly sessions: SessionChangesService,
+    readonly log: TranscriptLogService,
+    readonly messages: MessageQueue,
+    readonly interactions: Interactions,
+    readonly usage: UsageRecorder,
+    readonly plans: LaunchPlans,
+    readonly runtimes: AgentRuntimes,
+    readonly processes: HostProcesses,
+    readonly settlements: Settlements,
+    readonly repository: SessionWorkRepository,
+    readonly timings: RunnerTimings,
+    readonly failpoints: Failpoints,
+    readonly logger: AppLogger,
+  ) {}
+}

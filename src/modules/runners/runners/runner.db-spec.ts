@@ -1,0 +1,380 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { eventually } from '../../../../test/support/sse.js';
+import type { CityConfig } from '../../files/composition/city-config.js';
+import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
+import { RunnerRealm } from './testing/runner-realm.js';
+import type { RunnerProcess } from './testing/runner-process.js';
+
+let realm: RunnerRealm;
+let runner: RunnerProcess;
+
+beforeEach(async () => {
+  realm = await RunnerRealm.open();
+  runner = await realm.runner('r1');
+});
+afterEach(() => realm.close());
+
+const create = () => runner.create(realm.city);
+
+describe('a runner', () => {
+  it('starts what is wanted, once, under a generation of its own', async () => {
+    const { pk, id } = await runner.create(realm.city, { options: { model: 'x' } });
+    const row = await realm.until(pk, 'active');
+    const noted = await sql`select launch_parts, launch_options from sessions where pk = ${pk}`.execute(realm.db);
+    expect(noted.rows).toEqual([{ launch_parts: { command: 'c1' }, launch_options: { model: 'x' } }]);
+    expect(row).toMatchObject({
+      generation: 1,
+      live: true,
+      runner_id: runner.runner.runnerId,
+      session_key: 'conversation-1',
+      launch_hash: 'f1',
+    });
+    expect(row.wake_request).toBeNull();
+    expect(row.instance_token).toMatch(/^[0-9a-f]{32}$/);
+    expect(realm.host.alive.map(({ session, generation }) => [session, generation])).toEqual([[id, '1']]);
+    expect((await realm.events()).map(({ type }) => type)).toEqual([
+      'session.created',
+      'session.starting',
+      'session.woke',
+      'worker.operation',
+    ]);
+  });
+
+  it('delivers messages one after the other, each in a turn that is recorded', async () => {
+    const { pk, id } = await create();
+    const sent = [await runner.send(realm.city, pk, 'one'), await runner.send(realm.city, pk, 'two')];
+    for (const message of sent) await realm.untilMessage(message.pk, 'delivered');
+    await eventually(async () => (await realm.activity(pk)) === 'idle');
+    expect(realm.host.told(id)).toEqual(['one', 'two']);
+    expect(await realm.transcript(pk)).toEqual(['user: one', 'assistant: echo: one', 'user: two', 'assistant: echo: two']);
+    const { rows } = await sql`select turn, generation, stop_reason from session_turns where session_pk = ${pk} order by turn`.execute(
+      realm.db,
+    );
+    expect(rows).toEqual([
+      { turn: 1, generation: 1, stop_reason: 'end_turn' },
+      { turn: 2, generation: 1, stop_reason: 'end_turn' },
+    ]);
+    const done = (await realm.events('worker.operation')).map(({ payload }) => [payload.operation, payload.result, payload.delivered]);
+    expect(done).toEqual([
+      ['start', 'succeeded', undefined],
+      ['message', 'succeeded', true],
+      ['message', 'succeeded', true],
+    ]);
+  });
+
+  it('begins a new conversation with its prompt and says it once', async () => {
+    runner.plans.prompt = 'you are a test';
+    const { pk, id } = await create();
+    const message = await runner.send(realm.city, pk, 'hello');
+    await realm.untilMessage(message.pk, 'delivered');
+    expect(realm.host.told(id)).toEqual(['you are a test', 'hello']);
+    await runner.patch(realm.city, pk, { stop_request: 'sleep' });
+    await realm.until(pk, 'asleep');
+    const again = await runner.send(realm.city, pk, 'again');
+    await realm.untilMessage(again.pk, 'delivered');
+    expect(realm.host.processes.map(({ prompts, continued }) => [continued, prompts])).toEqual([
+      ['new', ['you are a test', 'hello']],
+      ['resumed', ['again']],
+    ]);
+    await runner.patch(realm.city, pk, { stop_request: 'reset' });
+    await realm.when(pk, (row) => row.generation === 3 && row.state === 'active');
+    await eventually(() => realm.host.processes[2]!.prompts.length === 1);
+    expect(realm.host.processes[2]).toMatchObject({ continued: 'new', prompts: ['you are a test'] });
+    expect(await realm.row(pk)).toMatchObject({ epoch: 2, reset_pending: false });
+    expect(await realm.transcript(pk)).toContainEqual(expect.stringMatching(/^compaction: /));
+  });
+
+  it.each([
+    ['sleep', 'asleep', 'idle', 'session.stopped'],
+    ['kill', 'asleep', 'killed', 'session.stopped'],
+    ['drain', 'asleep', 'drained', 'session.stopped'],
+    ['suspend', 'suspended', null, 'session.suspended'],
+    ['close', 'closed', 'operator', 'session.closed'],
+  ] as const)('carries out %s', async (stop_request, state, reason, event) => {
+    const { pk } = await create();
+    await realm.until(pk, 'active');
+    await runner.patch(realm.city, pk, { stop_request });
+    const row = await realm.until(pk, state);
+    expect(row).toMatchObject({ reason, runner_id: null, live: false, stop_request: null, instance_token: null });
+    expect(realm.host.alive).toEqual([]);
+    expect(await realm.events(event)).toHaveLength(1);
+  });
+
+  it('lets a turn end before it drains, and not longer than the deadline', async () => {
+    const { pk } = await create();
+    const message = await runner.send(realm.city, pk, 'slow');
+    await realm.untilMessage(message.pk, 'delivered');
+    await runner.sessions.anyhow(realm.city, 'test', async (changes) => {
+      const row = (await changes.lock(pk))!;
+      await changes.move(row, 'drain', {
+        set: { stop_request: 'drain', stop_reason: 'drained', stop_deadline: new Date(Date.now() + 3_600_000) },
+      });
+    });
+    await realm.when(pk, (row) => row.state === 'draining');
+    // Its actor has seen by then that it is to drain.
+    await command(pk, 'set_option', { key: 'a', value: 'b' });
+    expect(realm.host.alive).toHaveLength(1);
+    realm.host.alive[0]!.release();
+    await realm.until(pk, 'asleep');
+
+    const next = await runner.send(realm.city, pk, 'slow');
+    await realm.untilMessage(next.pk, 'delivered');
+    await runner.patch(realm.city, pk, { stop_request: 'drain', stop_deadline: new Date(Date.now() - 1_000) });
+    await realm.until(pk, 'asleep');
+    expect(realm.host.alive).toEqual([]);
+  });
+
+  it('interrupts a turn, and delivers first what interrupts', async () => {
+    const { pk, id } = await create();
+    const first = await runner.send(realm.city, pk, 'hang');
+    await realm.untilMessage(first.pk, 'delivered');
+    const waiting = await runner.send(realm.city, pk, 'later');
+    const urgent = await runner.send(realm.city, pk, 'now', { intent: 'interrupt_now' });
+    for (const message of [waiting, urgent]) await realm.untilMessage(message.pk, 'delivered');
+    expect(realm.host.told(id)).toEqual(['hang', 'now', 'later']);
+    expect(realm.host.alive[0]!.cancels).toBe(1);
+
+    const second = await runner.send(realm.city, pk, 'hang');
+    await realm.untilMessage(second.pk, 'delivered');
+    await command(pk, 'interrupt');
+    expect(await realm.activity(pk)).toBe('idle');
+  });
+
+  it('ends a process that goes on with its turn although a message interrupts', async () => {
+    const { pk, id } = await create();
+    const first = await runner.send(realm.city, pk, 'deaf');
+    await realm.untilMessage(first.pk, 'delivered');
+    runner.time({ cancelMs: 50 });
+    const urgent = await runner.send(realm.city, pk, 'now', { intent: 'interrupt_now' });
+    await realm.untilMessage(urgent.pk, 'delivered');
+    expect(realm.host.told(id)).toEqual(['deaf', 'now']);
+    expect(realm.host.processes.map(({ continued }) => continued)).toEqual(['new', 'resumed']);
+  });
+
+  it('a turn that was to end has ended with its process', async () => {
+    const { pk } = await create();
+    const message = await runner.send(realm.city, pk, 'deaf');
+    await realm.untilMessage(message.pk, 'delivered');
+    const { rows } = await sql<{ pk: number }>`
+      with k as (update sessions set stop_request = 'kill', stop_requested_at = now() where pk = ${pk})
+      insert into session_commands (session_pk, generation, kind) values (${pk}, 1, 'interrupt') returning pk`.execute(realm.db);
+    await realm.until(pk, 'asleep');
+    expect(await statusOf(rows[0]!.pk)).toBe('done');
+  });
+
+  it('sets an option of the live agent and remembers it', async () => {
+    const { pk } = await create();
+    await realm.until(pk, 'active');
+    await command(pk, 'set_option', { key: 'permission_mode', value: 'plan' });
+    expect(realm.host.alive[0]!.set).toEqual({ permission_mode: 'plan' });
+    expect((await realm.row(pk)).options).toEqual({ permission_mode: 'plan' });
+  });
+
+  it('passes a question on and its answer back, once', async () => {
+    const { pk } = await create();
+    const message = await runner.send(realm.city, pk, 'ask');
+    await realm.untilMessage(message.pk, 'delivered');
+    await eventually(async () => (await question(pk))?.status === 'open');
+    await sql`update session_interactions set status = 'answered', action = 'yes', answer = '{}', closed_at = now(), closed_rev = 1000
+      where session_pk = ${pk}`.execute(realm.db);
+    await eventually(async () => (await question(pk))?.applied === true);
+    await eventually(async () => (await realm.activity(pk)) === 'idle');
+    await realm.untilMessage((await runner.send(realm.city, pk, 'afterwards')).pk, 'delivered');
+    await runner.runner.look();
+    expect(realm.host.alive[0]!.answers).toEqual([{ requestId: 'question-1', answer: { action: 'yes' } }]);
+    expect((await realm.events('session.interaction.opened')).length).toBe(1);
+  });
+
+  it('tells a crash with its last words and starts again where something was lost', async () => {
+    const { pk } = await create();
+    const message = await runner.send(realm.city, pk, 'crash');
+    await realm.untilMessage(message.pk, 'delivered');
+    await realm.unpause(pk);
+    await realm.when(pk, (row) => row.generation === 2 && row.live);
+    expect(await realm.row(pk)).toMatchObject({ state: 'active', crashes: [expect.any(Date)] });
+    const [crash] = await realm.events('session.crashed');
+    expect(crash).toMatchObject({ payload: { reason: 'crashed' }, message: expect.stringContaining('crashed') });
+    expect(await realm.events('session.stopped')).toEqual([]);
+  });
+
+  it('quarantines a session after as many crashes as its city allows', async () => {
+    runner.plans.restarts = { maxCrashes: 2 };
+    const { pk } = await create();
+    await runner.send(realm.city, pk, 'crash');
+    await realm.unpause(pk);
+    await realm.when(pk, (row) => row.generation === 2 && row.live);
+    await runner.send(realm.city, pk, 'crash');
+    const row = await realm.until(pk, 'quarantined');
+    expect(row).toMatchObject({ reason: 'quarantine', crashes: [expect.any(Date), expect.any(Date)] });
+  });
+
+  it('opens the circuit of a named session that is started again and again for nothing, and not before', async () => {
+    const daemon = { session_circuit_breaker: true, session_circuit_breaker_max_restarts: 1 };
+    const config = {
+      workspace: {},
+      providers: {},
+      resolved_providers: {},
+      agents: [],
+      named_sessions: [],
+      rigs: [],
+      daemon,
+    } as unknown as CityConfig;
+    Object.assign(runner.get(ConfigReadsService), { known: () => Promise.resolve({ config, revision: 1, hash: '', index: 0 }) });
+    const { pk } = await runner.create(realm.city, { origin: 'named', named_identity: 'boss' });
+    await realm.until(pk, 'active');
+    const dies = async (): Promise<void> => realm.host.alive[0]!.die({ code: 1, signal: null, cause: 'crashed', stderrTail: '' });
+    const again = async (generation: number): Promise<void> => {
+      await realm.when(pk, (row) => row.state === 'asleep');
+      await runner.patch(realm.city, pk, { wake_request: 'named', wake_requested_at: new Date(), not_before: null });
+      await realm.when(pk, (row) => row.live && row.generation === generation);
+    };
+    await dies();
+    await again(2);
+    expect((await realm.row(pk)).restarts).toHaveLength(1);
+    const message = await runner.send(realm.city, pk, 'hello');
+    await realm.untilMessage(message.pk, 'delivered');
+    // A finished turn is progress: the count begins anew.
+    await realm.when(pk, (row) => row.restarts.length === 0);
+    await eventually(async () => (await realm.activity(pk)) === 'idle');
+    await runner.patch(realm.city, pk, { stop_request: 'kill' });
+    await again(3);
+    expect((await realm.row(pk)).restarts).toEqual([]);
+    await dies();
+    await again(4);
+    await dies();
+    const row = await realm.until(pk, 'quarantined');
+    expect(row).toMatchObject({ reason: 'circuit-open', restarts: [expect.any(Date), expect.any(Date)], live: false });
+    expect(row.circuit_until!.getTime()).toBeGreaterThan(Date.now() + 119 * 60_000);
+    expect(await realm.events('session.quarantined')).toMatchObject([{ message: expect.stringMatching(/^circuit-open until .*1 times/) }]);
+  });
+
+  it('leaves a message unconfirmed whose process died before it said anything', async () => {
+    const { pk, id } = await create();
+    const message = await runner.send(realm.city, pk, 'die');
+    await realm.untilMessage(message.pk, 'unconfirmed');
+    await realm.unpause(pk);
+    await realm.when(pk, (row) => row.generation === 2 && row.live);
+    expect(realm.host.told(id)).toEqual(['die']);
+  });
+
+  it('fails a message that the agent refuses, and goes on', async () => {
+    const { pk } = await create();
+    const refused = await runner.send(realm.city, pk, 'refuse');
+    const next = await runner.send(realm.city, pk, 'hello');
+    await realm.untilMessage(refused.pk, 'failed');
+    await realm.untilMessage(next.pk, 'delivered');
+  });
+
+  it('sleeps half an hour when the agent is limited', async () => {
+    const { pk } = await create();
+    const refused = await runner.send(realm.city, pk, 'limit');
+    await realm.untilMessage(refused.pk, 'failed');
+    const row = await realm.until(pk, 'asleep');
+    expect(row).toMatchObject({ reason: 'rate_limit', crashes: [] });
+    expect(row.not_before!.getTime()).toBeGreaterThan(Date.now() + 29 * 60_000);
+  });
+
+  it('ends quietly when the agent does', async () => {
+    const { pk } = await create();
+    await realm.until(pk, 'active');
+    realm.host.alive[0]!.die({ code: 0, signal: null, cause: 'clean', stderrTail: '' });
+    expect(await realm.until(pk, 'asleep')).toMatchObject({ reason: 'exited', wake_request: null });
+  });
+
+  it('goes on with a new conversation when the old one is rejected, and says so', async () => {
+    const { pk } = await create();
+    await realm.until(pk, 'active');
+    await runner.patch(realm.city, pk, { stop_request: 'sleep' });
+    await realm.until(pk, 'asleep');
+    realm.host.refuse = (spec) => (spec.resume === undefined ? undefined : 'resume_rejected');
+    await runner.patch(realm.city, pk, { wake_request: 'explicit', wake_requested_at: new Date() });
+    const row = await realm.when(pk, ({ generation, live }) => generation === 2 && live);
+    expect(row).toMatchObject({ epoch: 2, session_key: 'conversation-3' });
+    expect(await realm.transcript(pk)).toEqual([expect.stringMatching(/^compaction: /)]);
+  });
+
+  it('tries a failing start again with pauses, five times', async () => {
+    realm.host.refuse = () => 'died';
+    const { pk } = await create();
+    for (let n = 1; n < 5; n++) {
+      await realm.when(pk, (row) => row.failed_starts === n && row.state === 'asleep');
+      await realm.unpause(pk);
+    }
+    const row = await realm.until(pk, 'failed-create');
+    expect(row).toMatchObject({ failed_starts: 5, generation: 5, runner_id: null });
+    expect(row.stderr_tail).toBe('the last words');
+    expect(await realm.events('session.start_failed')).toHaveLength(5);
+  });
+
+  it.each([
+    ['not_found', 'failed-create'],
+    ['auth_required', 'auth-required'],
+    ['unsupported', 'failed-create'],
+  ] as const)('does not try again after %s', async (failure, reason) => {
+    realm.host.refuse = () => failure;
+    const { pk } = await create();
+    expect(await realm.until(pk, 'failed-create')).toMatchObject({ reason, generation: 1 });
+  });
+
+  it('gives a start up that is not wanted any more', async () => {
+    realm.host.gate = () => new Promise(() => undefined);
+    const { pk } = await create();
+    await eventually(() => realm.host.alive.length === 1);
+    await runner.patch(realm.city, pk, { stop_request: 'close' });
+    await realm.until(pk, 'closed');
+    expect(realm.host.alive).toEqual([]);
+  });
+
+  it('keeps a session whose process does not die, says so, and lets nobody start it', async () => {
+    const { pk } = await create();
+    await realm.until(pk, 'active');
+    realm.host.immortal = true;
+    await runner.patch(realm.city, pk, { stop_request: 'sleep' });
+    const stuck = await realm.when(pk, (row) => row.reason === 'unconfirmed-dead');
+    expect(stuck).toMatchObject({ state: 'active', runner_id: runner.runner.runnerId, stop_request: 'sleep' });
+    await runner.patch(realm.city, pk, { wake_request: 'explicit', wake_requested_at: new Date() });
+    await runner.runner.look();
+    const tried = realm.host.inVain;
+    await eventually(() => realm.host.inVain > tried + 3);
+    expect((await realm.row(pk)).generation).toBe(1);
+    realm.host.immortal = false;
+    await realm.when(pk, (row) => row.generation === 2 && row.live);
+    expect(realm.host.alive).toHaveLength(1);
+  });
+
+  it('wakes for a message that came with a wish to sleep', async () => {
+    const { pk } = await create();
+    await realm.until(pk, 'active');
+    const sent = await runner.sessions.anyhow(realm.city, 'test', async (changes) => {
+      const row = await changes.patch((await changes.lock(pk))!, { stop_request: 'sleep' });
+      const { rows } = await sql<{ pk: number }>`
+        insert into session_messages (stream_id, session_pk, id, intent, body, source, sender)
+        values (${realm.city.streamId}, ${row.pk}, 'msg-late', 'default', 'hello', 'nudge', 'test') returning pk`.execute(changes.tx);
+      return rows[0]!.pk;
+    });
+    await realm.untilMessage(sent, 'delivered');
+    expect(await realm.row(pk)).toMatchObject({ generation: 2 });
+  });
+});
+
+/** Gives the first process of a session a command, and waits until it is done. */
+async function command(pk: number, kind: string, body: object = {}): Promise<void> {
+  const { rows } = await sql<{ pk: number }>`
+    insert into session_commands (session_pk, generation, kind, body) values (${pk}, 1, ${kind}, ${JSON.stringify(body)}) returning pk`.execute(
+    realm.db,
+  );
+  await eventually(async () => (await statusOf(rows[0]!.pk)) === 'done');
+}
+
+async function statusOf(pk: number): Promise<string> {
+  return (await sql<{ status: string }>`select status from session_commands where pk = ${pk}`.execute(realm.db)).rows[0]!.status;
+}
+
+async function question(pk: number): Promise<{ status: string; applied: boolean } | undefined> {
+  return (
+    await sql<{ status: string; applied: boolean }>`select status, applied from session_interactions where session_pk = ${pk}`.execute(
+      realm.db,
+    )
+  ).rows[0];
+}

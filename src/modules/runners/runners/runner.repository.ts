@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type Kysely } from 'kysely';
+import type { Database } from '../../../platform/database/database.js';
+import type { Tx } from '../../../platform/database/transactions.js';
+import type { IsolationKind } from '../../../platform/isolation/isolation.js';
+
+export interface RunnerIdentity {
+  readonly id: string;
+  readonly processId: string;
+  readonly host: string;
+  readonly capacity: number;
+  readonly isolation: IsolationKind;
+}
+
+const until = (leaseMs: number) => sql`clock_timestamp() + ${leaseMs / 1000}::float8 * interval '1 second'`;
+
+/** SQL on `runners`: registration, renewal and loss. */
+@Injectable()
+export class RunnerRepository {
+  async register(tx: Tx, { id, processId, host, capacity, isolation }: RunnerIdentity, leaseMs: number): Promise<void> {
+    await sql`
+      insert into runners (id, process_id, host, capacity, isolation, state, lease_until)
+      values (${id}, ${processId}, ${host}, ${capacity}, ${isolation}, 'active', ${until(leaseMs)})`.execute(tx);
+  }
+
+  /** False when the runner has been given up by others: it must not act any more. */
+  async renew(db: Kysely<Database>, id: string, capacity: number, leaseMs: number): Promise<boolean> {
+    const { rows } = await sql`
+      update runners set lease_until = ${until(leaseMs)}, capacity = ${capacity}
+      where id = ${id} and state in ('active', 'draining') returning 1`.execute(db);
+    return rows.length === 1;
+  }
+
+  async drain(db: Kysely<Database>, id: string): Promise<void> {
+    await sql`update runners set state = 'draining' where id = ${id} and state = 'active'`.execute(db);
+  }
+
+  async stop(db: Kysely<Database>, id: string): Promise<void> {
+    await sql`update runners set state = 'stopped', ended_at = clock_timestamp() where id = ${id} and state in ('active', 'draining')`.execute(
+      db,
+    );
+  }
+
+  /** Gives up runners whose lease has run out. Each is given up by one caller only. */
+  async loseExpired(db: Kysely<Database>): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      update runners set state = 'lost', ended_at = clock_timestamp()
+      where id in (select id from runners where state in ('active', 'draining') and lease_until < clock_timestamp() for update skip locked)
+        and lease_until < clock_timestamp()
+      returning id`.execute(db);
+    return rows.map(({ id }) => id);
+  }
+
+  /** Whether a host has, or had in the last five minutes, another runner, whose processes may outlive it. */
+  async hasOthers(db: Kysely<Database>, host: string, id: string): Promise<boolean> {
+    const { rows } = await sql<{ others: boolean }>`
+      select exists (select from runners where host = ${host} and id <> ${id}
+        and coalesce(ended_at, 'infinity') > clock_timestamp() - interval '5 minutes') as others`.execute(db);
+    return rows[0]!.others;
+  }
+
+  /** Forgets runners that ended over a day ago and have no session that still names them. */
+  async purge(db: Kysely<Database>): Promise<void> {
+    await sql`
+      delete from runners r where r.state in ('stopped', 'lost') and r.ended_at < now() - interval '1 day'
+        and not exists (select from sessions s where s.runner_id = r.id)`.execute(db);
+  }
+}

@@ -1,0 +1,206 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Db } from '../../../platform/database/database.js';
+import { AppConfig } from '../../../platform/config/config.js';
+import { Lifecycle } from '../../../platform/health/lifecycle.js';
+import { Metrics } from '../../../platform/health/metrics.js';
+import { AppLogger } from '../../../platform/logging/logger.js';
+import { Signals, type Signalled } from '../../../platform/streams/signals.js';
+import { sleep } from '../../../platform/time/clock.js';
+import { runnerTopic, WANTED_TOPIC } from '../../sessions/session-store/topics.js';
+import { Pulse } from './pulse.js';
+import { InboxRepository, type InboxItem } from './inbox.repository.js';
+import { Leftovers } from './leftovers.js';
+import type { RunnerLease } from './runner-lease.js';
+import { RunnerRegistry } from './runner-registry.js';
+import { RunnerRooms } from './runner-rooms.js';
+import { SessionActor } from './session-actor.js';
+import { SessionClaims } from './session-claims.js';
+import { StraySessions } from './stray-sessions.js';
+
+const ENDED_MS = 30_000;
+
+/**
+ * This process as a runner of sessions: it takes sessions that are wanted, has one actor for each, and brings them what its
+ * inbox holds. Two looks at the database, however many sessions there are: one for the wanted, one for its own.
+ */
+@Injectable()
+export class Runner implements OnApplicationBootstrap {
+  readonly #actors = new Map<number, SessionActor>();
+  readonly #claims: Pulse;
+  readonly #inbox: Pulse;
+  readonly #strays: StraySessions;
+  /** Counts looks into the inbox: an actor made after a look began may be missing in what it found. */
+  #looks = 0;
+  readonly #bornIn = new WeakMap<SessionActor, number>();
+  #clean = false;
+  #handing = false;
+
+  constructor(
+    private readonly app: AppConfig,
+    private readonly db: Db,
+    private readonly registry: RunnerRegistry,
+    private readonly claims: SessionClaims,
+    private readonly inbox: InboxRepository,
+    private readonly leftovers: Leftovers,
+    private readonly rooms: RunnerRooms,
+    private readonly signals: Signals,
+    private readonly lifecycle: Lifecycle,
+    private readonly log: AppLogger,
+    metrics: Metrics,
+  ) {
+    const { pollMs } = rooms.timings;
+    this.#claims = new Pulse(pollMs, () => this.#claim(), failed(log, 'wanted sessions could not be taken'));
+    this.#inbox = new Pulse(pollMs, () => this.#look(), failed(log, 'the inbox of this runner could not be read'));
+    this.#strays = new StraySessions(rooms, db);
+    const gauge = metrics.gauge({
+      name: 'svc_runner_sessions',
+      help: 'Sessions that this process runs.',
+      labelNames: ['phase'] as const,
+      collect: () => {
+        gauge.set({ phase: 'starting' }, this.#starting());
+        gauge.set({ phase: 'started' }, this.#actors.size - this.#starting());
+      },
+    });
+  }
+
+  /** Sessions of this runner, by pk. */
+  get sessions(): ReadonlyMap<number, { readonly generation: number; readonly inTurn: boolean; readonly starting: boolean }> {
+    return this.#actors;
+  }
+
+  get runnerId(): string | undefined {
+    return this.registry.lease?.id;
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.app.runnerCapacity === 0) return;
+    const unlisten = this.signals.onTopics((topics) => this.#hear(topics));
+    this.registry.start(
+      (lease) => this.#registered(lease),
+      (stopping) => this.#allDone(ENDED_MS, stopping),
+    );
+    this.#claims.start();
+    this.#inbox.start();
+    this.lifecycle.onStop(
+      'worker',
+      'runner',
+      async () => {
+        await this.handOver();
+        unlisten();
+      },
+      { limitMs: this.rooms.timings.handoverLimitMs },
+    );
+  }
+
+  /** Looks at once for what is wanted and for what its sessions are told, and has acted on it when this resolves. */
+  async look(): Promise<void> {
+    await Promise.all([this.#claims.turn(), this.#inbox.turn()]);
+  }
+
+  /** Ends everything in order: no new sessions, turns get a while, then the processes are stopped and given to others. */
+  async handOver(): Promise<void> {
+    this.#handing = true;
+    await this.registry.drain().catch((error: unknown) => this.log.warn({ err: error }, 'others are not told that this runner ends'));
+    await this.#claims.stop();
+    for (const actor of this.#actors.values()) actor.handOver(false);
+    const { handoverMs, handoverLimitMs } = this.rooms.timings;
+    // In embedded mode nobody goes on with the turns, and a person waits at the terminal.
+    const patience = this.app.role === 'all' ? handoverMs / 5 : handoverMs;
+    await this.#allDone(patience);
+    for (const actor of this.#actors.values()) actor.handOver(true);
+    await this.#allDone(handoverLimitMs - patience - 1_000);
+    await this.#inbox.stop();
+    await this.registry.end();
+  }
+
+  #registered(lease: RunnerLease): void {
+    this.#clean = false;
+    void this.#cleanUp(lease);
+  }
+
+  /** Before anything is started here, what nobody of this host runs any more is ended; after that, what others leave. */
+  async #cleanUp(lease: RunnerLease): Promise<void> {
+    const { unconfirmedMs, leftoversMs } = this.rooms.timings;
+    while (!lease.signal.aborted && !this.#handing) {
+      try {
+        const first = !this.#clean;
+        if (first || (await this.registry.hasNeighbours(lease))) await this.leftovers.end(this.registry.host);
+        this.#clean = true;
+        if (first) this.#claims.ask();
+        await sleep(leftoversMs, lease.signal);
+      } catch (error) {
+        this.log.warn(
+          { err: error },
+          'processes that nobody runs could not be ended; it is tried again, and a runner that has just registered starts nothing before',
+        );
+        await sleep(unconfirmedMs, lease.signal);
+      }
+    }
+  }
+
+  #hear(topics: Signalled): void {
+    const id = this.registry.lease?.id;
+    if (topics === 'all' || topics.has(WANTED_TOPIC)) this.#claims.ask();
+    if (topics === 'all' || (id !== undefined && topics.has(runnerTopic(id)))) this.#inbox.ask();
+  }
+
+  async #claim(): Promise<void> {
+    const lease = this.registry.lease;
+    if (lease === undefined || !this.#clean || !this.registry.accepting) return;
+    const room = Math.min(this.rooms.timings.startsAtOnce - this.#starting(), this.registry.capacity - this.#actors.size);
+    if (room <= 0) return;
+    await this.#strays.while(async () => {
+      for (const claimed of await this.claims.claim(lease, room))
+        this.#adopt(new SessionActor(this.rooms, claimed, lease, () => this.#claims.ask()));
+    });
+  }
+
+  #adopt(actor: SessionActor): void {
+    const before = this.#actors.get(actor.pk);
+    before?.fence();
+    this.#actors.set(actor.pk, actor);
+    this.#bornIn.set(actor, this.#looks);
+    if (this.#handing) actor.handOver(false);
+    void actor.done.then(() => {
+      if (this.#actors.get(actor.pk) === actor) this.#actors.delete(actor.pk);
+      this.#claims.ask();
+    });
+  }
+
+  async #look(): Promise<void> {
+    const lease = this.registry.lease;
+    if (lease === undefined) return;
+    const look = ++this.#looks;
+    const items = await this.inbox.read(this.db, lease.id);
+    if (!lease.held) return;
+    const found = new Map(items.map((item) => [item.pk, item]));
+    const strays: InboxItem[] = [];
+    for (const item of items) {
+      const actor = this.#actors.get(item.pk);
+      if (actor?.generation === item.generation) actor.deliver(item);
+      else strays.push(item);
+    }
+    for (const actor of this.#actors.values()) {
+      if (found.get(actor.pk)?.generation !== actor.generation && this.#bornIn.get(actor)! < look) actor.fence();
+    }
+    await this.#strays.settle(lease, strays);
+  }
+
+  #starting(): number {
+    let starting = 0;
+    for (const actor of this.#actors.values()) if (actor.starting) starting++;
+    return starting;
+  }
+
+  /** Every actor has ended its process, or the time is over. */
+  async #allDone(ms: number, hurry?: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const limit = hurry === undefined ? over.signal : AbortSignal.any([over.signal, hurry]);
+    await Promise.race([Promise.all([...this.#actors.values()].map((actor) => actor.done)), sleep(Math.max(0, ms), limit)]);
+    over.abort();
+  }
+}
+
+function failed(log: AppLogger, what: string): (error: unknown) => void {
+  return (error) => log.warn({ err: error }, `${what}; it is tried again`);
+}

@@ -1,0 +1,63 @@
+import { Module } from '@nestjs/common';
+import { IsolationModule } from '../../../platform/isolation/isolation.module.js';
+import { Clock } from '../../../platform/time/clock.js';
+import { ConfigCoreModule } from '../../configuration/config/config-core.module.js';
+import { InteractionsCoreModule } from '../../sessions/interactions/interactions-core.module.js';
+import { LaunchModule } from '../../sessions/launch/launch.module.js';
+import { LaunchService } from '../../sessions/launch/launch.service.js';
+import { MessagesCoreModule } from '../../sessions/messages/messages-core.module.js';
+import { SessionStoreModule } from '../../sessions/session-store/session-store.module.js';
+import { ProvidersWorkerModule } from '../../hosts/providers/providers.worker.module.js';
+import { SessionTokensCoreModule } from '../../sessions/session-tokens/session-tokens-core.module.js';
+import { TranscriptLogModule } from '../../sessions/transcripts/transcript-log.module.js';
+import { UsageCoreModule } from '../../sessions/usage/usage-core.module.js';
+import { ClaimsRepository } from './claims.repository.js';
+import { FencingSweeper } from './fencing.sweeper.js';
+import { MarkedProcesses } from './host-processes.js';
+import { InboxRepository } from './inbox.repository.js';
+import { Leftovers } from './leftovers.js';
+import { AgentRuntimes, HostProcesses, LaunchPlans } from './ports.js';
+import { RunnerRegistry } from './runner-registry.js';
+import { RunnerRooms } from './runner-rooms.js';
+import { RunnerTimings } from './runner-timings.js';
+import { RunnerRepository } from './runner.repository.js';
+import { Runner } from './runner.service.js';
+import { SessionClaims } from './session-claims.js';
+import { SessionWorkRepository } from './session-work.repository.js';
+import { Settlements } from './settlements.js';
+import { ShippedRuntimes } from './shipped-runtimes.js';
+
+/** What a worker does for sessions: it runs their processes, and takes over from workers that are gone. */
+@Module({
+  imports: [
+    SessionStoreModule,
+    ConfigCoreModule,
+    InteractionsCoreModule,
+    IsolationModule,
+    LaunchModule,
+    MessagesCoreModule,
+    ProvidersWorkerModule,
+    SessionTokensCoreModule,
+    TranscriptLogModule,
+    UsageCoreModule,
+  ],
+  providers: [
+    ClaimsRepository,
+    FencingSweeper,
+    InboxRepository,
+    Leftovers,
+    Runner,
+    RunnerRegistry,
+    RunnerRepository,
+    RunnerRooms,
+    SessionClaims,
+    SessionWorkRepository,
+    Settlements,
+    { provide: AgentRuntimes, useClass: ShippedRuntimes },
+    { provide: Clock, useValue: new Clock() },
+    { provide: HostProcesses, useClass: MarkedProcesses },
+    { provide: LaunchPlans, useExisting: LaunchService },
+    { provide: RunnerTimings, useValue: new RunnerTimings() },
+  ],
+})
+export class RunnersWorkerModule {}

@@ -1,0 +1,406 @@
+import { StartError, UnconfirmedDead, type Exit, type RunningAgent, type RuntimeEvent } from '../../../platform/runtime/port.js';
+import { printable } from '../../../platform/runtime/printable.js';
+import { sleep } from '../../../platform/time/clock.js';
+import type { LaunchPlan } from '../../sessions/launch/launch.js';
+import { afterExit, afterFailedStart, EXIT_SETTINGS, type Decision } from './after-exit.js';
+import { Bell } from '../../../platform/time/bell.js';
+import { withBreaker } from './circuit-breaker.js';
+import type { InboxItem } from './inbox.repository.js';
+import { Fenced, OwnedSession } from './owned-session.js';
+import { Recorder } from './recorder.js';
+import type { RunnerLease } from './runner-lease.js';
+import type { RunnerRooms } from './runner-rooms.js';
+import type { Claimed } from './session-claims.js';
+import { SessionDesk } from './session-desk.js';
+import { startSession, type Started } from './session-start.js';
+import { SessionTurns, type TurnOutcome } from './session-turns.js';
+import type { Ended } from './settlements.js';
+import { workerOperation } from './worker-operation.js';
+
+type Stopping = { hard: boolean; readonly startedAt: Date; readonly done: Promise<Exit> };
+
+/**
+ * One process of one session, from the claim to the moment at which it is recorded that the process is gone:
+ * starting, serving (idle or in a turn), stopping. Whatever happens to the lease, the process does not outlive the actor.
+ */
+export class SessionActor {
+  readonly pk: number;
+  /** Resolves when the process is gone and this is recorded, or somebody else's to record. Never rejects. */
+  readonly done: Promise<void>;
+  readonly #owner: OwnedSession;
+  readonly #bell = new Bell();
+  readonly #startAbort = new AbortController();
+  #phase: 'starting' | 'serving' | 'stopping' | 'gone' = 'starting';
+  #mail: InboxItem | undefined;
+  #wish: Pick<InboxItem, 'stop' | 'overdue'> = { stop: null, overdue: false };
+  #more = true;
+  #turn: Promise<TurnOutcome | undefined> | undefined;
+  #inTurn = false;
+  #diedInTurn = false;
+  /** When its first turn has begun, or turned out not to. */
+  readonly #opening = Promise.withResolvers<void>();
+  #exit: Exit | undefined;
+  /** Why this runner itself ends the process. */
+  #own: 'handover' | 'handover now' | 'stuck' | 'broken' | 'rate_limited' | 'auth_required' | undefined;
+
+  constructor(
+    private readonly rooms: RunnerRooms,
+    private readonly claimed: Claimed,
+    lease: RunnerLease,
+    /** Called when the start is over, one way or the other: there is room for another one. */
+    private readonly started: () => void = () => undefined,
+  ) {
+    const { pk, generation } = claimed.row;
+    this.pk = pk;
+    this.#owner = new OwnedSession(claimed.city, { pk, generation, runnerId: lease.id }, lease, rooms.sessions);
+    lease.signal.addEventListener('abort', this.#lost, { once: true });
+    this.done = this.#live().finally(() => {
+      this.#phase = 'gone';
+      lease.signal.removeEventListener('abort', this.#lost);
+    });
+  }
+
+  get starting(): boolean {
+    return this.#phase === 'starting';
+  }
+
+  get inTurn(): boolean {
+    return this.#inTurn;
+  }
+
+  get generation(): number {
+    return this.#owner.owned.generation;
+  }
+
+  /** What a look into the inbox has found for this session. */
+  deliver(item: InboxItem): void {
+    this.#mail = item;
+    this.#wish = item;
+    if (item.stop !== null && item.stop !== 'drain') this.#startAbort.abort();
+    this.#bell.ring();
+  }
+
+  /** The session is not this runner's any more: the process ends, and nothing is recorded. */
+  fence(): void {
+    this.#owner.fence();
+    this.#startAbort.abort();
+    this.#bell.ring();
+  }
+
+  /** Ends the process for another runner to go on: after the current turn, or with `now` at once. */
+  handOver(now: boolean): void {
+    if (this.#own === undefined || this.#own === 'handover') this.#own = now ? 'handover now' : 'handover';
+    this.#startAbort.abort();
+    this.#bell.ring();
+  }
+
+  readonly #lost = (): void => this.fence();
+
+  async #live(): Promise<void> {
+    try {
+      await this.rooms.failpoints.hit('runner.after_claim');
+      const started = await startSession(this.rooms, this.#owner, this.claimed, this.#startAbort.signal);
+      if (started === undefined) await this.#settle({ decide: this.#failedStart('aborted') });
+      else await this.#serve(started);
+    } catch (error) {
+      if (error instanceof Fenced) return;
+      if (error instanceof StartError) return await this.#startFailed(error).catch(this.#unexpected);
+      this.#unexpected(error);
+      await this.#startFailed(new StartError('died', String(error))).catch(this.#unexpected);
+    }
+  }
+
+  readonly #unexpected = (error: unknown): void => {
+    if (!(error instanceof Fenced))
+      this.rooms.logger.error({ err: error, session: this.pk, generation: this.generation }, 'running a session failed');
+  };
+
+  /** The runner keeps the session while something of its process may be there: nobody starts it elsewhere meanwhile. */
+  async #startFailed(error: StartError): Promise<void> {
+    const { failure, message, stderrTail } = error;
+    if (failure === 'unconfirmed_dead') {
+      await this.#unconfirmed(message, () => this.rooms.processes.end({ city: this.claimed.city.name, session: this.claimed.row.id }));
+      return this.#settle({ decide: this.#failedStart('died'), how: 'start_failed', message });
+    }
+    const how = failure === 'timeout' ? 'start_timeout' : failure === 'aborted' ? undefined : 'start_failed';
+    await this.#recordFailure(stderrTail);
+    await this.#settle({ decide: this.#failedStart(failure), how, message: tail(message, stderrTail), stderrTail });
+  }
+
+  /** What a program that was not ready yet has shown is output as well; of those that speak a protocol it is the error output. */
+  async #recordFailure(shown: string): Promise<void> {
+    const { transport, epoch } = this.claimed.row;
+    if (transport === 'acp' || shown.trim() === '' || !this.#owner.held) return;
+    const recorder = this.#recorder(epoch);
+    const blocks = [{ type: 'text', text: shown }] as const;
+    recorder.entry({ type: 'entry', id: 'start', kind: 'message', role: 'assistant', status: 'final', blocks });
+    await recorder.flush();
+    recorder.end();
+  }
+
+  #failedStart(failure: Parameters<typeof afterFailedStart>[1]): Ended['decide'] {
+    return (row, facts) => {
+      const fruitless = row.stop_request === null && failure !== 'aborted' && failure !== 'auth_required';
+      const decision = afterFailedStart(row, failure, { ...facts, productive: false });
+      return withBreaker(row, decision, { fruitless, now: facts.now }, this.claimed.breaker);
+    };
+  }
+
+  async #serve({ agent, plan, row }: Started): Promise<void> {
+    this.#phase = 'serving';
+    this.started();
+    const recorder = this.#recorder(row.epoch);
+    const turns = new SessionTurns(this.rooms, this.#owner, agent, recorder, plan.prompt);
+    const current = {
+      given: (pk: number) => turns.given.has(pk),
+      turn: () => (this.#inTurn ? this.#turn : undefined),
+      stuck: () => this.#end('stuck'),
+    };
+    const desk = new SessionDesk(this.rooms, this.#owner, agent, current, this.#broken);
+    // What one has said that has done its work already belongs to the turn which it did that in.
+    const mayRead = agent.hasFinished === true ? this.#opening.promise : Promise.resolve();
+    const reading = mayRead.then(() => this.#read(agent, recorder, turns, desk));
+    const fenced = (): void => void agent.stop({ hard: true }).catch(() => undefined);
+    this.#owner.lease.signal.addEventListener('abort', fenced, { once: true });
+    let stopping: Stopping | undefined;
+    try {
+      while (this.#exit === undefined) {
+        const mail = this.#mail;
+        this.#mail = undefined;
+        if (mail !== undefined) {
+          this.#more ||= mail.queued;
+          desk.take(mail);
+        }
+        stopping = this.#stop(agent, stopping);
+        if (stopping === undefined && this.#turn === undefined && this.#more) this.#begin(turns);
+        if (this.#turn === undefined) this.#opening.resolve();
+        await this.#bell.heard();
+      }
+      await reading;
+      await this.#turn;
+      await desk.idle();
+      await recorder.flush();
+      await this.#gone(agent, this.#exit, stopping, plan.restarts);
+    } catch (error) {
+      this.#unexpected(error);
+    } finally {
+      recorder.end();
+      this.#owner.lease.signal.removeEventListener('abort', fenced);
+      await this.#confirmed(agent);
+    }
+  }
+
+  /** Begins to stop, or goes on harder, when that is due. */
+  #stop(agent: RunningAgent, stopping: Stopping | undefined): Stopping | undefined {
+    const how = this.#due();
+    if (how === undefined || (stopping !== undefined && (stopping.hard || how === 'soft'))) return stopping;
+    this.#phase = 'stopping';
+    const hard = how === 'hard';
+    const done = agent.stop({ hard });
+    done.then(
+      (exit) => {
+        this.#exit ??= exit;
+        this.#bell.ring();
+      },
+      (error: unknown) => void this.#stopFailed(agent, error),
+    );
+    return { hard, done, startedAt: stopping?.startedAt ?? new Date() };
+  }
+
+  #due(): 'soft' | 'hard' | undefined {
+    if (!this.#owner.held) return 'hard';
+    const { stop, overdue } = this.#wish;
+    if (stop === 'kill') return 'hard';
+    if (stop !== null && (stop !== 'drain' || this.#turn === undefined || overdue)) return 'soft';
+    if (this.#own === undefined) return undefined;
+    if (this.#own === 'stuck') return 'hard';
+    return this.#own === 'handover' && this.#turn !== undefined ? undefined : 'soft';
+  }
+
+  #begin(turns: SessionTurns): void {
+    if (this.#own !== undefined || this.#wish.stop !== null) return;
+    this.#more = false;
+    this.#turn = turns
+      .next(() => {
+        this.#inTurn = true;
+        this.#opening.resolve();
+      })
+      .then(
+        (outcome) => {
+          this.#more ||= outcome !== undefined;
+          if (outcome?.over !== undefined) this.#end(outcome.over);
+          this.#diedInTurn ||= outcome?.died === true;
+          return outcome;
+        },
+        (error: unknown) => {
+          this.#broken(error);
+          return undefined;
+        },
+      )
+      .finally(() => {
+        this.#turn = undefined;
+        this.#inTurn = false;
+        this.#opening.resolve();
+        this.#bell.ring();
+      });
+  }
+
+  async #read(agent: RunningAgent, recorder: Recorder, turns: SessionTurns, desk: SessionDesk): Promise<void> {
+    try {
+      for await (const event of agent.events) {
+        if (event.type === 'exit') this.#exit = event.exit;
+        else await this.#handle(event, recorder, turns, desk);
+        await recorder.room();
+      }
+    } catch (error) {
+      this.#broken(error);
+      // Its pipes must not fill: what it says from now on is nobody's, but its end still has to be seen.
+      await agent.stop({ hard: true }).then(
+        (exit) => (this.#exit ??= exit),
+        () => undefined,
+      );
+    } finally {
+      this.#bell.ring();
+    }
+  }
+
+  async #handle(event: Exclude<RuntimeEvent, { type: 'exit' }>, recorder: Recorder, turns: SessionTurns, desk: SessionDesk): Promise<void> {
+    switch (event.type) {
+      case 'text':
+        return recorder.text(event);
+      case 'entry':
+        return recorder.entry(event);
+      case 'usage':
+        return turns.use(event.usage);
+      case 'interaction':
+        recorder.closeText();
+        await recorder.flush();
+        return desk.asked(event);
+      case 'interaction_cleared':
+        return desk.cleared(event.requestId);
+      case 'title':
+        return this.#retitle(event.title);
+      case 'options':
+        await this.#owner.change((changes, row) => changes.patch(row, { option_schema: event.options }));
+    }
+  }
+
+  /** A title that a person gave stays. */
+  async #retitle(title: string): Promise<void> {
+    const text = title.trim().slice(0, 200);
+    await this.#owner.change(async (changes, row) => {
+      if (text !== '' && text !== row.title && (row.title === row.template || row.title === row.provider))
+        await changes.patch(row, { title: text });
+    });
+  }
+
+  #recorder(epoch: number): Recorder {
+    const { pk: sessionPk, generation } = this.#owner.owned;
+    return new Recorder(this.rooms.log, {
+      sessionPk,
+      generation,
+      epoch,
+      joinMs: this.rooms.timings.joinMs,
+      held: () => this.#owner.held,
+      fenced: () => this.fence(),
+      lost: (error) => this.rooms.logger.error({ err: error, session: this.pk }, 'entries of a session could not be stored and are lost'),
+    });
+  }
+
+  #end(why: 'stuck' | 'broken' | 'rate_limited' | 'auth_required'): void {
+    if (this.#own === undefined || this.#own === 'handover') this.#own = why;
+    this.#bell.ring();
+  }
+
+  readonly #broken = (error: unknown): void => {
+    if (error instanceof Fenced) return this.fence();
+    this.#unexpected(error);
+    this.#end('broken');
+  };
+
+  async #stopFailed(agent: RunningAgent, error: unknown): Promise<void> {
+    if (!(error instanceof UnconfirmedDead)) this.#unexpected(error);
+    const again = async (): Promise<void> => {
+      this.#exit ??= await agent.stop({ hard: true });
+    };
+    await this.#unconfirmed(error instanceof Error ? error.message : String(error), again).catch(this.#unexpected);
+    this.#bell.ring();
+  }
+
+  /** Says that the process cannot be confirmed to be gone, and tries until it is. */
+  async #unconfirmed(message: string, again: () => Promise<unknown>): Promise<void> {
+    this.rooms.logger.error({ session: this.pk, generation: this.generation }, `a process cannot be confirmed dead: ${message}`);
+    if (this.#owner.held)
+      await this.#owner.change(async (changes, row) => {
+        if (row.reason !== 'unconfirmed-dead') await changes.patch(row, { reason: 'unconfirmed-dead' });
+      });
+    for (;;) {
+      await sleep(this.rooms.timings.unconfirmedMs, this.#owner.held ? this.#owner.lease.signal : undefined);
+      try {
+        await again();
+        return;
+      } catch (error) {
+        if (!(error instanceof UnconfirmedDead)) throw error;
+      }
+    }
+  }
+
+  /** The process is confirmed dead: where the session goes from here. */
+  async #gone(agent: RunningAgent, exit: Exit, stopping: Stopping | undefined, restarts: LaunchPlan['restarts']): Promise<void> {
+    // A process that ended by itself may have left children.
+    if (stopping === undefined) await this.#confirmed(agent);
+    const own = this.#own;
+    const cause = own === 'rate_limited' || own === 'auth_required' ? own : stopping === undefined ? exit.cause : 'stopped';
+    const crashed = cause === 'crashed' || own === 'broken';
+    const { stderrTail } = exit;
+    await this.#settle({
+      decide: (row, facts): Decision => {
+        const handed = row.stop_request === null && (own === 'handover' || own === 'handover now');
+        const decision = afterExit(
+          handed ? { ...row, stop_request: 'handover', stop_reason: null } : row,
+          { cause: crashed ? 'crashed' : cause },
+          {
+            ...facts,
+            inTurn: facts.inTurn || this.#diedInTurn,
+            productive: facts.turns > 0,
+          },
+          { ...EXIT_SETTINGS, ...restarts },
+        );
+        const itself = row.stop_request === null && !handed && (crashed || cause === 'clean');
+        const stalled = row.stop_request === 'kill' && row.stop_reason === 'stalled';
+        const fruitless = facts.turns === 0 && (itself || stalled);
+        return withBreaker(row, decision, { fruitless, now: facts.now }, this.claimed.breaker);
+      },
+      ...(cause === 'clean' ? { message: 'ended by itself with 0' } : {}),
+      ...(crashed
+        ? { how: 'crashed' as const, message: tail(`exited with ${exit.signal ?? exit.code ?? 'nothing'}`, stderrTail), stderrTail }
+        : {}),
+      ...(stopping === undefined
+        ? {}
+        : {
+            also: (changes, row) =>
+              changes.emit(
+                workerOperation(changes, row, { operation: row.stop_request === 'kill' ? 'kill' : 'stop', startedAt: stopping.startedAt }),
+              ),
+          }),
+    });
+  }
+
+  async #confirmed(agent: RunningAgent): Promise<void> {
+    try {
+      await agent.stop({ hard: true });
+    } catch (error) {
+      await this.#stopFailed(agent, error);
+    }
+  }
+
+  async #settle(ended: Ended): Promise<void> {
+    await this.rooms.failpoints.hit('runner.before_exit_recorded');
+    await this.#owner.trying(() => this.rooms.settlements.settle(this.claimed.city, this.#owner.owned, ended));
+  }
+}
+
+function tail(message: string, stderr: string): string {
+  const last = printable(stderr).trim().slice(-800);
+  return last === '' ? message : `${message}:\n${last}`;
+}

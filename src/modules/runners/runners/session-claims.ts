@@ -1,0 +1,214 @@
+import { randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../../platform/config/config.js';
+import { Db } from '../../../platform/database/database.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
+import { EffectiveSuspension } from '../../sessions/launch/effective-suspension.service.js';
+import { startHash } from '../../sessions/launch/start-hash.js';
+import { startupMs } from '../../sessions/launch/startup.js';
+import { ProviderHostsService } from '../../hosts/providers/provider-hosts.service.js';
+import { SessionTokens } from '../../sessions/session-tokens/session-tokens.service.js';
+import { breakerSettings, type BreakerSettings } from '../../sessions/session-store/settings.js';
+import type { SessionChanges } from '../../sessions/session-store/session-changes.js';
+import { SessionChangesService } from '../../sessions/session-store/session-changes.service.js';
+import type { SessionPatch, SessionRow } from '../../sessions/session-store/session-row.js';
+import { ClaimsRepository, type Candidate, type LinePlace, type WantingCity } from './claims.repository.js';
+import { placesOf, share } from './placement.js';
+import type { RunnerLease } from './runner-lease.js';
+import { RUNNER_ACTOR } from './runner-actor.js';
+import { RunnerTimings } from './runner-timings.js';
+import { inTurn } from './turns.js';
+
+/** A session that this runner has and is to start. */
+export interface Claimed {
+  readonly city: CityScope;
+  readonly row: SessionRow;
+  /** With which the process may call the API; only its hash is stored. */
+  readonly token: string | undefined;
+  /** The conversation begins anew, for this reason. */
+  readonly restarted: 'reset' | 'fresh' | undefined;
+  /** Of its city; undefined: off. */
+  readonly breaker: BreakerSettings | undefined;
+}
+
+/** Cities and sessions that are looked at together. */
+const CITIES = 50;
+const PAGE = 200;
+const BATCH = 10;
+
+/**
+ * Takes sessions that are wanted and that nobody runs. A session is taken in one transaction that raises its generation
+ * before any process exists: whoever comes second finds it taken.
+ */
+@Injectable()
+export class SessionClaims {
+  /** The stream of the city that was served last. */
+  #last = 0;
+
+  constructor(
+    private readonly db: Db,
+    private readonly repository: ClaimsRepository,
+    private readonly sessions: SessionChangesService,
+    private readonly suspension: EffectiveSuspension,
+    private readonly config: ConfigReadsService,
+    private readonly hosts: ProviderHostsService,
+    private readonly app: AppConfig,
+    private readonly tokens: SessionTokens,
+    private readonly timings: RunnerTimings,
+  ) {}
+
+  /** Takes up to `limit` sessions, no more than this runner's share of what is wanted, of cities in turn. */
+  async claim(lease: RunnerLease, limit: number): Promise<Claimed[]> {
+    const { cities, wanted } = await this.#wanted(limit);
+    if (wanted.length === 0 || !lease.accepts) return [];
+    const loads = await this.repository.loads(this.db);
+    const overdue = wanted.filter((candidate) => candidate.overdue);
+    const number = Math.min(limit, share(lease.id, loads, wanted.length, overdue.length));
+    const held = await this.repository.held(this.db, lease.id);
+    const limits = placesOf(this.app);
+    const claimed: Claimed[] = [];
+    let left: readonly Candidate[] = wanted;
+    // Others take from the same lines: where they were faster, the next ones are tried.
+    while (claimed.length < number && lease.accepts) {
+      const chosen = new Set(inTurn(left, held, { limits, last: this.#last, many: number - claimed.length }));
+      if (chosen.size === 0) break;
+      left = left.filter((candidate) => !chosen.has(candidate));
+      for (const batch of batches([...chosen])) {
+        if (!lease.accepts) break;
+        const { streamId } = batch[0]!;
+        const taken = await this.#take(lease, cities.get(streamId)!, batch);
+        if (taken.length === 0) continue;
+        held.set(streamId, (held.get(streamId) ?? 0) + taken.length);
+        claimed.push(...taken);
+        this.#last = streamId;
+      }
+    }
+    return claimed;
+  }
+
+  /** What could be started here: its agent, rig and city are not suspended and this host has its program. */
+  async #wanted(limit: number): Promise<{ cities: Map<number, WantingCity>; wanted: Candidate[] }> {
+    const cities = new Map<number, WantingCity>();
+    const wanted: Candidate[] = [];
+    let after = this.#last;
+    for (let around = false; wanted.length < limit;) {
+      const page = await this.repository.cities(this.db, after, CITIES);
+      const fresh = page.filter(({ streamId }) => !cities.has(streamId));
+      for (const city of fresh) cities.set(city.streamId, city);
+      wanted.push(
+        ...(await this.#lines(
+          fresh.filter(({ running }) => running),
+          limit,
+        )),
+      );
+      if (page.length === CITIES && fresh.length > 0) after = page.at(-1)!.streamId;
+      else if (around || this.#last === 0) break;
+      else [around, after] = [true, 0];
+    }
+    return { cities, wanted };
+  }
+
+  /** The first of the line of each city that can be started here. Who stands before them and cannot does not keep them back. */
+  async #lines(cities: readonly WantingCity[], limit: number): Promise<Candidate[]> {
+    const each = Math.max(limit, Math.floor(PAGE / Math.max(1, cities.length)));
+    const startable: Candidate[] = [];
+    let lines: { streamId: number; after?: LinePlace; found: number }[] = cities.map(({ streamId }) => ({ streamId, found: 0 }));
+    while (lines.length > 0) {
+      const { overdueMs } = this.timings;
+      const page = await this.repository.candidates(this.db, lines, { each, overdueMs });
+      const here = await this.#startableHere(page, new Map(cities.map((city) => [city.streamId, city.city])));
+      startable.push(...here);
+      lines = lines.flatMap(({ found, ...line }) => {
+        const seen = page.filter(({ streamId }) => streamId === line.streamId);
+        const now = found + here.filter(({ streamId }) => streamId === line.streamId).length;
+        return seen.length < each || now >= limit ? [] : [{ ...line, after: seen.at(-1)!, found: now }];
+      });
+    }
+    return startable;
+  }
+
+  async #startableHere(candidates: readonly Candidate[], names: ReadonlyMap<number, string>): Promise<Candidate[]> {
+    if (candidates.length === 0) return [];
+    const presets = [...new Set(candidates.flatMap(({ preset }) => preset ?? []))];
+    const unready = await this.hosts.notReady(this.db, this.app.processId, presets);
+    const blockers = new Map<number, Awaited<ReturnType<EffectiveSuspension['blockers']>>>();
+    for (const streamId of new Set(candidates.map((candidate) => candidate.streamId)))
+      blockers.set(streamId, await this.suspension.blockers({ name: names.get(streamId)!, streamId }));
+    return candidates.filter(
+      ({ preset, streamId, agent, rig }) =>
+        !(preset !== null && unready.has(preset)) && blockers.get(streamId)!(agent ?? undefined, rig) === undefined,
+    );
+  }
+
+  async #take(lease: RunnerLease, { streamId, cityId, city: name, path }: WantingCity, batch: readonly Candidate[]): Promise<Claimed[]> {
+    const city: CityScope = { id: cityId, name, path, stream: name, streamId };
+    const known = (await this.config.known(city))?.config;
+    const fresh = new Set(known?.agents.filter((agent) => agent.wake_mode === 'fresh').map((agent) => agent.qualified_name));
+    const breaker = known && breakerSettings(known);
+    const startMs = this.timings.planMs + startupMs(known);
+    const pks = batch.map(({ pk }) => pk);
+    return this.sessions
+      .anyhow(city, RUNNER_ACTOR, async (changes) => {
+        const locked = await this.repository.lockStartable(changes.tx, streamId, pks, lease.id);
+        const claimed: Claimed[] = [];
+        for (const { pk, now } of locked) {
+          if (!lease.accepts) throw new LeaseGone();
+          const row = await changes.require(pk, `#${pk}`);
+          const begins = row.agent !== null && fresh.has(row.agent);
+          const deadline = new Date(now.getTime() + startMs);
+          const tried = (known && startHash(known, row)) ?? null;
+          claimed.push({ ...(await this.#start(changes, city, row, { lease, deadline, fresh: begins, tried })), breaker });
+        }
+        return claimed;
+      })
+      .catch((error: unknown) => {
+        if (error instanceof LeaseGone) return [];
+        throw error;
+      });
+  }
+
+  /** The commit before a process exists. */
+  async #start(
+    changes: SessionChanges,
+    city: CityScope,
+    row: SessionRow,
+    { lease, deadline, fresh, tried }: { lease: RunnerLease; deadline: Date; fresh: boolean; tried: string | null },
+  ): Promise<Omit<Claimed, 'breaker'>> {
+    const restarted = row.reset_pending ? 'reset' : fresh && row.ready_at !== null ? 'fresh' : undefined;
+    const minted = this.tokens.mint(row);
+    const set: SessionPatch = {
+      generation: row.generation + 1,
+      instance_token: randomBytes(16).toString('hex'),
+      token_hash: minted.hash,
+      runner_id: lease.id,
+      start_deadline: deadline,
+      wake_request: null,
+      wake_requested_at: null,
+      not_before: null,
+      failure: null,
+      tried_hash: tried,
+      ...(restarted === undefined ? {} : { epoch: row.epoch + 1, session_key: null, reset_pending: false }),
+    };
+    const started = await changes.move(row, 'start', { reason: null, set });
+    return { city, row: started, token: minted.token, restarted };
+  }
+}
+
+class LeaseGone extends Error {}
+
+/** At most so many of one city at once, in their order. */
+function batches(candidates: readonly Candidate[]): Candidate[][] {
+  const made: Candidate[][] = [];
+  const open = new Map<number, Candidate[]>();
+  for (const candidate of candidates) {
+    const batch = open.get(candidate.streamId);
+    if (batch !== undefined && batch.length < BATCH) batch.push(candidate);
+    else {
+      const begun = [candidate];
+      open.set(candidate.streamId, begun);
+      made.push(begun);
+    }
+  }
+  return made;
+}

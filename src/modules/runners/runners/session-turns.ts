@@ -1,0 +1,192 @@
+import { PromptError, type RunningAgent, type TurnUsage } from '../../../platform/runtime/port.js';
+import type { SessionRow } from '../../sessions/session-store/session-row.js';
+import type { EntryWrite } from '../../sessions/transcripts/entries.js';
+import type { TurnStop } from '../../sessions/usage/turn.js';
+import { Fenced, type OwnedSession } from './owned-session.js';
+import type { Recorder } from './recorder.js';
+import type { RunnerRooms } from './runner-rooms.js';
+import type { TurnMessage } from './session-work.repository.js';
+import { workerOperation } from './worker-operation.js';
+
+interface Turn {
+  readonly number: number;
+  readonly text: string;
+  /** Absent for what a new conversation begins with. */
+  readonly message?: TurnMessage | undefined;
+  readonly startedAt: Date;
+}
+
+/** How a turn has ended, as far as the session has to know. */
+export interface TurnOutcome {
+  /** The process cannot go on: it is limited or not signed in. */
+  readonly over?: 'rate_limited' | 'auth_required' | undefined;
+  /** The process died in it. */
+  readonly died: boolean;
+}
+
+/**
+ * The turns of one process, one at a time. A message is marked in flight before it is given to the process and delivered
+ * once that shows a sign of life: whatever dies in between, nobody gives it to a process again.
+ */
+export class SessionTurns {
+  /** Messages that this process was given; whoever saw one of them in the queue looked too early. */
+  readonly given = new Set<number>();
+  #usage: TurnUsage = {};
+  #prompt: string | undefined;
+
+  constructor(
+    private readonly rooms: RunnerRooms,
+    private readonly owner: OwnedSession,
+    private readonly agent: RunningAgent,
+    private readonly recorder: Recorder,
+    prompt: string | undefined,
+  ) {
+    this.#prompt = prompt;
+  }
+
+  /** What the current turn has cost so far. */
+  use(usage: TurnUsage): void {
+    this.#usage = { ...this.#usage, ...withoutUndefined(usage) };
+    this.recorder.usage(usage);
+  }
+
+  /** Does the next turn to its end; undefined when there is nothing to say now. @throws Fenced */
+  async next(begun: () => void): Promise<TurnOutcome | undefined> {
+    // What was said before keeps its place before the turn.
+    this.recorder.closeText();
+    await this.recorder.flush();
+    const turn = await this.#begin();
+    if (turn === undefined) return undefined;
+    this.recorder.beginTurn(turn.number);
+    if (turn.message?.intent === 'interrupt_now') this.given.add(turn.message.pk);
+    begun();
+    await this.rooms.failpoints.hit('message.after_in_flight');
+    return this.#prompted(turn);
+  }
+
+  async #begin(): Promise<Turn | undefined> {
+    const { messages, repository } = this.rooms;
+    let tries = 0;
+    return this.owner.change(async (changes, row) => {
+      // The answer to an earlier commit may have been lost with its connection: what it began goes on.
+      const begun = tries++ === 0 ? undefined : await repository.begunTurn(changes.tx, row.pk, row.generation);
+      if (begun !== undefined) return { ...begun, text: begun.message?.body ?? this.#prompt ?? '', startedAt: new Date() };
+      if (row.state !== 'active' || !row.live || row.stop_request !== null) return undefined;
+      if ((await repository.facts(changes.tx, row.pk, row.generation)).asks) return undefined;
+      // What has done its work already has done what somebody waits for, if anybody does.
+      const awaited = this.agent.hasFinished === true ? await messages.next(changes, row) : undefined;
+      const first = awaited === undefined ? await this.#firstPrompt(changes.tx, row) : undefined;
+      const message = first === undefined ? (awaited ?? (await messages.next(changes, row))) : undefined;
+      if (first === undefined && (message === undefined || (await messages.inFlight(changes, row, message.pk)) === undefined))
+        return undefined;
+      const number = await repository.nextTurn(changes.tx, row.pk);
+      const text = first ?? message!.body;
+      await this.rooms.usage.begin(changes.tx, row, number);
+      await this.#log(changes.tx, row, 'in-turn', [userEntry(row, number, text, message)]);
+      changes.touch(row);
+      return { number, text, message, startedAt: new Date() };
+    });
+  }
+
+  /** Said once a conversation. One of which it is not known that the agent has it is said again. */
+  async #firstPrompt(tx: Parameters<RunnerRooms['usage']['begin']>[0], row: SessionRow): Promise<string | undefined> {
+    if (this.#prompt === undefined || !(await this.rooms.repository.hasEntry(tx, row.pk, promptEntry(row)))) return this.#prompt;
+    this.#prompt = undefined;
+    return undefined;
+  }
+
+  async #prompted(turn: Turn): Promise<TurnOutcome> {
+    this.#usage = {};
+    let accepted: Promise<void> | undefined;
+    const accept = (): void => {
+      accepted ??= this.#accepted(turn);
+      // Awaited below, when the turn has ended; until then it is nobody's.
+      accepted.catch(() => undefined);
+    };
+    let stopReason: TurnStop;
+    let refused: PromptError | undefined;
+    try {
+      if (!this.owner.held) throw new Fenced('the lease has run out');
+      stopReason = (await this.agent.prompt(turn.text, accept)).stopReason;
+      accept();
+    } catch (error) {
+      if (!(error instanceof PromptError)) throw error;
+      refused = error;
+      stopReason = error.cause_ === 'died' ? 'lost' : 'failed';
+    }
+    await accepted;
+    await this.recorder.endTurn();
+    await this.#end(turn, stopReason, accepted === undefined ? refused : undefined);
+    const over = refused?.cause_;
+    return { died: over === 'died', ...(over === 'rate_limited' || over === 'auth_required' ? { over } : {}) };
+  }
+
+  async #accepted(turn: Turn): Promise<void> {
+    const { messages, failpoints } = this.rooms;
+    await failpoints.hit('message.after_prompt');
+    this.#prompt = undefined;
+    await this.owner.change(async (changes, row) => {
+      if (turn.message !== undefined) await messages.delivered(changes, row, turn.message.pk);
+      else await this.#log(changes.tx, row, undefined, [userEntry(row, turn.number, turn.text, undefined, true)]);
+    });
+    await failpoints.hit('message.after_delivered');
+  }
+
+  /** A refusal before the turn began fails the message; one that a death has swallowed is left to whoever settles the death. */
+  async #end({ number, message, startedAt }: Turn, stopReason: TurnStop, refused: PromptError | undefined): Promise<void> {
+    const { messages, usage: recorder, repository } = this.rooms;
+    const usage = this.#usage;
+    await this.owner.change(async (changes, row) => {
+      const { now } = await repository.facts(changes.tx, row.pk, row.generation);
+      const swallowed = refused?.cause_ === 'died';
+      const progress = { failed_starts: 0, ...(row.restarts.length === 0 ? {} : { restarts: [] }) };
+      const after = await changes.patch(row, { last_turn_at: now, ...(refused === undefined ? progress : {}) });
+      if (refused !== undefined && !swallowed && message !== undefined)
+        await messages.failed(changes, after, message.pk, { message: refused.message, ...codeOf(refused) });
+      await recorder.finish(changes.tx, after, number, stopReason, usage);
+      await this.#log(changes.tx, after, 'idle', []);
+      const error = refused?.message;
+      changes.emit(workerOperation(changes, after, { operation: 'message', startedAt, error, delivered: refused === undefined, usage }));
+    });
+  }
+
+  async #log(
+    tx: Parameters<RunnerRooms['log']['appendIn']>[0],
+    row: SessionRow,
+    activity: 'idle' | 'in-turn' | undefined,
+    entries: readonly EntryWrite[],
+  ): Promise<void> {
+    const { pk: sessionPk, generation, epoch } = row;
+    if ((await this.rooms.log.appendIn(tx, { sessionPk, generation, epoch, entries, activity })) === 'fenced') throw new Fenced('fenced');
+  }
+}
+
+function codeOf({ cause_ }: PromptError): { code?: string } {
+  return cause_ === 'rate_limited' || cause_ === 'auth_required' ? { code: cause_ } : {};
+}
+
+function promptEntry({ epoch }: SessionRow): string {
+  return `prompt.${epoch}`;
+}
+
+/** What was said to the agent. The first prompt is `partial` until the agent is known to have it. */
+function userEntry(row: SessionRow, turn: number, text: string, message: TurnMessage | undefined, has = false): EntryWrite {
+  const blocks = [{ type: 'text', text }] as const;
+  if (message === undefined)
+    return {
+      entryId: promptEntry(row),
+      kind: 'message',
+      role: 'user',
+      status: has ? 'final' : 'partial',
+      blocks,
+      raw: [{ source: 'prompt' }],
+      turn,
+    };
+  const { id, source, sender, intent, reference } = message;
+  const raw = [{ source, sender, message_id: id, intent, ...(reference === null ? {} : { reference }) }];
+  return { entryId: id, kind: 'message', role: 'user', status: 'final', blocks, raw, turn };
+}
+
+function withoutUndefined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T;
+}

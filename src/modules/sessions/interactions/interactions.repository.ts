@@ -1,0 +1,169 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
+import type { Database } from '../../../platform/database/database.js';
+import { fitted, fitting, PAGE_BYTES, wholePage, type Fitted } from '../../../platform/database/page-bytes.js';
+import type { Tx } from '../../../platform/database/transactions.js';
+import type { AnswerToApply, InteractionRow, NewInteraction } from './interaction-row.js';
+
+const ROW = sql`i.pk, i.stream_id, i.session_pk, i.request_id, coalesce(i.runtime_id, i.request_id) as runtime_id, i.generation, i.kind, i.prompt,
+  i.options, i.metadata, i.status, i.action, i.answer, i.answered_by, i.applied, i.opened_rev, i.closed_rev, i.opened_at, i.closed_at`;
+
+/** The log's next position, with its row locked: to be joined as `l`. */
+const nextRev = (sessionPk: number): RawBuilder<unknown> =>
+  sql`l as (update session_logs set head = head + 1 where session_pk = ${sessionPk} returning head)`;
+
+export interface Answer {
+  readonly action: string;
+  readonly by: string;
+  readonly text?: string | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  readonly said: string;
+}
+
+/** A question as it is shown. */
+export type ShownRow = Pick<InteractionRow, 'request_id' | 'kind' | 'prompt' | 'options' | 'metadata' | 'opened_at'>;
+
+/** A question with what a list says about its session. */
+export interface CityPendingRow extends ShownRow {
+  readonly pk: number;
+  readonly session_id: string;
+  readonly title: string;
+  readonly alias: string;
+  readonly agent: string | null;
+  readonly template: string;
+  /** Microseconds since 1970, as text. */
+  readonly us: string;
+}
+
+/** SQL of questions. Changes happen under the lock of the session's row. */
+@Injectable()
+export class InteractionsRepository {
+  /** The open question of this process under the runtime's id, if any. */
+  async openOne(tx: Tx, session: { pk: number; generation: number }, runtimeId: string): Promise<InteractionRow | undefined> {
+    const { rows } = await sql<InteractionRow>`
+      select ${ROW} from session_interactions i where i.session_pk = ${session.pk} and i.status = 'open'
+        and i.generation = ${session.generation} and coalesce(i.runtime_id, i.request_id) = ${runtimeId}`.execute(tx);
+    return rows[0];
+  }
+
+  /** Under the runtime's id, or one made of it where an older question has that. */
+  async insert(tx: Tx, session: { pk: number; stream_id: number; generation: number }, q: NewInteraction): Promise<InteractionRow> {
+    const { rows } = await sql<InteractionRow>`
+      with ${nextRev(session.pk)}
+      insert into session_interactions as i (stream_id, session_pk, request_id, runtime_id, generation, kind, prompt, options, metadata, opened_rev)
+      select ${session.stream_id}, ${session.pk}, case when exists (
+          select from session_interactions o where o.session_pk = ${session.pk} and o.request_id = ${q.requestId}::text)
+          then ${q.requestId}::text || '.' || l.head else ${q.requestId}::text end,
+        ${q.requestId}, ${session.generation}, ${q.kind}, ${q.prompt}, ${JSON.stringify(q.options)}::jsonb, ${JSON.stringify(q.metadata ?? {})}::jsonb, l.head
+      from l returning ${ROW}`.execute(tx);
+    return rows[0]!;
+  }
+
+  /** Open ones of the session's process, oldest first. */
+  async open(db: Kysely<Database>, session: { pk: number; generation: number }): Promise<InteractionRow[]> {
+    const { rows } = await sql<InteractionRow>`
+      select ${ROW} from session_interactions i
+      where i.session_pk = ${session.pk} and i.status = 'open' and i.generation = ${session.generation} order by i.pk`.execute(db);
+    return rows;
+  }
+
+  /** The same with the head of the city's stream, in one snapshot; as many as fit on a page. */
+  async session(
+    db: Kysely<Database>,
+    streamId: number,
+    session: { pk: number; generation: number },
+  ): Promise<{ readonly head: number; readonly items: readonly ShownRow[] }> {
+    const { rows } = await sql<{ head: number; items: readonly ShownRow[] }>`
+      select e.head, (
+        select coalesce(json_agg(json_build_object('request_id', i.request_id, 'kind', i.kind, 'prompt', i.prompt, 'options', i.options,
+          'metadata', i.metadata, 'opened_at', i.opened_at) order by i.pk), '[]')
+        from (
+          select o.*, row_number() over w as nth, sum(octet_length(o.prompt) + octet_length(o.options::text) + octet_length(o.metadata::text)) over w as upto
+          from session_interactions o
+          where o.session_pk = ${session.pk} and o.status = 'open' and o.generation = ${session.generation}
+          window w as (order by o.pk rows unbounded preceding)
+        ) i where i.nth = 1 or i.upto <= ${PAGE_BYTES}
+      ) as items
+      from event_streams e where e.id = ${streamId}`.execute(db);
+    const { head, items } = rows[0]!;
+    return { head, items: items.map((item) => ({ ...item, opened_at: new Date(item.opened_at) })) };
+  }
+
+  async byRequestId(db: Kysely<Database>, sessionPk: number, requestId: string): Promise<InteractionRow | undefined> {
+    const { rows } = await sql<InteractionRow>`
+      select ${ROW} from session_interactions i where i.session_pk = ${sessionPk} and i.request_id = ${requestId}`.execute(db);
+    return rows[0];
+  }
+
+  /** The one answer that counts: undefined when it is open no longer. */
+  async answer(tx: Tx, sessionPk: number, pk: number, { action, by, text, metadata, said }: Answer): Promise<InteractionRow | undefined> {
+    const { rows } = await sql<InteractionRow>`
+      with ${nextRev(sessionPk)}
+      update session_interactions i set status = 'answered', action = ${action}, answer = ${JSON.stringify({ text, metadata, said })}::jsonb,
+        answered_by = ${by}, closed_rev = l.head, closed_at = clock_timestamp()
+      from l where i.pk = ${pk} and i.session_pk = ${sessionPk} and i.status = 'open' returning ${ROW}`.execute(tx);
+    return rows[0];
+  }
+
+  /** Closes open questions of a session unanswered, each at a position of its own; `pk` names one. Oldest first. */
+  async cancel(tx: Tx, sessionPk: number, pk?: number): Promise<InteractionRow[]> {
+    const { rows } = await sql<InteractionRow>`
+      with o as (
+        select pk, row_number() over (order by pk) as n, count(*) over () as total from session_interactions
+        where session_pk = ${sessionPk} and status = 'open' and (${pk ?? null}::bigint is null or pk = ${pk ?? null}::bigint)
+      ), l as (
+        update session_logs set head = head + (select max(total) from o)
+        where session_pk = ${sessionPk} and exists (select from o) returning head
+      )
+      update session_interactions i set status = 'cancelled', closed_rev = l.head - o.total + o.n, closed_at = clock_timestamp()
+      from o, l where i.pk = o.pk and i.status = 'open' returning ${ROW}`.execute(tx);
+    return rows.sort((a, b) => a.pk - b.pk);
+  }
+
+  async applied(tx: Tx, pks: readonly number[]): Promise<void> {
+    await sql`update session_interactions set applied = true where pk = any(${[...pks]}::bigint[])`.execute(tx);
+  }
+
+  /** Answers that nobody is there to hear any more. */
+  async forgetAnswers(tx: Tx, sessionPk: number): Promise<void> {
+    await sql`update session_interactions set applied = true where session_pk = ${sessionPk} and status = 'answered' and not applied`.execute(
+      tx,
+    );
+  }
+
+  async toApply(db: Kysely<Database>, runnerId: string): Promise<AnswerToApply[]> {
+    const { rows } = await sql<AnswerToApply>`
+      select i.pk, i.session_pk, i.generation, i.request_id, coalesce(i.runtime_id, i.request_id) as runtime_id, i.action, i.answer ->> 'text' as text
+      from sessions s join session_interactions i on i.session_pk = s.pk and i.status = 'answered' and not i.applied and i.generation = s.generation
+      where s.runner_id = ${runnerId} order by i.pk`.execute(db);
+    return rows;
+  }
+
+  /** A page, oldest question first, with the number of all and the head of the city's stream, in one snapshot. */
+  async city(
+    db: Kysely<Database>,
+    streamId: number,
+    limit: number,
+    from: { us: string; pk: number } | undefined,
+  ): Promise<{ readonly head: number; readonly total: number; readonly items: readonly CityPendingRow[]; readonly more: boolean }> {
+    const past =
+      from === undefined
+        ? sql``
+        : sql`and (i.opened_at, i.pk) > (timestamptz 'epoch' + ${from.us}::bigint * interval '1 microsecond', ${from.pk}::bigint)`;
+    const found = sql`
+      select r.*, octet_length(row_to_json(r)::text) as bytes from (
+        select i.pk, i.request_id, i.kind, i.prompt, i.options, i.metadata, i.opened_at,
+          (extract(epoch from i.opened_at) * 1000000)::bigint::text as us,
+          s.id as session_id, s.title, s.alias, s.template, coalesce(s.agent_name, s.agent) as agent
+        from session_interactions i join sessions s on s.pk = i.session_pk
+        where i.stream_id = ${streamId} and i.status = 'open' ${past} order by i.opened_at, i.pk limit ${limit + 1}
+      ) r`;
+    const { rows } = await sql<CityPendingRow & Fitted & { head: number; total: number }>`
+      select e.head, (select count(*)::int from session_interactions i where i.stream_id = e.id and i.status = 'open') as total, p.*
+      from event_streams e left join (${fitting(found, sql`opened_at, pk`, wholePage(limit))}) p on true
+      where e.id = ${streamId} order by p.opened_at, p.pk`.execute(db);
+    const { head, total } = rows[0]!;
+    const page = fitted(rows.filter((row) => (row.pk as number | null) !== null));
+    return { head, total, items: page.rows, more: page.more };
+  }
+}

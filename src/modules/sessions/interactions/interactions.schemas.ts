@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { InteractionChoice, PendingInteraction } from '../../../contract/interactions.schemas.js';
+import { queryInt, queryText } from '../../../contract/query.js';
+import { contract } from '../../../contract/registry.js';
+import { int64, text } from '../../../contract/scalars.js';
+
+export const SessionParam = text.min(1).max(255);
+
+export const SessionPendingResponse = contract(
+  'SessionPendingResponse',
+  z.strictObject({
+    supported: z.boolean(),
+    pending: PendingInteraction.optional().meta({ description: 'The oldest one that is open.' }),
+    others: z.array(PendingInteraction).optional().meta({
+      description: 'The rest, where several are open at once, as far as they fit on a page of 2 MiB; the list of the city has all.',
+    }),
+  }),
+);
+export type SessionPendingResponse = z.infer<typeof SessionPendingResponse>;
+
+const word = text.min(1).max(255);
+
+export const SessionRespondInputBody = contract(
+  'SessionRespondInputBody',
+  z.strictObject({
+    action: word.meta({
+      description:
+        'The id or the label of a choice, or approve (allow it once), approve_always or approve_accept_edits (from now on), deny. ' +
+        'Where nothing is offered, any word.',
+    }),
+    request_id: word.optional().meta({ description: 'Which one is answered; may be left out while only one is open.' }),
+    text: text.max(64 * 1024).optional(),
+    metadata: z.record(text.max(255), text.max(4096)).optional(),
+  }),
+);
+export type SessionRespondInput = z.infer<typeof SessionRespondInputBody>;
+
+export const SessionRespondOutputBody = contract('SessionRespondOutputBody', z.strictObject({ status: z.string(), id: z.string() }));
+export type SessionRespondOutputBody = z.infer<typeof SessionRespondOutputBody>;
+
+export const CityPendingEntry = contract(
+  'CityPendingEntry',
+  z.strictObject({
+    session_id: z.string(),
+    request_id: z.string(),
+    kind: z.string(),
+    prompt: z.string().optional(),
+    options: z.array(z.string()).optional().meta({ description: 'The labels of `choices`.' }),
+    choices: z.array(InteractionChoice).optional(),
+    metadata: z.record(z.string(), z.string()).optional(),
+    opened_at: z.string().optional(),
+    agent: z.string().optional().meta({ description: 'The name under which the session works.' }),
+    alias: z.string().optional(),
+    title: z.string().optional(),
+    template: z.string().optional(),
+  }),
+);
+export type CityPendingEntry = z.infer<typeof CityPendingEntry>;
+
+export const ListBodyCityPendingEntry = contract(
+  'ListBodyCityPendingEntry',
+  z.strictObject({
+    items: z.array(CityPendingEntry).nullable(),
+    total: int64,
+    next_cursor: z.string().optional(),
+    partial: z.boolean().optional(),
+    partial_errors: z.array(z.string()).nullable().optional(),
+  }),
+);
+export type ListBodyCityPendingEntry = z.infer<typeof ListBodyCityPendingEntry>;
+
+export const PendingQuery = z.strictObject({ limit: queryInt({ min: 0, max: 1000, default: 1000 }), cursor: queryText() });
+export type PendingQuery = z.infer<typeof PendingQuery>;

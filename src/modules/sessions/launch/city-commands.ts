@@ -1,0 +1,289 @@
+import { createHash } from 'node:crypto';
+import { access, constants, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../../platform/config/config.js';
+import { endFound, endLeftovers } from '../../../platform/runtime/ending.js';
+import { StartError, UnconfirmedDead } from '../../../platform/runtime/port.js';
+import { findProcesses } from '../../../platform/runtime/process-table.js';
+import { spawnAgent, type AgentProcess, type SpawnSpec } from '../../../platform/runtime/spawn.js';
+import { Tail } from '../../../platform/runtime/tail.js';
+import { sleep } from '../../../platform/time/clock.js';
+import { masked } from '../../files/composition/mask.js';
+import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
+import { DirectoriesService } from '../../files/directories/directories.service.js';
+import { AgentHost } from './agent-host.js';
+import { DeploymentService } from './deployment.service.js';
+import { environmentOf } from './environment.js';
+import type { Template } from './launch.js';
+import { LaunchRepository } from './launch.repository.js';
+import { locateNamed } from './named-file.js';
+import { makeStateRoot } from './service-place.js';
+import { SessionSandboxes, type CommandPlace } from './session-sandbox.js';
+import { makeRuntimeDirectory, workDirectory, type Places } from './work-dir.js';
+
+/** What a city's files have run that is no session's. */
+export type CityCommand = (Line | Script) & About & { readonly timeoutMs: number };
+
+/** What goes on until somebody ends it, and is called from outside. */
+export interface CityService extends Omit<About, 'rig'> {
+  readonly argv: readonly string[];
+  /** Where it is started, as `Issue.file` names folders; the city without one. */
+  readonly folder: string | undefined;
+  /** Where it keeps its state, from the city. */
+  readonly stateRoot: string;
+  /** A folder of this host that is empty: the socket in it is the service's, and how it learns of that. */
+  readonly sockets: string;
+}
+
+/** What a service calls its socket. */
+export const SOCKET = 'service.sock';
+
+/** A line of shell. */
+interface Line {
+  readonly line: string;
+  /** The file that says it, as in `Issue.file`: it knows where that lies. */
+  readonly file: string;
+}
+
+interface Script {
+  /** A file of the city or of one of its packs, as `Issue.file` names it. */
+  readonly script: string;
+}
+
+interface About {
+  readonly city: { readonly name: string; readonly streamId: number };
+  /** '' for the city; else it runs in the rig. */
+  readonly rig: string;
+  /** Whose it is: what it leaves in its home it finds again the next time. */
+  readonly owner: string;
+  /** Names this one, and how often it has been begun: whatever of it is left on a host is found by both. */
+  readonly id: string;
+  readonly attempt: number;
+  readonly env: Readonly<Record<string, string>>;
+  /** What the service says, over everything else. */
+  readonly said: Readonly<Record<string, string>>;
+}
+
+export interface CommandEnd {
+  /** Null for one that was ended, or never began. */
+  readonly code: number | null;
+  readonly how: 'exited' | 'timeout' | 'aborted' | 'failed';
+  /** The end of what it wrote, without what looks like a secret. */
+  readonly output: string;
+  /** Why it failed, in words. */
+  readonly error?: string;
+  /** It did not even begin. */
+  readonly unstarted?: true;
+}
+
+/** It reads nothing: it is told at once, and killed after this. */
+const ENDING = { inputMs: 0, termMs: 2_000 };
+/** Bytes of output that are kept. */
+const OUTPUT = 16 * 1024;
+/** For output that is on its way when everything that could write is gone. */
+const LAST_WORDS_MS = 2_000;
+
+/**
+ * Runs lines of shell for cities on this host: behind the walls that sessions have, with the environment that the host allows,
+ * in a group that ends as a whole. Ended with SIGTERM, then SIGKILL.
+ */
+@Injectable()
+export class CityCommands {
+  constructor(
+    private readonly app: AppConfig,
+    private readonly config: ConfigReadsService,
+    private readonly repository: LaunchRepository,
+    private readonly deployment: DeploymentService,
+    private readonly host: AgentHost,
+    private readonly sandboxes: SessionSandboxes,
+    private readonly directories: DirectoriesService,
+  ) {}
+
+  /** Never fails: what goes wrong is how it ended. @throws UnconfirmedDead when something of it is left and cannot be ended */
+  async run(command: CityCommand, signal: AbortSignal): Promise<CommandEnd> {
+    let end: CommandEnd | undefined;
+    try {
+      await this.#endEarlier(command);
+      const { spec, place } = await this.#plan(command);
+      await this.sandboxes.aroundCommand(place, async (sandbox) => {
+        end = await this.#carryOut({ ...spec, sandbox }, command, signal);
+      });
+    } catch (error) {
+      if (error instanceof UnconfirmedDead) throw error;
+      end ??= { code: null, how: 'failed', unstarted: true, output: '', error: error instanceof Error ? error.message : String(error) };
+    }
+    return end!;
+  }
+
+  /**
+   * Starts a service, whose output comes by `stdout` alone, and ends it with all that is left of it once `work` is done.
+   *
+   * @throws StartError, UnconfirmedDead, what `work` throws
+   */
+  async hold<T>(service: CityService, work: (process: AgentProcess) => Promise<T>): Promise<T> {
+    const { city, id, argv } = service;
+    const deployment = await this.deployment.id();
+    // Whatever a worker of this host has left of it that was killed: nobody else has it.
+    const marks = { deployment, city: city.name, session: '' };
+    await endFound(async () => (await findProcesses(marks)).filter(({ generation }) => generation?.startsWith(`${id}.`)), ENDING);
+    const planned = await this.#surroundings({ ...service, rig: '' }, '');
+    const { directories, places } = planned.place;
+    const stateRoot = await makeStateRoot(directories, service.stateRoot);
+    const folder = service.folder === undefined ? directories.city : await locateNamed(service.folder, places);
+    if (folder === undefined) throw new StartError('not_found', `there is no folder ${service.folder}`);
+    const place = { ...planned.place, service: { stateRoot, sockets: service.sockets } };
+    return this.sandboxes.aroundCommand(place, async (sandbox, sockets) => {
+      const env = {
+        ...planned.env,
+        PACK_DIR: folder,
+        SVC_SERVICE_STATE_ROOT: stateRoot,
+        SVC_SERVICE_SECRETS_DIR: path.join(stateRoot, 'secrets'),
+        SVC_SERVICE_RUN_ROOT: path.join(stateRoot, 'run'),
+        SVC_SERVICE_SOCKET: path.posix.join(sockets, SOCKET),
+      };
+      // One pipe for both outputs keeps their order.
+      const args = ['-c', 'exec "$@" 2>&1', 'sh', ...argv];
+      const process = await spawnAgent({ command: '/bin/sh', args, cwd: folder, env, sandbox }, { limits: ENDING });
+      process.stdin.end();
+      try {
+        return await work(process);
+      } finally {
+        await process.end();
+        await Promise.race([process.closed, sleep(LAST_WORDS_MS)]);
+      }
+    });
+  }
+
+  /** What a worker of this host has left that was killed while it carried the same thing out. @throws UnconfirmedDead */
+  async #endEarlier({ city, id, attempt }: CityCommand): Promise<void> {
+    if (attempt === 1) return;
+    const deployment = await this.deployment.id();
+    for (let n = 1; n < attempt; n++) await endLeftovers({ deployment, city: city.name, session: '', generation: markOf(id, n) });
+  }
+
+  async #carryOut(spec: SpawnSpec, command: CityCommand, signal: AbortSignal): Promise<CommandEnd> {
+    const shell = await spawnAgent(spec, { limits: ENDING });
+    const output = new Tail(OUTPUT);
+    shell.stdout.on('data', (chunk: Buffer) => output.push(chunk));
+    shell.stdin.end();
+    const timer = new AbortController();
+    const how = await Promise.race([
+      shell.exited.then((): CommandEnd['how'] => 'exited'),
+      sleep(command.timeoutMs, timer.signal).then((): CommandEnd['how'] => 'timeout'),
+      new Promise<CommandEnd['how']>((resolve) => {
+        if (signal.aborted) resolve('aborted');
+        signal.addEventListener('abort', () => resolve('aborted'), { once: true });
+      }),
+    ]);
+    timer.abort();
+    // Also of one that has ended: what it has left running is not to outlive it.
+    await shell.end({ hard: how === 'exited' });
+    await Promise.race([shell.closed, sleep(LAST_WORDS_MS)]);
+    const { code, signal: killed } = shell.hasExited ? await shell.exited : { code: null, signal: null };
+    const said = shown(output.text(), shell.stderrTail());
+    if (how !== 'exited') return { code: null, how, output: said };
+    return code === 0
+      ? { code, how, output: said }
+      : { code, how: 'failed', output: said, error: code === null ? `ended by ${killed ?? 'a signal'}` : `exit status ${code}` };
+  }
+
+  /** @throws StartError */
+  async #plan(command: CityCommand): Promise<{ spec: SpawnSpec; place: CommandPlace }> {
+    const file = 'script' in command ? command.script : command.file;
+    const { env, place } = await this.#surroundings(command, file);
+    const { places, directories } = place;
+    const begun = 'script' in command ? await scriptLine(command.script, places) : await fromItsFolder(command.line, file, places);
+    return { spec: { command: '/bin/sh', args: ['-c', begun], cwd: directories.workDir, env }, place };
+  }
+
+  /** @throws StartError */
+  async #surroundings(
+    { city, rig, owner, id, attempt, env: own, said }: About,
+    file: string,
+  ): Promise<{ env: SpawnSpec['env']; place: CommandPlace }> {
+    const [current, cityPath, deployment] = await Promise.all([
+      this.config.known(city),
+      this.repository.cityPath(city.streamId),
+      this.deployment.id(),
+    ]);
+    if (current === undefined || cityPath === undefined)
+      throw new StartError('not_found', `the city ${city.name} is not registered, or was never composed`);
+    const { config } = current;
+    const template: Template = { ...BARE, rig, spec: { env: own } };
+    const isOthers = (directory: string): Promise<boolean> => this.directories.isOthers(directory, city.name);
+    const bound = config.rigs.find(({ name }) => name === rig)?.path;
+    if (rig !== '' && bound === undefined) throw new StartError('not_found', `the rig ${rig} is not bound to a directory`);
+    const inRig = bound === undefined ? undefined : { name: rig, path: bound };
+    const places: Places = { cityName: city.name, cityPath, citiesRoot: this.app.citiesRoot, rig: inRig, isOthers };
+    const directories = await workDirectory(template, owner, places);
+    const runtimeDir = await makeRuntimeDirectory(directories.city);
+    const folder = await locateNamed(file.slice(0, file.lastIndexOf('/') + 1) || '.', places);
+    const apiUrl = this.host.apiUrl();
+    const identity = {
+      ...said,
+      SVC_CITY: city.name,
+      SVC_CITY_PATH: directories.city,
+      SVC_CITY_RUNTIME_DIR: runtimeDir,
+      SVC_RIG: rig,
+      SVC_RIG_ROOT: directories.rigRoot ?? '',
+      SVC_DIR: directories.workDir,
+      SVC_NODE: this.host.node,
+      // These four tell what of it is left on a host.
+      SVC_DEPLOYMENT: deployment,
+      SVC_SESSION_ID: '',
+      SVC_GENERATION: markOf(id, attempt),
+      ORDER_DIR: folder ?? '',
+      PACK_DIR: folder === undefined ? directories.city : path.dirname(folder),
+      ...(apiUrl === undefined ? {} : { SVC_API_URL: apiUrl }),
+      ...(this.host.caCert === undefined ? {} : { SVC_CA_CERT: this.host.caCert }),
+    };
+    const env = environmentOf(config, template, this.host.environment(), identity, this.host.commandsDirectory);
+    const key = createHash('sha256').update(owner).digest('hex').slice(0, 16);
+    return { env, place: { owner: key, streamId: city.streamId, template, config, places, directories, runtimeDir } };
+  }
+}
+
+const markOf = (id: string, attempt: number): string => `${id}.${attempt}`;
+
+const BARE = {
+  kind: 'provider',
+  name: '',
+  provider: '',
+  transport: 'pty',
+  optionSchema: [],
+  optionDefaults: {},
+  title: '',
+  isPool: false,
+} as const satisfies Partial<Template>;
+
+/** Both outputs, of which each may have been long; error output last, where one looks first. */
+function shown(stdout: string, stderr: string): string {
+  const whole = `${stdout}${stdout !== '' && !stdout.endsWith('\n') ? '\n' : ''}${stderr}`.replaceAll('\0', '\uFFFD');
+  return masked(whole.slice(-OUTPUT)).toWellFormed();
+}
+
+/** @throws StartError not_found when there is no such file, or it leads out of the city and its packs */
+async function scriptLine(script: string, places: Places): Promise<string> {
+  const found = await locateNamed(script, places);
+  if (found === undefined || !(await stat(found)).isFile()) throw new StartError('not_found', `there is no file ${script}`);
+  return lineOf(found);
+}
+
+/** A line that begins with a path which lies beside the folder of its file, such as `assets/x.sh`, means that one. */
+async function fromItsFolder(line: string, file: string, places: Places): Promise<string> {
+  const [first = ''] = /^[\w.-]+\/[\w./-]+/.exec(line) ?? [];
+  const home = /^(.*?)[\w.-]+\/[\w.-]+$/.exec(file)?.[1];
+  if (first === '' || home === undefined) return line;
+  const found = await locateNamed(`${home}${first.replace(/^\.\//, '')}`, places);
+  if (found === undefined || !(await stat(found)).isFile()) return line;
+  return `${await lineOf(found)}${line.slice(first.length)}`;
+}
+
+async function lineOf(file: string): Promise<string> {
+  const runs = await access(file, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  return `${runs ? '' : '/bin/sh '}'${file.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,166 @@
+import { Lifecycle } from '../../../platform/health/lifecycle.js';
+import { repeat } from '../../../platform/health/repeat.js';
+import { AppLogger } from '../../../platform/logging/logger.js';
+import { Signals } from '../../../platform/streams/signals.js';
+import { Bell } from '../../../platform/time/bell.js';
+import { sleep } from '../../../platform/time/clock.js';
+
+/** Times in milliseconds, so that tests can shorten them. */
+export class LeaseTimings {
+  /** How long a renewal holds, by the database's clock. */
+  readonly leaseMs: number = 10_000;
+  readonly renewMs: number = 2_000;
+  /** Without a renewal for this long what runs is ended here. Less than the lease. */
+  readonly holdMs: number = 8_000;
+  readonly pollMs: number = 1_000;
+  /** How much of it this process does at once. */
+  readonly atOnce: number = 16;
+
+  constructor(overrides: Partial<LeaseTimings> = {}) {
+    Object.assign(this, overrides);
+  }
+}
+
+/** A piece of work that this process has a lease of. */
+export interface Held<T> {
+  readonly row: T;
+  /** Aborted when the lease is lost, or this process stops. */
+  readonly signal: AbortSignal;
+  /** It is another's by now: what comes of it here counts no more. */
+  readonly lost: boolean;
+}
+
+/** Where leased work comes from and what is done with it. */
+export interface LeaseSource<T extends { readonly pk: number }> {
+  /** As logs name it. */
+  readonly name: string;
+  /** What is heard when more of it waits. */
+  readonly topic: string;
+  claim(room: number): Promise<readonly T[]>;
+  /** Answers which of these are this process's still. */
+  renew(pks: readonly number[]): Promise<ReadonlySet<number>>;
+  /** What fails is left: its lease runs out. */
+  carryOut(held: Held<T>): Promise<void>;
+}
+
+interface Running<T> extends Held<T> {
+  readonly stop: AbortController;
+  renewedAt: number;
+  lost: boolean;
+}
+
+/** Work of which a row says whose it is and until when: taken while there is room, renewed while it is done, ended when it is lost. */
+export class LeasedWork<T extends { readonly pk: number }> {
+  readonly #running = new Map<number, Running<T>>();
+  readonly #works = new Set<Promise<void>>();
+  /** Rung when there may be more to take, or room for it. */
+  readonly #bell = new Bell();
+  #renewing: Promise<void> | undefined;
+
+  constructor(
+    private readonly source: LeaseSource<T>,
+    private readonly timings: LeaseTimings,
+    private readonly log: AppLogger,
+  ) {}
+
+  /** How much of it runs here. */
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** Begins to take work, until the process stops. */
+  begin(signals: Signals, lifecycle: Lifecycle): void {
+    const { name, topic } = this.source;
+    const unlisten = signals.onTopics((topics) => {
+      if (topics === 'all' || topics.has(topic)) this.#bell.ring();
+    });
+    lifecycle.onStop('worker', `hints of ${name}`, unlisten);
+    repeat(lifecycle, this.log, { name, everyMs: 10, work: (signal) => this.#turn(signal) });
+    repeat(lifecycle, this.log, { name: `leases of ${name}`, everyMs: this.timings.renewMs, work: () => this.#startRenewal() });
+    lifecycle.onStop('worker', `running ${name}`, () => this.stop());
+  }
+
+  /** Ends what runs. */
+  async stop(): Promise<void> {
+    for (const { stop } of this.#running.values()) stop.abort();
+    await this.idle();
+  }
+
+  /** When all that was taken has ended. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#works);
+  }
+
+  /** Takes as much as there is room for. Answers how much. */
+  async take(): Promise<number> {
+    const room = this.timings.atOnce - this.#running.size;
+    if (room <= 0) return 0;
+    const taken = await this.source.claim(room);
+    for (const row of taken) {
+      const stop = new AbortController();
+      const running: Running<T> = { row, stop, signal: stop.signal, renewedAt: performance.now(), lost: false };
+      this.#running.set(row.pk, running);
+      const work = this.#carryOut(running).finally(() => {
+        this.#running.delete(row.pk);
+        this.#works.delete(work);
+        this.#bell.ring();
+      });
+      this.#works.add(work);
+    }
+    return taken.length;
+  }
+
+  /** Tells what has come of it as long as the lease lasts, whatever the database says at first. */
+  async persist(write: () => Promise<unknown>): Promise<void> {
+    for (let wait = 100; ; wait *= 2) {
+      try {
+        await write();
+        return;
+      } catch (error) {
+        if (wait > this.timings.holdMs) throw error;
+        await sleep(wait);
+      }
+    }
+  }
+
+  async #carryOut(running: Running<T>): Promise<void> {
+    try {
+      await this.source.carryOut(running);
+    } catch (error) {
+      this.log.warn({ err: error, pk: running.row.pk, work: this.source.name }, 'leased work was not carried out to its end');
+    }
+  }
+
+  async #turn(signal: AbortSignal): Promise<void> {
+    if (this.#running.size >= this.timings.atOnce) this.#bell.hush();
+    await this.#bell.heardWithin(this.timings.pollMs, signal);
+    if (!signal.aborted) await this.take();
+  }
+
+  #startRenewal(): Promise<void> {
+    // One that hangs must not keep this from being seen.
+    this.#renewing ??= this.#renew().finally(() => (this.#renewing = undefined));
+    for (const running of this.#running.values()) if (performance.now() - running.renewedAt > this.timings.holdMs) this.#lose(running);
+    return Promise.race([this.#renewing, sleep(this.timings.renewMs)]);
+  }
+
+  async #renew(): Promise<void> {
+    const sentAt = performance.now();
+    const pks = [...this.#running.keys()];
+    if (pks.length === 0) return;
+    const held = await this.source.renew(pks);
+    for (const pk of pks) {
+      const running = this.#running.get(pk);
+      if (running === undefined) continue;
+      if (held.has(pk)) running.renewedAt = sentAt;
+      else this.#lose(running);
+    }
+  }
+
+  #lose(running: Running<T>): void {
+    if (running.lost) return;
+    running.lost = true;
+    this.log.warn({ pk: running.row.pk, work: this.source.name }, 'a lease is lost; what ran under it is ended');
+    running.stop.abort();
+  }
+}

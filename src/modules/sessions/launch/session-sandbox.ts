@@ -1,0 +1,257 @@
+import { mkdir, realpath } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../../platform/config/config.js';
+import { Isolation } from '../../../platform/isolation/isolation.js';
+import { covers, existing, type Mount } from '../../../platform/isolation/mounts.js';
+import type { Identity } from '../../../platform/isolation/reach.js';
+import type { Users } from '../../../platform/isolation/users.js';
+import { StartError, type Sandbox } from '../../../platform/runtime/port.js';
+import type { WayOut } from '../../../platform/isolation/network/inside.js';
+import { NetworkWalls } from '../../../platform/isolation/network/walls.js';
+import type { CityConfig, NetworkRule } from '../../files/composition/city-config.js';
+import { isBelow } from '../../files/composition/trees/paths.js';
+import { PROGRAMS, SIGN_INS } from '../../hosts/providers/probes/host-places.js';
+import { AgentHost } from './agent-host.js';
+import type { Template } from './launch.js';
+import { LaunchRepository } from './launch.repository.js';
+import { packDirectories } from './named-file.js';
+import { networkOf } from './network.js';
+import { SERVICES, type ServicePlace } from './service-place.js';
+import { COMMANDS, SESSIONS, SessionFolders } from './session-folders.js';
+import { openService, openTrees } from './session-trees.js';
+import { WORKTREES, type Directories, type Places } from './work-dir.js';
+
+/** Who somebody is to git: commits of an agent without it fail. */
+const GIT_IDENTITY = ['.gitconfig', '.config/git'];
+
+/** What is run for a city without a session: each `owner` has a home of its own, which it finds again. */
+export interface CommandPlace {
+  readonly owner: string;
+  /** Of its city. */
+  readonly streamId: number;
+  readonly template: Template;
+  readonly config: CityConfig;
+  readonly places: Places;
+  readonly directories: Directories;
+  readonly runtimeDir: string;
+  /** What it has beside, where it goes on and is called from outside. */
+  readonly service?: ServicePlace;
+}
+
+/** Where a service sees its folder for sockets: paths of sockets are short. */
+const SOCKETS = '/run/svc-service';
+
+interface Session {
+  readonly id: string;
+  readonly pk: number;
+  /** Of its city. */
+  readonly streamId: number;
+  readonly template: Template;
+  readonly config: CityConfig;
+  readonly places: Places;
+  readonly directories: Directories;
+  readonly runtimeDir: string;
+}
+
+/** What the processes of one session see of this host. */
+@Injectable()
+export class SessionSandboxes {
+  constructor(
+    private readonly app: AppConfig,
+    private readonly isolation: Isolation,
+    private readonly host: AgentHost,
+    private readonly repository: LaunchRepository,
+    private readonly folders: SessionFolders,
+    private readonly walls: NetworkWalls,
+  ) {}
+
+  /** Undefined where nothing isolates. @throws StartError unsupported when something has to */
+  async of(session: Session): Promise<Sandbox | undefined> {
+    const { kind, why, users } = await this.isolation.found();
+    const rules = networkOf(session.config, session.template);
+    if (kind !== 'bubblewrap' && rules !== undefined) {
+      const missing =
+        kind === 'users'
+          ? 'agents of this host are isolated by users'
+          : `agents of this host are not isolated: ${why ?? 'SVC_RUNNER_ISOLATION=none'}`;
+      throw new StartError('unsupported', `network is restricted for this session, and ${missing}`);
+    }
+    if (kind === 'none') return undefined;
+    checkPlace(session.directories);
+    const own = await this.#ownDirectory(session);
+    if (users !== undefined) return this.#asUser(users, session, own);
+    return this.#inside(session, own, rules && (await this.#wayOut(session, rules)));
+  }
+
+  /**
+   * Runs a command that is no session's behind the same walls. Where users are the walls it is a user whom nobody else has meanwhile, in
+   * the group of its city, with a home that ends with it.
+   *
+   * @throws StartError unsupported when something has to isolate and cannot; what `work` throws
+   */
+  async aroundCommand<T>(command: CommandPlace, work: (sandbox: Sandbox | undefined, sockets: string) => Promise<T>): Promise<T> {
+    const { sockets = '' } = command.service ?? {};
+    const { kind, why, users } = await this.isolation.found();
+    const rules = networkOf(command.config, command.template);
+    if (kind !== 'bubblewrap' && rules !== undefined)
+      throw new StartError(
+        'unsupported',
+        `network is restricted for this command, and ${kind === 'users' ? 'users are the walls here' : `nothing isolates here: ${why ?? 'SVC_RUNNER_ISOLATION=none'}`}`,
+      );
+    if (kind === 'none') return work(undefined, sockets);
+    checkPlace(command.directories);
+    if (users !== undefined) return this.#asLentUser(users, command, (sandbox) => work(sandbox, sockets));
+    const own = await this.#folders(command.directories.city, path.join(COMMANDS, command.owner));
+    const id = `${COMMANDS}/${command.owner}`;
+    return work(await this.#inside(command, own, rules && (await this.#wayOut({ id, places: command.places }, rules))), SOCKETS);
+  }
+
+  async #asLentUser<T>(users: Users, command: CommandPlace, work: (sandbox: Sandbox | undefined) => Promise<T>): Promise<T> {
+    const { streamId, config, places, directories, runtimeDir, service } = command;
+    const what = service === undefined ? 'commands' : 'services';
+    const { group } = await this.#identity(users, streamId, 0);
+    const packs = await packDirectories(Object.keys(config.contents), places);
+    await this.isolation.closeCities();
+    const citiesRoot = await realpath(this.app.citiesRoot);
+    // What it makes in the city belongs to the group, as what sessions make does.
+    await openTrees(users, { user: users.lentTo(what)[0]!, group }, { citiesRoot, directories, runtimeDir, packs });
+    if (service !== undefined) await openService(users, group, directories.city, service);
+    return this.isolation.lent({ folders: [], group, what }, work);
+  }
+
+  /** @throws StartError not_found for a city that is not registered any more */
+  async #identity(users: Users, streamId: number, session: number): Promise<Identity> {
+    const city = await this.repository.cityId(streamId);
+    if (city === undefined) throw new StartError('not_found', 'the city is not registered any more');
+    return users.identityOf(city, session);
+  }
+
+  async #inside(session: Omit<CommandPlace, 'owner' | 'streamId'>, own: string, wayOut: WayOut | undefined): Promise<Sandbox | undefined> {
+    const mounts: Mount[] = [
+      // Over the root nothing would be left of what is shown.
+      ...(this.host.home === '/' ? [] : [{ at: this.host.home, mode: 'write', from: path.join(own, 'home') } as const]),
+      { at: '/tmp', mode: 'write', from: path.join(own, 'tmp') },
+      ...(await this.#ofHost(session)),
+      ...(await this.#ofCity(session)),
+      ...ofService(session.service),
+    ];
+    return this.isolation.sandbox(mounts, wayOut);
+  }
+
+  async #wayOut({ id, places }: Pick<Session, 'id' | 'places'>, rules: readonly NetworkRule[]): Promise<WayOut> {
+    const url = this.host.apiUrl();
+    const api = url === undefined ? undefined : new URL(url);
+    const wanted = { rules: rules.filter((rule) => rule !== 'all'), api };
+    return { api, socket: await this.walls.of({ city: places.cityName, session: id }, wanted) };
+  }
+
+  /** What an earlier process of the session has left here is ended: its user is the same. */
+  async #asUser(users: Users, { streamId, pk, config, places, directories, runtimeDir }: Session, own: string): Promise<Sandbox> {
+    const identity = await this.#identity(users, streamId, pk);
+    await users.end(identity.user);
+    await this.isolation.closeCities();
+    const citiesRoot = await realpath(this.app.citiesRoot);
+    const packs = await packDirectories(Object.keys(config.contents), places);
+    await openTrees(users, identity, { citiesRoot, directories, runtimeDir, packs, own });
+    return users.sandbox(identity, { home: path.join(own, 'home'), tmp: path.join(own, 'tmp'), insteadOf: this.host.home });
+  }
+
+  /**
+   * Scripts that run sessions elsewhere need what a sandbox takes away: a server of a terminal multiplexer, containers.
+   *
+   * @throws StartError unsupported where the network is restricted, and for one that the operator of this host has not named
+   */
+  async checkScript(script: string, network: readonly NetworkRule[] | undefined): Promise<void> {
+    if (network !== undefined)
+      throw new StartError('unsupported', `network is restricted for this session, and ${script} runs sessions where nothing restricts it`);
+    const { kind, rules } = await this.isolation.found();
+    if (kind === 'none') return;
+    const real = await realpath(script).catch(() => script);
+    if (rules.scripts.includes(real) && !isBelow(await realpath(this.app.citiesRoot), real)) return;
+    const how = `name it, outside of the cities, under [runner] scripts in ${this.isolation.hostFile}`;
+    throw new StartError('unsupported', `${script} would run outside of the sandbox, which the operator has to allow: ${how}`);
+  }
+
+  async #ofHost({ template, places }: Pick<Session, 'template' | 'places'>): Promise<Mount[]> {
+    const { rules } = await this.isolation.found();
+    const home = homedir();
+    // Without keys whoever reaches the service is who runs it: their sign-ins are their own.
+    const own = this.app.auth === 'off';
+    const signIns = own && template.preset !== undefined ? (SIGN_INS[template.preset] ?? []) : [];
+    const named = rules.visible.filter(
+      ({ presets, cities }) =>
+        (presets === undefined || (template.preset !== undefined && presets.includes(template.preset))) &&
+        (cities === undefined || cities.includes(places.cityName)),
+    );
+    const mounts = await Promise.all([
+      ...[...PROGRAMS.map((at) => path.join(home, at)), ...this.host.programs(), ...this.host.authorities()].map((at) =>
+        existing(at, 'read'),
+      ),
+      ...(own ? GIT_IDENTITY : []).map((at) => existing(path.join(home, at), 'read')),
+      ...signIns.map((at) => existing(path.join(home, at), 'write')),
+      ...named.map(({ path: at, write }) => existing(at, write ? 'write' : 'read')),
+    ]);
+    return mounts.flat();
+  }
+
+  async #ofCity({
+    config,
+    places,
+    directories: { city, rigRoot, workDir },
+    runtimeDir,
+  }: Omit<CommandPlace, 'owner' | 'streamId'>): Promise<Mount[]> {
+    const inside = (at: string): string => path.join(city, at);
+    await Promise.all([WORKTREES, '.gc/runtime/overlays'].map((at) => mkdir(inside(at), { recursive: true })));
+    const packs = await packDirectories(Object.keys(config.contents), places);
+    return [
+      ...packs.map((at): Mount => ({ at, mode: 'read' })),
+      { at: city, mode: workDir === city ? 'write' : 'read' },
+      ...(rigRoot === undefined ? [] : [{ at: rigRoot, mode: 'write' } as const]),
+      ...(workDir === city ? [] : [{ at: workDir, mode: 'write' } as const]),
+      { at: inside('.gc'), mode: 'read' },
+      { at: inside(WORKTREES), mode: 'write' },
+      { at: runtimeDir, mode: 'write' },
+      // What we know of files that we have laid into directories: whoever could change it could have them overwritten.
+      { at: inside('.gc/runtime/overlays'), mode: 'hidden' },
+      { at: inside(SESSIONS), mode: 'hidden' },
+      ...(await existing(inside(SERVICES), 'hidden')),
+    ];
+  }
+
+  /** Its home and its `/tmp`, which last as long as the session. Those of sessions that are over go with the next start. */
+  async #ownDirectory({ id, streamId, places: { cityName }, directories: { city } }: Session): Promise<string> {
+    const own = await this.#folders(city, id);
+    const { open } = await this.folders.sweep(city, streamId, id);
+    this.walls.closeOthers(cityName, new Set([id, ...open]));
+    return own;
+  }
+
+  async #folders(city: string, name: string): Promise<string> {
+    const all = path.join(city, SESSIONS);
+    const own = path.join(all, name);
+    await mkdir(path.dirname(own), { recursive: true, mode: 0o700 });
+    // A link would have folders made, and removed, where it leads.
+    if ((await realpath(path.dirname(own))) !== path.dirname(own))
+      throw new StartError('unsupported', `${path.dirname(own)} is a link, or lies behind one`);
+    await Promise.all(['home', 'tmp'].map((each) => mkdir(path.join(own, each), { recursive: true, mode: 0o700 })));
+    return own;
+  }
+}
+
+function ofService(service: ServicePlace | undefined): Mount[] {
+  if (service === undefined) return [];
+  return [
+    { at: service.stateRoot, mode: 'write' },
+    { at: SOCKETS, mode: 'write', from: service.sockets },
+  ];
+}
+
+/** @throws StartError unsupported where no session works */
+function checkPlace({ city, rigRoot, workDir }: Directories): void {
+  const wanted = [workDir, ...(rigRoot === undefined ? [] : [rigRoot])].find(
+    (at) => at === path.join(city, '.gc') || covers(path.join(city, SESSIONS), at),
+  );
+  if (wanted !== undefined) throw new StartError('unsupported', `no session works in ${wanted}: what is there is the service's`);
+}

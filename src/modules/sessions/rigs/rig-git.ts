@@ -1,0 +1,162 @@
+import { realpath, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../../platform/config/config.js';
+import { gitEnvironment, PORTS } from '../../../platform/git/git-environment.js';
+import { failureOf, GitFailure } from '../../../platform/git/git-failure.js';
+import { GitRunner } from '../../../platform/git/git-runner.js';
+import { branchNamed, ownRepository } from '../../../platform/git/own-repository.js';
+import { Git, type Limits } from '../../../platform/git/git.js';
+import { OutgoingRefused } from '../../../platform/outgoing/outgoing-guard.js';
+import { openWorkFolder } from '../../files/composition/packs/checkout-store.js';
+import { parseSource, type RepositorySource } from '../../files/composition/packs/sources.js';
+import { CLONE_MS } from './rigs.operations.js';
+import type { GitStatus } from './rigs.schemas.js';
+
+export interface Clone {
+  readonly url: string;
+  /** The one that the repository names unless given. */
+  readonly branch: string | undefined;
+  /** Is not there yet. */
+  readonly into: string;
+  readonly signal: AbortSignal;
+}
+
+interface Place {
+  readonly cwd: string;
+  readonly gitDir: string;
+}
+
+type Settings = readonly (readonly [key: string, value: string])[];
+
+interface How {
+  /** They count before the repository's own. */
+  readonly settings?: Settings;
+  /** Codes that are no failure, beside 0. */
+  readonly fine?: readonly number[];
+}
+
+const LOOK_MS = 3_000;
+/** Far beyond what agents work on, and less than fills a disk unnoticed. */
+const LIMITS: Limits = { bytes: 4 * 1024 ** 3, files: 150_000 };
+
+/** What rigs need of git. */
+@Injectable()
+export class RigGit {
+  constructor(
+    private readonly git: Git,
+    private readonly runner: GitRunner,
+    private readonly config: AppConfig,
+  ) {}
+
+  /**
+   * Makes a whole clone, within `limitMs` milliseconds. Whatever goes wrong, the caller removes what is there.
+   *
+   * @throws OutgoingRefused, GitFailure
+   */
+  async clone({ url, branch, into, signal }: Clone, limitMs = CLONE_MS): Promise<void> {
+    const source = parseSource(url);
+    if (source.kind !== 'repository' || !(source.transport === 'https' || source.transport === 'http'))
+      throw new OutgoingRefused('forbidden', 'only https repositories are cloned');
+    if (source.transport === 'http' && !this.#isNamed(source))
+      throw new OutgoingRefused('forbidden', `${source.host} may be called with https only`);
+    const within = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
+    if (!(await this.runner.isLent())) return this.git.clone(source, into, LIMITS, within, branch);
+    // A city is closed for whoever git runs as: the clone is made beside checkouts, where it can go.
+    const workshop = await openWorkFolder(await realpath(this.config.citiesRoot));
+    try {
+      const made = path.join(workshop, 'clone');
+      await this.git.clone(source, made, LIMITS, within, branch);
+      await rm(into, { recursive: true, force: true });
+      await rename(made, into);
+    } finally {
+      await rm(workshop, { recursive: true, force: true });
+    }
+  }
+
+  /** The default branch of a repository; undefined when there is none at `directory`. */
+  async branchOf(directory: string): Promise<string | undefined> {
+    const place = await placeOf(directory);
+    if (place === undefined) return undefined;
+    const signal = AbortSignal.timeout(LOOK_MS);
+    const ask = async (name: string): Promise<string | undefined> => {
+      const text = await this.#look(place, ['symbolic-ref', '--quiet', '--short', name], signal).catch(async (error: unknown) =>
+        error instanceof GitFailure && error.reason === 'unavailable' ? ((await branchNamed(place.gitDir, name)) ?? '') : '',
+      );
+      const found = text.trim().replace(/^origin\//, '');
+      return found === '' ? undefined : found;
+    };
+    return (await ask('refs/remotes/origin/HEAD')) ?? (await ask('HEAD'));
+  }
+
+  /** The state of the repository at `directory` itself; undefined when there is none. @throws GitFailure */
+  async status(directory: string, signal: AbortSignal): Promise<GitStatus | undefined> {
+    const place = await placeOf(directory);
+    if (place === undefined) return undefined;
+    const args = ['status', '--porcelain=v2', '--branch', '--untracked-files=normal', '--ignore-submodules=all', '-z'];
+    return statusIn(await this.#look(place, args, signal, { settings: await this.#withoutFilters(place, signal) }));
+  }
+
+  /** Filters are programs that a repository's own settings name: nothing that lies in a rig is run. */
+  async #withoutFilters(place: Place, signal: AbortSignal): Promise<Settings> {
+    const names = await this.#look(place, ['config', '--null', '--name-only', '--get-regexp', '^filter\\.'], signal, { fine: [1] });
+    const drivers = new Set(names.split('\0').flatMap((name) => /^(filter\..+)\.[^.]+$/s.exec(name)?.[1] ?? []));
+    return [...drivers].flatMap((driver) => [
+      [`${driver}.clean`, ''] as const,
+      [`${driver}.process`, ''] as const,
+      [`${driver}.required`, 'false'] as const,
+    ]);
+  }
+
+  /** Runs git in this very repository, wherever its settings say that its files lie. @throws GitFailure */
+  async #look({ cwd, gitDir }: Place, args: readonly string[], signal: AbortSignal, how: How = {}): Promise<string> {
+    const { settings = [], fine = [] } = how;
+    const { code, stdout, stderr } = await this.runner.run({
+      args: [`--git-dir=${gitDir}`, `--work-tree=${cwd}`, ...args],
+      cwd,
+      env: withSettings(settings),
+      signal,
+      places: [{ at: cwd, mode: 'read' }],
+    });
+    if (code !== 0 && !fine.includes(code)) throw failureOf(stderr);
+    return stdout.toString('utf8');
+  }
+
+  /** True for a server of the own network that the configuration names. */
+  #isNamed({ host, port = PORTS.http }: RepositorySource): boolean {
+    return this.config.allowedTargets.some((target) => target.host === host && (target.port ?? port) === port);
+  }
+}
+
+function withSettings(settings: Settings): Record<string, string> {
+  const env = gitEnvironment(undefined);
+  const before = Number(env.GIT_CONFIG_COUNT);
+  env.GIT_CONFIG_COUNT = String(before + settings.length);
+  settings.forEach(([key, value], n) => {
+    env[`GIT_CONFIG_KEY_${before + n}`] = key;
+    env[`GIT_CONFIG_VALUE_${before + n}`] = value;
+  });
+  return env;
+}
+
+/** A repository above the directory does not count, nor one that lies elsewhere in part. */
+async function placeOf(directory: string): Promise<Place | undefined> {
+  const gitDir = await ownRepository(directory);
+  return gitDir === undefined ? undefined : { cwd: directory, gitDir };
+}
+
+function statusIn(text: string): GitStatus {
+  let branch = 'HEAD';
+  let [ahead, behind, changed] = [0, 0, 0];
+  const records = text.split('\0');
+  for (let n = 0; n < records.length; n++) {
+    const record = records[n]!;
+    if (record.startsWith('# branch.head ')) branch = record.slice('# branch.head '.length);
+    else if (record.startsWith('# branch.ab ')) [ahead, behind] = record.match(/\d+/g)!.map(Number) as [number, number];
+    else if (/^[12u?] /.test(record)) changed++;
+    // A renamed file is followed by its old name.
+    if (record.startsWith('2 ')) n++;
+  }
+  if (branch === '(detached)') branch = 'HEAD';
+  return { branch, clean: changed === 0, changed_files: changed, ahead, behind };
+}

@@ -1,0 +1,121 @@
+import { Injectable } from '@nestjs/common';
+import { HeadWaiter } from '../../../platform/streams/head-waiter.js';
+import { atOnce } from '../../../platform/time/at-once.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { placesOf, type Bearer } from '../agents/agent-lines.js';
+import type { CityConfig, RigConfig } from '../../files/composition/city-config.js';
+import { pageAfter } from '../../configuration/config/page.js';
+import { ConfigReadsService, type CurrentConfig } from '../../configuration/config/config-reads.service.js';
+import { RosterService } from '../../configuration/roster/roster.service.js';
+import { RigGit } from './rig-git.js';
+import { RigPlaces } from './rig-places.js';
+import { requireRig } from './rig-rules.js';
+import { toRig } from './rigs.mapper.js';
+import { RigsRepository, type RigActivity } from './rigs.repository.js';
+import type { GitStatus, ListBodyRigResponse, RigResponse, RigsQuery } from './rigs.schemas.js';
+
+/** A read with the head of the city's log that belongs to it. */
+export interface RigRead<T> {
+  readonly body: T;
+  readonly index: number;
+}
+
+/** Repositories looked at in one request at a time, and how long all of them may take. */
+const GIT_AT_ONCE = 4;
+const GIT_MS = 3_000;
+const CACHED = 256;
+
+@Injectable()
+export class RigReadsService {
+  /** By stream: as long as the log has not moved on, no bead has. */
+  readonly #activity = new Map<number, RigActivity>();
+
+  constructor(
+    private readonly places: RigPlaces,
+    private readonly reads: ConfigReadsService,
+    private readonly roster: RosterService,
+    private readonly repository: RigsRepository,
+    private readonly git: RigGit,
+    private readonly heads: HeadWaiter,
+  ) {}
+
+  /** The rigs now, or once the city's log has moved beyond `index`, in the order of the files. */
+  async list(city: CityScope, query: RigsQuery, gone: AbortSignal): Promise<RigRead<ListBodyRigResponse>> {
+    let current = await this.reads.current(city);
+    if (await this.heads.readAgain(city.stream, current.index, query, gone)) current = await this.reads.current(city);
+    const all = await this.#describe(city, current, current.config.rigs, query.git);
+    const { items, next } = pageAfter(all, query, current.revision);
+    return { body: { items, total: all.length, ...next }, index: current.index };
+  }
+
+  /** @throws ProblemError rig_not_found */
+  async get(city: CityScope, name: string, git: boolean): Promise<RigRead<RigResponse>> {
+    const current = await this.reads.current(city);
+    const [item] = await this.#describe(city, current, [requireRig(current.config, name)], git);
+    return { body: item!, index: current.index };
+  }
+
+  async #describe(city: CityScope, current: CurrentConfig, rigs: readonly RigConfig[], git: boolean): Promise<RigResponse[]> {
+    const [known, switches, activity, bearers, repositories] = await Promise.all([
+      this.roster.rigs(city.streamId),
+      this.roster.switches(city.streamId),
+      this.#newest(city, current.index),
+      this.repository.bearers(city.streamId),
+      git ? this.#repositories(city, rigs) : undefined,
+    ]);
+    const byAgent = Map.groupBy(bearers, ({ agent }) => agent);
+    const prefixes = new Map(known.map((rig) => [rig.name, rig.prefix]));
+    return rigs.map((rig) =>
+      toRig(rig, {
+        prefix: prefixes.get(rig.name),
+        switched: switches.rigs.get(rig.name),
+        lastActivity: activity.newest.get(rig.name),
+        places: placesIn(current.config, rig.name, byAgent),
+        git: repositories?.get(rig.name),
+      }),
+    );
+  }
+
+  /** Counting a hundred thousand beads costs tens of milliseconds: it is done once a position of the log. */
+  async #newest(city: CityScope, index: number): Promise<RigActivity> {
+    const known = this.#activity.get(city.streamId);
+    if (known !== undefined && known.head === index) return known;
+    const found = await this.repository.activity(city.streamId);
+    this.#activity.delete(city.streamId);
+    this.#activity.set(city.streamId, found);
+    if (this.#activity.size > CACHED) this.#activity.delete(this.#activity.keys().next().value!);
+    return found;
+  }
+
+  /** What git says of each rig's directory; nothing for one that it cannot, or not in time. */
+  async #repositories(city: CityScope, rigs: readonly RigConfig[]): Promise<Map<string, GitStatus>> {
+    const found = new Map<string, GitStatus>();
+    const signal = AbortSignal.timeout(GIT_MS);
+    const look = async (rig: RigConfig): Promise<void> => {
+      const status = await this.#statusOf(city, rig, signal).catch(() => undefined);
+      if (status !== undefined) found.set(rig.name, status);
+    };
+    await atOnce(GIT_AT_ONCE, rigs, look, signal);
+    return found;
+  }
+
+  /** Only where rigs may lie: a file may name any directory. */
+  async #statusOf(city: CityScope, rig: RigConfig, signal: AbortSignal): Promise<GitStatus | undefined> {
+    if (rig.path === undefined) return undefined;
+    const directory = await this.places.ofRig(rig.path, city);
+    return directory === undefined ? undefined : this.git.status(directory, signal);
+  }
+}
+
+/** Of all agents of a rig, as their list has them. */
+function placesIn(
+  { agents }: CityConfig,
+  rig: string,
+  byAgent: ReadonlyMap<string, readonly Bearer[]>,
+): { readonly total: number; readonly running: number } {
+  const places = agents.filter(({ dir }) => dir === rig).map((agent) => placesOf(agent, byAgent.get(agent.qualified_name) ?? []));
+  return {
+    total: places.reduce((sum, { total }) => sum + total, 0),
+    running: places.reduce((sum, { running }) => sum + running, 0),
+  };
+}

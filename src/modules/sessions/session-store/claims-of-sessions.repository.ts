@@ -1,0 +1,56 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { Db, type Database } from '../../../platform/database/database.js';
+
+/** Beads whose metadata has this value under this key, by the index over both; the value is compared again. */
+function marked(streamId: number, key: string, value: RawBuilder<string>): RawBuilder<boolean> {
+  return sql<boolean>`(b.labels <> '{}' or b.metadata <> '{}')
+    and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(${streamId}, '{}', jsonb_build_object(${key}::text, ${value}))
+    and b.metadata ->> ${key} = ${value}`;
+}
+
+/** SQL about what sessions hold. */
+@Injectable()
+export class ClaimsOfSessionsRepository {
+  constructor(private readonly db: Db) {}
+
+  /** Begun work of a session, and work that is assigned to it by a name that no other session will ever have. */
+  async held(streamId: number, session: string, db: Kysely<Database> = this.db): Promise<string[]> {
+    const id = sql<string>`${session}::text`;
+    const { rows } = await sql<{ id: string }>`
+      select b.id from beads b where b.stream_id = ${streamId} and b.status = 'in_progress' and ${marked(streamId, 'gc.session_id', id)}
+      union
+      select b.id from beads b where b.stream_id = ${streamId} and b.assignee = ${session} and b.status <> 'closed'
+      order by 1`.execute(db);
+    return rows.map((row) => row.id);
+  }
+
+  /** Begun work of sessions that have ended, for running cities: their ids by session. */
+  async orphaned(streamId: number, limit: number): Promise<{ id: string; session: string }[]> {
+    const { rows } = await sql<{ id: string; session: string }>`
+      select b.id, s.id as session from beads b
+      join sessions s on s.stream_id = b.stream_id and s.id = b.metadata ->> 'gc.session_id' and s.state = 'closed'
+      where b.stream_id = ${streamId} and b.status = 'in_progress' and b.assignee is not null
+      order by b.id limit ${limit}`.execute(this.db);
+    return rows;
+  }
+
+  /**
+   * Extends the leases of begun work whose session has a process, once a third of a lease is used up. Rows that somebody
+   * has locked are left to the next time, so that this never waits. Answers how many.
+   */
+  async renew(): Promise<number> {
+    const { numAffectedRows } = await sql`
+      with due as (
+        select b.stream_id, b.id from beads b
+        join sessions s on s.stream_id = b.stream_id and s.id = b.metadata ->> 'gc.session_id' and s.runner_id is not null and s.live
+        where b.lease_until is not null and b.status = 'in_progress' and b.lease_until > clock_timestamp()
+          and b.lease_until < clock_timestamp() + b.lease_ms * interval '0.667 milliseconds'
+          and exists (select from cities c where c.stream_id = b.stream_id and c.running)
+        order by b.lease_until limit 5000 for update of b skip locked
+      )
+      update beads b set lease_until = clock_timestamp() + b.lease_ms * interval '1 millisecond'
+      from due where b.stream_id = due.stream_id and b.id = due.id`.execute(this.db);
+    return Number(numAffectedRows ?? 0n);
+  }
+}

@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import { BeadDeadAssigneeReopened } from '../../../contract/events/beads.events.js';
+import { event } from '../../../platform/event-log/event.js';
+import type { SessionChanges } from './session-changes.js';
+import type { SessionRow } from './session-row.js';
+import type { Work } from '../../work/work/work.js';
+import { ClaimsOfSessionsRepository } from './claims-of-sessions.repository.js';
+
+/** The work that sessions hold: given back when they end, kept while they live. */
+@Injectable()
+export class ClaimsOfSessions {
+  constructor(private readonly repository: ClaimsOfSessionsRepository) {}
+
+  /**
+   * Gives back what a session holds, in the transaction that ends it for good: begun work is open again and nobody's, with
+   * an event that names `reason`. To be called in `SessionChangesService.withWork`, before or after the session is closed.
+   * Work that is assigned to a pool member's name stays assigned: its next session goes on with it. Returns how many.
+   */
+  async release(changes: SessionChanges, work: Work, row: SessionRow, reason: string): Promise<number> {
+    const ids = await this.repository.held(changes.city.streamId, row.id, changes.tx);
+    let released = 0;
+    for (const bead of await work.findAll(ids)) if (await reopen(work, bead.id, row.id, reason)) released++;
+    return released;
+  }
+
+  /** What a session holds as it is committed, by id. */
+  held(row: Pick<SessionRow, 'stream_id' | 'id'>): Promise<string[]> {
+    return this.repository.held(row.stream_id, row.id);
+  }
+
+  /** Gives back what ended sessions still hold, `limit` beads at once: whoever ended them could not. */
+  async releaseOrphaned(work: Work, limit: number): Promise<number> {
+    let released = 0;
+    for (const { id, session } of await this.repository.orphaned(work.city.streamId, limit))
+      if (await reopen(work, id, session, 'closed')) released++;
+    return released;
+  }
+
+  /** Whether there is something for `releaseOrphaned`, as it is committed. */
+  async hasOrphaned(streamId: number): Promise<boolean> {
+    return (await this.repository.orphaned(streamId, 1)).length > 0;
+  }
+
+  /** Keeps the leases of all sessions that have a process. Returns how many it extended. */
+  renew(): Promise<number> {
+    return this.repository.renew();
+  }
+}
+
+/** False when somebody else has it by now: what is looked at is what the city's writers have left. */
+async function reopen(work: Work, id: string, session: string, reason: string): Promise<boolean> {
+  const bead = await work.find(id);
+  if (bead === undefined || bead.status === 'closed') return false;
+  const { 'gc.session_id': holder, 'gc.routed_to': route } = bead.metadata;
+  if (bead.status === 'in_progress' && holder !== undefined && holder !== session) return false;
+  if (bead.assignee === null || (bead.status === 'open' && bead.assignee !== session)) return false;
+  const owner = bead.assignee;
+  // Who may be given it next: the route, or the agent that it was assigned to by name.
+  await work.update(id, { status: 'open', assignee: null });
+  work.emit(
+    event(BeadDeadAssigneeReopened, {
+      ...work.facts(bead),
+      message: `session ${session} of ${owner} has ended (${reason}); the bead is open again`,
+      payload: { bead_id: id, dead_assignee: owner, ...(route ? { routed_to: route } : {}) },
+    }),
+  );
+  return true;
+}

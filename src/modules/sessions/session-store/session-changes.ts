@@ -1,0 +1,247 @@
+import { problem } from '../../../contract/problems.js';
+import {
+  SessionArchived,
+  SessionClosed,
+  SessionCreated,
+  SessionDraining,
+  SessionQuarantined,
+  SessionStartFailed,
+  SessionStarting,
+  SessionStopped,
+  SessionSuspended,
+  SessionUndrained,
+  SessionWakeRequested,
+  SessionWoke,
+} from '../../../contract/events/sessions.events.js';
+import type { Tx } from '../../../platform/database/transactions.js';
+import { event, type NewEvent } from '../../../platform/event-log/event.js';
+import type { Work } from '../../work/work/work.js';
+import type { NameKind, NewSession, SessionPatch, SessionRow } from './session-row.js';
+import { moveOf, type CloseCode, type SessionCommand } from './session-states.js';
+import type { SessionStore } from './session-store.repository.js';
+
+/** The city of a session, as writers need it. */
+export interface SessionCity {
+  readonly name: string;
+  /** The name of its event stream. */
+  readonly stream: string;
+  readonly streamId: number;
+}
+
+export interface Moving {
+  /** Stored as the session's reason and told by the event; null takes an older one away. */
+  readonly reason?: string | null;
+  readonly set?: SessionPatch;
+  /** The event's message, for people. */
+  readonly message?: string;
+  /** Instead of the kind that the command has. */
+  readonly event?: (facts: EventFacts) => NewEvent;
+}
+
+export interface EventFacts {
+  readonly stream: string;
+  readonly actor: string;
+  readonly subject: string;
+  readonly session_id: string;
+  readonly message?: string;
+}
+
+/**
+ * Runs in the transaction in which a session lost its process (`stopped`) or ended (`closed`), right after it: what was in
+ * the air is settled.
+ */
+export type EndReaction = (changes: SessionChanges, row: SessionRow, how: 'stopped' | 'closed') => Promise<void>;
+
+/**
+ * Runs in the transaction that moved a session, after the event of the move and before those who settle an end. `message` is the
+ * event's: why it was moved, for people.
+ */
+export type MoveReaction = (changes: SessionChanges, before: SessionRow, after: SessionRow, message?: string) => Promise<void>;
+
+/** Runs in the transaction that made a session in the place of another that had its name and cannot go on. */
+export type ReplaceReaction = (changes: SessionChanges, before: SessionRow, after: SessionRow) => Promise<void>;
+
+export interface SessionReactions {
+  readonly moved: readonly MoveReaction[];
+  readonly ended: readonly EndReaction[];
+  readonly replaced: readonly ReplaceReaction[];
+}
+
+/**
+ * The session part of one transaction. Rows are locked before they are changed, a change of state is one guarded
+ * statement, and every change has its event in `events()`, which the transaction appends last.
+ */
+export class SessionChanges {
+  readonly #events: NewEvent[] = [];
+  /** Sessions whose log or inbox has something new, by pk; told to everybody after the commit. */
+  readonly touched = new Map<number, SessionRow>();
+
+  constructor(
+    readonly tx: Tx,
+    readonly city: SessionCity,
+    readonly actor: string,
+    private readonly store: SessionStore,
+    private readonly reactions: SessionReactions,
+    /** The city's work, where the transaction holds it. */
+    readonly work?: Work,
+  ) {}
+
+  /** The session, locked until the commit. Undefined when it is not there, or not of this city. */
+  async lock(pk: number): Promise<SessionRow | undefined> {
+    return this.store.lock(this.tx, this.city.streamId, pk);
+  }
+
+  /** @throws ProblemError session_not_found */
+  async require(pk: number, name: string): Promise<SessionRow> {
+    const row = await this.lock(pk);
+    if (row === undefined) throw problem('session_not_found', `session ${name} not found`);
+    return row;
+  }
+
+  /**
+   * A new session in `start-pending`, with its names.
+   *
+   * @throws ProblemError conflict when one of its names is taken.
+   */
+  async create(session: NewSession): Promise<SessionRow> {
+    const row = await this.store.insert(this.tx, this.city.streamId, session);
+    this.#touch(row);
+    const payload = { session_id: row.id, from: '', to: row.state, generation: row.generation };
+    this.emit(event(SessionCreated, { ...this.facts(row), payload }));
+    return row;
+  }
+
+  /**
+   * Moves a locked session by a command of the state table.
+   *
+   * @throws ProblemError illegal_transition where the table has no such move.
+   */
+  async move(row: SessionRow, command: SessionCommand, { reason, set = {}, message, event: kind }: Moving = {}): Promise<SessionRow> {
+    const to = moveOf(row.state, command);
+    if (to === undefined) throw illegal(row, command);
+    const patch = reason === undefined ? set : { ...set, reason };
+    const after = await this.store.update(this.tx, row, patch, to);
+    if (after === undefined) throw illegal(row, command);
+    this.#touch(after);
+    const facts = { ...this.facts(after), ...(message === undefined ? {} : { message }) };
+    this.emit(kind?.(facts) ?? eventOf(command, facts, row, after));
+    for (const react of this.reactions.moved) await react(this, row, after, message);
+    await this.#ended(row, after);
+    return after;
+  }
+
+  /**
+   * Ends a session whose process, if it had one, is confirmed dead: its names are free, nothing of it is awaited any more.
+   * Closing a closed session changes nothing.
+   */
+  async close(row: SessionRow, code: CloseCode, { set = {}, ...moving }: Moving = {}): Promise<SessionRow> {
+    if (row.state === 'closed') return row;
+    const cleared = {
+      runner_id: null,
+      live: false,
+      wake_request: null,
+      stop_request: null,
+      stop_deadline: null,
+      instance_token: null,
+    } as const;
+    const after = await this.move(row, 'close', {
+      ...moving,
+      reason: moving.reason ?? code,
+      set: { ...set, ...cleared, token_hash: null, close_code: code },
+    });
+    await this.store.releaseNames(this.tx, after);
+    return after;
+  }
+
+  /** One has been made under the name of another, which keeps nothing that the name stands for. */
+  async replace(before: SessionRow, after: SessionRow): Promise<void> {
+    for (const react of this.reactions.replaced) await react(this, before, after);
+  }
+
+  /** Gives a session another name of a kind. @throws ProblemError conflict when somebody else has it. */
+  async takeName(row: SessionRow, name: string, kind: NameKind): Promise<void> {
+    await this.store.takeName(this.tx, row, name, kind);
+  }
+
+  async releaseName(row: SessionRow, name: string): Promise<void> {
+    await this.store.releaseName(this.tx, row, name);
+  }
+
+  /** Changes columns and not the state. */
+  async patch(row: SessionRow, set: SessionPatch): Promise<SessionRow> {
+    const after = (await this.store.update(this.tx, row, set))!;
+    this.#touch(after);
+    await this.#ended(row, after);
+    return after;
+  }
+
+  emit(...events: readonly NewEvent[]): void {
+    this.#events.push(...events);
+  }
+
+  /** Says that the session's runner or its readers have something to look at, without changing its row. */
+  touch(row: SessionRow): void {
+    this.#touch(row);
+  }
+
+  events(): readonly NewEvent[] {
+    return this.#events;
+  }
+
+  /** The envelope of an event about a session. */
+  facts({ id }: Pick<SessionRow, 'id'>): EventFacts {
+    return { stream: this.city.stream, actor: this.actor, subject: id, session_id: id };
+  }
+
+  async #ended(before: SessionRow, after: SessionRow): Promise<void> {
+    if (before.runner_id !== null && after.runner_id === null)
+      for (const react of this.reactions.ended) await react(this, after, 'stopped');
+    if (before.state !== 'closed' && after.state === 'closed') for (const react of this.reactions.ended) await react(this, after, 'closed');
+  }
+
+  #touch(row: SessionRow): void {
+    this.touched.set(row.pk, row);
+  }
+}
+
+function illegal(row: SessionRow, command: SessionCommand): Error {
+  return problem('illegal_transition', `illegal transition: state "${row.state}" does not accept command "${command}"`);
+}
+
+function eventOf(command: SessionCommand, facts: EventFacts, before: SessionRow, after: SessionRow): NewEvent {
+  const why = after.reason ?? undefined;
+  const told = why === undefined || facts.message !== undefined ? facts : { ...facts, message: why };
+  const payload = {
+    session_id: after.id,
+    from: before.state,
+    to: after.state,
+    generation: after.generation,
+    ...(why === undefined ? {} : { reason: why }),
+  };
+  switch (command) {
+    case 'start':
+      return event(SessionStarting, { ...facts, payload });
+    case 'ready':
+      return event(SessionWoke, { ...facts, payload: {} });
+    case 'fail_start':
+      return event(SessionStartFailed, { ...told, payload });
+    case 'sleep': {
+      const lifecycle = { session_id: after.id, template: after.template, ...(why === undefined ? {} : { reason: why }) };
+      return event(SessionStopped, { ...told, payload: lifecycle });
+    }
+    case 'suspend':
+      return event(SessionSuspended, { ...told, payload: {} });
+    case 'wake':
+      return event(SessionWakeRequested, { ...facts, payload });
+    case 'quarantine':
+      return event(SessionQuarantined, { ...told, payload: {} });
+    case 'drain':
+      return event(SessionDraining, { ...told, payload: {} });
+    case 'undrain':
+      return event(SessionUndrained, { ...told, payload: {} });
+    case 'archive':
+      return event(SessionArchived, { ...told, payload });
+    case 'close':
+      return event(SessionClosed, { ...told, payload });
+  }
+}

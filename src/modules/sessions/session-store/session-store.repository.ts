@@ -1,0 +1,127 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { problem } from '../../../contract/problems.js';
+import type { Database } from '../../../platform/database/database.js';
+import type { Tx } from '../../../platform/database/transactions.js';
+import type { NameKind, NewSession, SessionPatch, SessionRow } from './session-row.js';
+import type { SessionState } from './session-states.js';
+
+const ROW = sql`s.pk, s.stream_id, s.id, s.session_name, s.alias, s.past_aliases, s.title, s.kind, s.template, s.agent, s.agent_name, s.slot,
+  s.rig, s.provider, s.preset, s.transport, s.origin, s.named_identity, s.created_by, s.state, s.reason, s.close_code, s.generation, s.epoch,
+  s.instance_token, s.session_key, s.runner_id, s.live, s.wake_request, s.wake_requested_at, s.not_before, s.stop_request, s.stop_reason,
+  s.stop_requested_at, s.stop_deadline, s.start_deadline, s.held_until, s.quarantined_until, s.reset_pending, s.delete_pending,
+  s.continuity_eligible, s.failed_starts, s.crashes, s.restarts, s.circuit_until, s.churns, s.options, s.option_schema, s.capabilities, s.metadata, s.work_dir,
+  s.launch_hash, s.launch_options, s.accepted_hash, s.stderr_tail, s.failure, s.tried_hash, s.created_at, s.updated_at, s.state_at, s.last_woke_at, s.ready_at,
+  s.last_turn_at, s.closed_at`;
+
+const JSON_COLUMNS = new Set<string>(['options', 'option_schema', 'capabilities', 'metadata', 'launch_parts', 'launch_options']);
+const ARRAY_COLUMNS = new Map<string, string>([
+  ['past_aliases', 'text[]'],
+  ['crashes', 'timestamptz[]'],
+  ['restarts', 'timestamptz[]'],
+]);
+
+/** SQL of everybody who writes sessions. Reads that answer requests are the families' own. */
+@Injectable()
+export class SessionStore {
+  async find(db: Kysely<Database>, streamId: number, pk: number): Promise<SessionRow | undefined> {
+    const { rows } = await sql<SessionRow>`select ${ROW} from sessions s where s.pk = ${pk} and s.stream_id = ${streamId}`.execute(db);
+    return rows[0];
+  }
+
+  async lock(tx: Tx, streamId: number, pk: number): Promise<SessionRow | undefined> {
+    const { rows } = await sql<SessionRow>`
+      select ${ROW} from sessions s where s.pk = ${pk} and s.stream_id = ${streamId} for no key update`.execute(tx);
+    return rows[0];
+  }
+
+  /** False when the city does not run. */
+  async cityRuns(tx: Tx, streamId: number): Promise<boolean> {
+    const { rows } = await sql`select 1 from cities c where c.stream_id = ${streamId} and c.running`.execute(tx);
+    return rows.length === 1;
+  }
+
+  /** @throws ProblemError conflict when a name is taken. */
+  async insert(tx: Tx, streamId: number, s: NewSession): Promise<SessionRow> {
+    const { rows } = await sql<SessionRow>`
+      with made as (select next_bead_id(${streamId}, '') as id)
+      insert into sessions as s (stream_id, id, session_name, alias, title, kind, template, agent, agent_name, slot, rig, provider, preset,
+        transport, origin, named_identity, created_by, state, reason, options, metadata, work_dir, wake_request, wake_requested_at)
+      select ${streamId}, m.id, coalesce(${s.session_name ?? null}::text, 's-' || replace(m.id, '/', '--')), ${s.alias ?? ''}, ${s.title}, ${s.kind},
+        ${s.template}, ${s.agent ?? null}, ${s.agent_name ?? null}, ${s.slot ?? null}::int, ${s.rig ?? ''}, ${s.provider}, ${s.preset ?? null},
+        ${s.transport}, ${s.origin}, ${s.named_identity ?? null}, ${s.created_by}, ${s.state ?? 'start-pending'},
+        ${s.reason ?? null}::text, ${JSON.stringify(s.options ?? {})}::jsonb,
+        ${JSON.stringify(s.metadata ?? {})}::jsonb, ${s.work_dir ?? null}, ${s.wake_request ?? null}::text,
+        case when ${s.wake_request ?? null}::text is not null then clock_timestamp() end
+      from made m returning ${ROW}`.execute(tx);
+    const row = rows[0]!;
+    await sql`insert into session_logs (session_pk) values (${row.pk})`.execute(tx);
+    await this.takeName(tx, row, row.session_name, 'session_name');
+    if (row.alias !== '') await this.takeName(tx, row, row.alias, 'alias');
+    if (row.slot !== null && row.agent_name !== null) await this.takeName(tx, row, row.agent_name, 'agent');
+    return row;
+  }
+
+  /**
+   * Gives a name to a session. A configured identity that nobody bears is taken by the session that is made for it.
+   *
+   * @throws ProblemError conflict when somebody else has it.
+   */
+  async takeName(tx: Tx, row: Pick<SessionRow, 'pk' | 'stream_id' | 'named_identity'>, name: string, kind: NameKind): Promise<void> {
+    const { rows } = await sql<{ session_pk: number | null }>`
+      insert into session_names as n (stream_id, name, kind, session_pk) values (${row.stream_id}, ${name}, ${kind}, ${row.pk})
+      on conflict (stream_id, name) do update set session_pk = excluded.session_pk
+        where n.session_pk = excluded.session_pk or (n.session_pk is null and n.name = ${row.named_identity ?? null}::text)
+      returning session_pk`.execute(tx);
+    if (rows.length === 0) throw problem('conflict', `the name ${name} is already used by another session of this city`);
+  }
+
+  async releaseName(tx: Tx, row: Pick<SessionRow, 'pk' | 'stream_id'>, name: string): Promise<void> {
+    await sql`update session_names set session_pk = null
+      where stream_id = ${row.stream_id} and name = ${name} and session_pk = ${row.pk} and kind = 'identity'`.execute(tx);
+    await sql`delete from session_names
+      where stream_id = ${row.stream_id} and name = ${name} and session_pk = ${row.pk} and kind <> 'identity'`.execute(tx);
+  }
+
+  /** Frees the names of a session that has ended, the explicit runtime name of an ordinary one excepted. */
+  async releaseNames(tx: Tx, row: SessionRow): Promise<void> {
+    const keep = row.origin === 'manual' && row.close_code !== 'failed-create' ? row.session_name : null;
+    await sql`update session_names set session_pk = null where session_pk = ${row.pk} and kind = 'identity'`.execute(tx);
+    await sql`delete from session_names
+      where session_pk = ${row.pk} and kind <> 'identity' and (${keep}::text is null or name <> ${keep}::text)`.execute(tx);
+  }
+
+  /**
+   * Writes columns, with `to` also the state, of a row as it was read and locked; undefined when its state or generation is
+   * another by now. The session's log moves on, so that its readers look.
+   */
+  async update(tx: Tx, row: SessionRow, patch: SessionPatch, to?: SessionState): Promise<SessionRow | undefined> {
+    const sets: RawBuilder<unknown>[] = [sql`updated_at = clock_timestamp()`];
+    if (to !== undefined) {
+      sets.push(sql`state = ${to}`, sql`state_at = clock_timestamp()`);
+      if (to === 'closed') sets.push(sql`closed_at = clock_timestamp()`);
+    }
+    for (const [column, value] of Object.entries(patch)) {
+      if (value !== undefined) sets.push(sql`${sql.ref(column)} = ${valueOf(column, value)}`);
+    }
+    const { rows } = await sql<SessionRow>`
+      update sessions s set ${sql.join(sets)}
+      where s.pk = ${row.pk} and s.state = ${row.state} and s.generation = ${row.generation} returning ${ROW}`.execute(tx);
+    const after = rows[0];
+    if (after !== undefined) {
+      await sql`update session_logs set head = head + 1, status_rev = head + 1, generation = ${after.generation},
+          activity = case when ${after.live} then activity else 'idle' end,
+          activity_rev = case when ${after.live} or activity = 'idle' then activity_rev else head + 1 end,
+          activity_at = case when ${after.live} or activity = 'idle' then activity_at else clock_timestamp() end
+        where session_pk = ${row.pk}`.execute(tx);
+    }
+    return after;
+  }
+}
+
+function valueOf(column: string, value: unknown): RawBuilder<unknown> {
+  if (value === null) return sql`null`;
+  if (JSON_COLUMNS.has(column)) return sql`${JSON.stringify(value)}::jsonb`;
+  const array = ARRAY_COLUMNS.get(column);
+  return array === undefined ? sql`${value}` : sql`${value}::${sql.raw(array)}`;
+}

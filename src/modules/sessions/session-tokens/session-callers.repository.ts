@@ -1,0 +1,71 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { SessionCaller } from '../../../contract/principal.js';
+import { Db } from '../../../platform/database/database.js';
+import { GatheredReads } from '../../../platform/database/gathered-reads.js';
+
+interface CallerRow {
+  readonly pk: number;
+  /** Of its token. */
+  readonly hash: Buffer;
+  readonly id: string;
+  readonly session_name: string;
+  readonly alias: string;
+  readonly agent: string | null;
+  readonly agent_name: string | null;
+  readonly stream_id: number;
+  readonly city: string;
+}
+
+/** Who calls, and what belongs to whom. Nothing of it is kept: a session that has ended has no rights any more. */
+@Injectable()
+export class SessionCallersRepository {
+  readonly #callers = new GatheredReads<number, CallerRow>(async (pks) => (await this.#calling(pks)).map((row) => [row.pk, row] as const));
+
+  constructor(private readonly db: Db) {}
+
+  /** The session whose present process has this token. */
+  async find(pk: number, hash: Buffer): Promise<CallerRow | undefined> {
+    const row = await this.#callers.read(pk);
+    return row?.hash.equals(hash) === true ? row : undefined;
+  }
+
+  async #calling(pks: readonly number[]): Promise<readonly CallerRow[]> {
+    const { rows } = await sql<CallerRow>`
+      select s.pk, s.token_hash as hash, s.id, s.session_name, s.alias, s.agent, s.agent_name, s.stream_id, e.name as city
+      from sessions s join event_streams e on e.id = s.stream_id
+      where s.pk = any(${[...pks]}::bigint[]) and s.token_hash is not null and s.runner_id is not null and s.state <> 'closed'`.execute(
+      this.db,
+    );
+    return rows;
+  }
+
+  /** Whether a session has a process that may call. */
+  async isLive(pk: number): Promise<boolean> {
+    const { rows } = await sql`
+      select 1 from sessions where pk = ${pk} and token_hash is not null and runner_id is not null and state <> 'closed'`.execute(this.db);
+    return rows.length === 1;
+  }
+
+  /** Who has a bead under way; undefined when nobody has, or when it is not there. */
+  async holder({ streamId }: SessionCaller, id: string): Promise<string | undefined> {
+    const { rows } = await sql<{ assignee: string | null }>`
+      select assignee from beads where stream_id = ${streamId} and id = ${id} and status = 'in_progress'`.execute(this.db);
+    return rows[0]?.assignee || undefined;
+  }
+
+  /** Who waits; undefined for what is no wait. */
+  async waiter({ streamId }: SessionCaller, id: string): Promise<string | undefined> {
+    const { rows } = await sql<{ session: string | null }>`
+      select metadata ->> 'session_id' as session from beads
+      where stream_id = ${streamId} and id = ${id} and issue_type = 'gate' and labels @> '{gc:wait}'`.execute(this.db);
+    return rows[0]?.session ?? undefined;
+  }
+
+  /** Whose mailbox a message lies in: `human` or `agent:<name>`; undefined when it is not there. */
+  async mailbox({ streamId }: SessionCaller, id: string): Promise<string | undefined> {
+    const { rows } = await sql<{ principal: string }>`
+      select principal from messages where stream_id = ${streamId} and id = ${id}`.execute(this.db);
+    return rows[0]?.principal;
+  }
+}

@@ -1,0 +1,77 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Operations, type ExternalOutcome } from '../../../platform/operations/operations.js';
+import { MessageQueue } from '../messages/message-queue.service.js';
+import { CreateEndingsRepository } from './create-endings.repository.js';
+import { SessionAnswers } from './session-answers.service.js';
+import type { SessionChanges } from '../session-store/session-changes.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
+import type { SessionRow } from '../session-store/session-row.js';
+import { createTarget, SessionCreate } from './sessions.operations.js';
+
+/**
+ * Ends the operations that made sessions, in the transactions that find out what became of them, whoever runs those. Every
+ * process that changes sessions has it.
+ */
+@Injectable()
+export class CreateEndings implements OnModuleInit {
+  constructor(
+    private readonly changes: SessionChangesService,
+    private readonly queue: MessageQueue,
+    private readonly operations: Operations,
+    private readonly answers: SessionAnswers,
+    private readonly repository: CreateEndingsRepository,
+  ) {}
+
+  onModuleInit(): void {
+    this.changes.onMoved((changes, before, after, message) => this.#moved(changes, before, after, message));
+    this.queue.onSettled(async (changes, row, { source, request_id }, outcome) => {
+      if (source !== 'create' || request_id === null) return;
+      if (outcome === 'delivered') return this.#succeed(changes, row, request_id);
+      const code = outcome.code === 'message_failed' ? 'message_delivery_failed' : outcome.code;
+      await this.#end(changes, row, request_id, { ok: false, code, message: outcome.message });
+    });
+  }
+
+  async #moved(changes: SessionChanges, before: SessionRow, after: SessionRow, why: string | undefined): Promise<void> {
+    if (before.origin !== 'manual' || before.ready_at !== null) return;
+    const verdict = verdictOf(after);
+    if (verdict === undefined) return;
+    const { stream } = changes.city;
+    const operation = await this.operations.unfinished(changes.tx, createTarget(after.id), stream);
+    if (operation === undefined) return;
+    if (verdict !== true) {
+      const message = why === undefined ? verdict : `${verdict}: ${why}`;
+      return this.#end(changes, after, operation.id, { ok: false, code: 'create_failed', message });
+    }
+    if (!(await this.repository.hasMessage(changes.tx, after.pk, operation.id))) await this.#succeed(changes, after, operation.id);
+  }
+
+  async #succeed(changes: SessionChanges, row: SessionRow, requestId: string): Promise<void> {
+    const { body } = await this.answers.of(changes.city, row.pk, row.id, { tx: changes.tx });
+    await this.#end(changes, row, requestId, { ok: true, payload: { session: body } });
+  }
+
+  async #end(changes: SessionChanges, row: SessionRow, requestId: string, outcome: ExternalOutcome): Promise<void> {
+    const ended = await this.operations.end(changes.tx, SessionCreate, requestId, { ...outcome, subject: row.id });
+    if (ended !== undefined) changes.emit(ended);
+  }
+}
+
+/** What a state means for the request that made the session: made, or why not; undefined while it is on its way. */
+function verdictOf({ id, state, reason, wake_request, failed_starts }: SessionRow): true | string | undefined {
+  switch (state) {
+    case 'active':
+      return true;
+    case 'start-pending':
+    case 'creating':
+    case 'draining':
+      return undefined;
+    case 'asleep':
+      return wake_request === null ? `session ${id} was stopped before it was ready` : undefined;
+    default:
+      return (
+        `session ${id} is ${state}${reason === null || reason === state ? '' : ` (${reason})`}` +
+        (failed_starts > 1 ? ` after ${failed_starts} attempts` : '')
+      );
+  }
+}

@@ -1,0 +1,54 @@
+import { Injectable } from '@nestjs/common';
+import type { SessionResponse } from '../../../contract/sessions.schemas.js';
+import { ProblemError, problem } from '../../../contract/problems.js';
+import type { Tx } from '../../../platform/database/transactions.js';
+import type { CityConfig } from '../../files/composition/city-config.js';
+import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
+import type { Template } from '../launch/launch.js';
+import { templateOf } from '../launch/template.js';
+import type { SessionCity } from '../session-store/session-changes.js';
+import { toSessionResponse, type SessionView } from './session-view.js';
+import { SessionViewsRepository } from './session-views.repository.js';
+
+/** How a session is told: the same body for a read, a list and an event. */
+@Injectable()
+export class SessionAnswers {
+  constructor(
+    private readonly repository: SessionViewsRepository,
+    private readonly config: ConfigReadsService,
+  ) {}
+
+  /** A session as it is now, or as it is in the transaction. @throws ProblemError session_not_found when it was deleted meanwhile. */
+  async of(
+    city: SessionCity,
+    pk: number,
+    id: string,
+    options: { lines?: number; tx?: Tx } = {},
+  ): Promise<{ body: SessionResponse; index: number }> {
+    const row = await this.repository.find(city.streamId, pk, options.lines ?? 0, options.tx);
+    if (row === undefined) throw problem('session_not_found', `session ${id} not found`);
+    const known = await this.config.known(city, options.tx);
+    return { body: toSessionResponse(row, known && knownTemplate(known.config, row), options.lines), index: row.head };
+  }
+
+  /** Many at once, of one configuration. */
+  async all(city: SessionCity, rows: readonly SessionView[], lines?: number): Promise<SessionResponse[]> {
+    const known = rows.length === 0 ? undefined : await this.config.known(city);
+    const templates = new Map<string, Template | undefined>();
+    return rows.map((row) => {
+      const key = `${row.kind} ${row.template}`;
+      if (!templates.has(key)) templates.set(key, known && knownTemplate(known.config, row));
+      return toSessionResponse(row, templates.get(key), lines);
+    });
+  }
+}
+
+/** What a session is made from; undefined when the configuration does not have it any more. */
+export function knownTemplate(config: CityConfig, { kind, template }: Pick<SessionView, 'kind' | 'template'>): Template | undefined {
+  try {
+    return templateOf(config, kind, template);
+  } catch (error) {
+    if (error instanceof ProblemError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,64 @@
+import { Injectable } from '@nestjs/common';
+import type { ListBodySessionResponse, SessionResponse } from '../../../contract/sessions.schemas.js';
+import { problem } from '../../../contract/problems.js';
+import { heldItems } from '../../../platform/database/page-bytes.js';
+import { HeadWaiter } from '../../../platform/streams/head-waiter.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { formatPlace, parsePlace, type Place } from '../../work/work/page-token.js';
+import { SessionAnswers } from './session-answers.service.js';
+import { SessionResolver } from '../session-names/session-resolver.service.js';
+import { SessionViewsRepository } from './session-views.repository.js';
+import { wantedStates, type SessionQuery, type SessionsQuery } from './sessions.query.js';
+
+const PAGE = 100;
+const PEEK_LINES = 5;
+
+export interface SessionAnswer<T> {
+  readonly body: T;
+  readonly index: number;
+}
+
+/** Sessions as they are listed and shown. */
+@Injectable()
+export class SessionLists {
+  constructor(
+    private readonly repository: SessionViewsRepository,
+    private readonly answers: SessionAnswers,
+    private readonly resolver: SessionResolver,
+    private readonly heads: HeadWaiter,
+  ) {}
+
+  /** Newest first; now, or once the city's log has moved beyond `index`. @throws ProblemError invalid_cursor */
+  async list(city: CityScope, query: SessionsQuery, gone: AbortSignal): Promise<SessionAnswer<ListBodySessionResponse>> {
+    const after = placeOf(query.cursor);
+    const answer = await this.#page(city, query, after);
+    return (await this.heads.readAgain(city.stream, answer.index, query, gone)) ? this.#page(city, query, after) : answer;
+  }
+
+  /** @throws ProblemError session_not_found, ambiguous */
+  async get(city: CityScope, text: string, { peek, peek_lines: lines }: SessionQuery): Promise<SessionAnswer<SessionResponse>> {
+    const { pk, id } = await this.resolver.resolve(city, text, { closed: true, materialize: false });
+    return this.answers.of(city, pk, id, peek ? { lines: lines ?? PEEK_LINES } : {});
+  }
+
+  async #page(city: CityScope, query: SessionsQuery, after: Place | undefined): Promise<SessionAnswer<ListBodySessionResponse>> {
+    const limit = query.limit === 0 ? PAGE : query.limit;
+    const lines = query.peek ? PEEK_LINES : undefined;
+    const { state, template, rig, provider, kind, running, pending } = query;
+    const filter = { states: wantedStates(state), template, rig, provider, kind, running, pending };
+    const { head, total, rows, more } = await this.repository.page(city.streamId, filter, limit, after, lines ?? 0);
+    const all = await this.answers.all(city, rows, lines);
+    // What the configuration adds to each is not in the rows.
+    const items = all.slice(0, heldItems(all));
+    const last = more || items.length < all.length ? rows[items.length - 1] : undefined;
+    const next = last === undefined ? {} : { next_cursor: formatPlace('session', { createdAt: last.place, id: String(last.pk) }) };
+    return { body: { items, total, ...next }, index: head };
+  }
+}
+
+function placeOf(cursor: string | undefined): Place | undefined {
+  const place = parsePlace('session', cursor);
+  if (place !== undefined && !/^\d{1,15}$/.test(place.id))
+    throw problem('invalid_cursor', 'cursor is not a valid pagination token; re-fetch the first page', { at: 'query.cursor' });
+  return place;
+}

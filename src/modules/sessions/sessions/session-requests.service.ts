@@ -1,0 +1,71 @@
+import { Injectable } from '@nestjs/common';
+import { problem } from '../../../contract/problems.js';
+import { Db } from '../../../platform/database/database.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import type { CityConfig } from '../../files/composition/city-config.js';
+import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
+import { EffectiveSuspension } from '../launch/effective-suspension.service.js';
+import { ProvidersService } from '../../hosts/providers/providers.service.js';
+import { knownTemplate } from './session-answers.service.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
+import type { SessionRow } from '../session-store/session-row.js';
+import { SessionTimings } from './session-timings.js';
+import { SessionWatch } from './session-watch.service.js';
+
+/** What requests that start and stop sessions share: what keeps one from starting, and waiting for its runner. */
+@Injectable()
+export class SessionRequests {
+  constructor(
+    private readonly db: Db,
+    private readonly config: ConfigReadsService,
+    private readonly suspension: EffectiveSuspension,
+    private readonly providers: ProvidersService,
+    private readonly changes: SessionChangesService,
+    private readonly watch: SessionWatch,
+    private readonly timings: SessionTimings,
+  ) {}
+
+  /** Why a session could not be started now, in words; undefined when it could. */
+  async blocker(city: CityScope, row: Pick<SessionRow, 'kind' | 'template' | 'agent' | 'rig'>): Promise<string | undefined> {
+    const config: CityConfig | undefined = (await this.config.known(city))?.config;
+    const suspended = await this.suspension.blocker(city, row, config);
+    if (suspended !== undefined || config === undefined) return suspended;
+    const template = knownTemplate(config, row);
+    if (template === undefined) return `${row.kind} ${row.template} cannot be started as the city is configured now`;
+    const { preset } = template;
+    const status = preset === undefined ? undefined : (await this.providers.unready([preset])).get(preset);
+    return status === undefined ? undefined : `provider ${template.provider} is not ready: ${status}`;
+  }
+
+  /** @throws ProblemError wrong_state naming what blocks it */
+  async requireStartable(city: CityScope, row: SessionRow): Promise<void> {
+    const blocker = await this.blocker(city, row);
+    if (blocker !== undefined) throw problem('wrong_state', `session ${row.id} cannot be started: ${blocker}`);
+  }
+
+  /**
+   * Waits until the runner has done what its session's row asks for. Undefined when the session was deleted meanwhile.
+   *
+   * @throws ProblemError unavailable when it has not yet: it goes on all the same.
+   */
+  async confirmed(
+    city: CityScope,
+    row: SessionRow,
+    gone: AbortSignal | undefined,
+    done: (now: SessionRow) => boolean,
+  ): Promise<SessionRow | undefined> {
+    if (done(row)) return row;
+    const found = await this.watch.until(row.pk, { ms: this.timings.confirmMs, gone }, async () => {
+      const now = await this.changes.find(this.db, city.streamId, row.pk);
+      return now === undefined ? 'deleted' : done(now) ? now : undefined;
+    });
+    if (found === undefined)
+      throw problem('unavailable', `the process of session ${row.id} has not ended yet; what was asked for stands, and goes on`);
+    return found === 'deleted' ? undefined : found;
+  }
+}
+
+/** The process that a row was about is there no more, whatever came after it. */
+export function isOver(asked: SessionRow): (now: SessionRow) => boolean {
+  return (now) => now.runner_id === null || now.generation !== asked.generation || now.state === 'closed';
+}

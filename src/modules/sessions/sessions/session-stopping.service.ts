@@ -1,0 +1,108 @@
+import { Injectable } from '@nestjs/common';
+import type { Principal } from '../../../contract/principal.js';
+import { problem } from '../../../contract/problems.js';
+import type { OKWithIDResponseBody } from '../../../contract/sessions.schemas.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
+import { agentSettings } from '../session-store/settings.js';
+import { knownTemplate } from './session-answers.service.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
+import { SessionCommands } from './session-commands.service.js';
+import { isOver, SessionRequests } from './session-requests.service.js';
+import { SessionResolver } from '../session-names/session-resolver.service.js';
+import type { SessionRow } from '../session-store/session-row.js';
+import { stopWish } from '../session-store/session-stops.js';
+import { SessionTimings } from './session-timings.js';
+
+const DRAIN_MS = 5 * 60_000;
+
+/** Stops turns and processes; the sessions stay. */
+@Injectable()
+export class SessionStopping {
+  constructor(
+    private readonly resolver: SessionResolver,
+    private readonly changes: SessionChangesService,
+    private readonly requests: SessionRequests,
+    private readonly commands: SessionCommands,
+    private readonly config: ConfigReadsService,
+    private readonly timings: SessionTimings,
+  ) {}
+
+  /**
+   * Parks a session until it is woken or sent a message; one that is parked already stays so.
+   *
+   * @throws ProblemError session_not_found, ambiguous; illegal_transition while it starts or drains and after its end.
+   */
+  async suspend(city: CityScope, text: string, { actor }: Principal, gone: AbortSignal): Promise<void> {
+    const found = await this.resolver.resolve(city, text, { closed: false, materialize: { suspended: true }, actor });
+    const row = await this.changes.run(city, actor, async (changes) => {
+      const before = await changes.require(found.pk, text);
+      if (before.stop_request === 'close') throw problem('wrong_state', `session ${before.id} is being closed`);
+      const wish = before.runner_id === null ? undefined : stopWish(before, 'suspend', { reason: 'user-hold' });
+      if (before.state === 'suspended') return wish === undefined ? before : changes.patch(before, wish);
+      const set = { ...wish, wake_request: null, wake_requested_at: null };
+      return changes.move(before, 'suspend', { reason: 'user-hold', set });
+    });
+    await this.requests.confirmed(city, row, gone, isOver(row));
+  }
+
+  /**
+   * Ends the current turn and waits for its end; the process stays. Without a turn it does nothing.
+   *
+   * @throws ProblemError session_not_found, ambiguous; wrong_state when it is closed; unavailable when the turn goes on.
+   */
+  async stop(city: CityScope, text: string, { actor }: Principal, gone: AbortSignal): Promise<OKWithIDResponseBody> {
+    const found = await this.resolver.resolve(city, text, { closed: false, materialize: false });
+    const asked = await this.changes.run(city, actor, async (changes) => {
+      const row = await changes.require(found.pk, text);
+      if (row.state === 'closed') throw problem('wrong_state', `session ${row.id} is closed`);
+      return row.live ? this.commands.interrupt(changes, row) : undefined;
+    });
+    if (asked !== undefined) {
+      const outcome = await this.commands.outcome(found.pk, asked, { ms: this.timings.interruptMs, gone });
+      const going = typeof outcome === 'object' ? outcome.failed : outcome === 'unanswered' ? 'the turn has not ended yet' : undefined;
+      if (going !== undefined) throw problem('unavailable', `session ${found.id}: ${going}; it was asked to stop and may still do so`);
+    }
+    return { status: 'ok', id: found.id };
+  }
+
+  /**
+   * Ends the process at once. Whether there will be another one is not decided here. Without a process it does nothing.
+   *
+   * @throws ProblemError session_not_found, ambiguous; unavailable, see `SessionRequests.confirmed`.
+   */
+  async kill(city: CityScope, text: string, { actor }: Principal, gone: AbortSignal): Promise<OKWithIDResponseBody> {
+    const found = await this.resolver.resolve(city, text, { closed: false, materialize: false });
+    const row = await this.changes.run(city, actor, async (changes) => {
+      const before = await changes.require(found.pk, text);
+      const wish = before.runner_id === null ? undefined : stopWish(before, 'kill', { reason: 'killed' });
+      return wish === undefined ? before : changes.patch(before, wish);
+    });
+    await this.requests.confirmed(city, row, gone, isOver(row));
+    return { status: 'ok', id: row.id };
+  }
+
+  /**
+   * Lets the session finish its turn and sleep then; past its time it is stopped. Nobody waits for that here.
+   *
+   * @throws ProblemError session_not_found, ambiguous; illegal_transition while it starts and after its end.
+   */
+  async drain(city: CityScope, text: string, { actor }: Principal): Promise<OKWithIDResponseBody> {
+    const found = await this.resolver.resolve(city, text, { closed: false, materialize: false });
+    const ms = await this.#drainMs(city, found);
+    await this.changes.run(city, actor, async (changes) => {
+      const row = await changes.require(found.pk, text);
+      if (row.runner_id === null && row.state !== 'start-pending' && row.state !== 'closed') return;
+      const wish = stopWish(row, 'drain', { reason: 'drained', deadline: new Date(Date.now() + ms) });
+      // What is asked of it already ends it sooner.
+      if (wish !== undefined) await changes.move(row, 'drain', { reason: 'drained', set: wish });
+    });
+    return { status: 'ok', id: found.id };
+  }
+
+  async #drainMs(city: CityScope, row: SessionRow): Promise<number> {
+    const config = (await this.config.known(city))?.config;
+    const agent = config && knownTemplate(config, row)?.agent;
+    return agent === undefined ? DRAIN_MS : agentSettings(config!, agent).drainMs;
+  }
+}

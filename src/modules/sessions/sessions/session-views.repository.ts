@@ -1,0 +1,141 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { Db, type Database } from '../../../platform/database/database.js';
+import { fitted, fitting, wholePage } from '../../../platform/database/page-bytes.js';
+import type { Place } from '../../work/work/page-token.js';
+import type { SessionCounts, LiveSession } from './session-facts.js';
+import type { SessionState } from '../session-store/session-states.js';
+import type { SessionView } from './session-view.js';
+
+export interface SessionFilter {
+  readonly states: readonly SessionState[];
+  readonly template?: string | undefined;
+  readonly rig?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly kind?: 'agent' | 'provider' | undefined;
+  readonly running?: boolean | undefined;
+  readonly pending?: boolean | undefined;
+}
+
+export interface SessionPage {
+  readonly head: number;
+  readonly total: number;
+  /** Newest first, as many as one answer holds. */
+  readonly rows: readonly (SessionView & { readonly place: string })[];
+  readonly more: boolean;
+}
+
+/** A message, a tool call and what came of it are a few lines each; more entries than this are not looked at. */
+const MAX_ENTRIES = 500;
+const TEXT_OF_ENTRY = 16_384;
+
+const isPending = sql`exists (select from session_interactions i where i.session_pk = s.pk and i.status = 'open')`;
+
+/** The last `entries` things that a person would see; null for none. */
+function output(entries: number): RawBuilder<unknown> {
+  if (entries === 0) return sql`null::text`;
+  return sql`(
+    select string_agg(e.shown, e'\n' order by e.seq) from (
+      select e.seq, right((
+        select string_agg(case b.block ->> 'type' when 'text' then b.block ->> 'text'
+            when 'tool_use' then '[' || coalesce(b.block ->> 'name', 'tool') || ']' end, '' order by b.n)
+          from jsonb_array_elements(e.blocks) with ordinality b (block, n)), ${TEXT_OF_ENTRY}) as shown
+      from session_entries e
+      where e.session_pk = s.pk and e.kind in ('message', 'tool') and e.role <> 'user'
+      order by e.seq desc limit ${Math.min(entries, MAX_ENTRIES)}
+    ) e where e.shown <> '')`;
+}
+
+function view(entries: number): RawBuilder<unknown> {
+  return sql`s.pk, s.stream_id, s.id, s.session_name, s.alias, s.past_aliases, s.title, s.kind, s.template, s.agent, s.agent_name, s.slot,
+    s.rig, s.provider, s.preset, s.transport, s.origin, s.named_identity, s.created_by, s.state, s.reason, s.close_code, s.generation,
+    s.epoch, s.instance_token, s.session_key, s.runner_id, s.live, s.wake_request, s.wake_requested_at, s.not_before, s.stop_request,
+    s.stop_reason, s.stop_requested_at, s.stop_deadline, s.start_deadline, s.held_until, s.quarantined_until, s.reset_pending,
+    s.delete_pending, s.continuity_eligible, s.failed_starts, s.crashes, s.restarts, s.circuit_until, s.churns, s.options, s.option_schema, s.capabilities, s.metadata,
+    s.work_dir, s.launch_hash, s.failure, s.created_at, s.updated_at, s.state_at, s.last_woke_at, s.ready_at, s.last_turn_at, s.closed_at,
+    l.activity, l.model, l.context_used, l.context_window, clock_timestamp() as now, ${output(entries)} as output,
+    (select b.id from beads b where b.stream_id = s.stream_id and b.status = 'in_progress' and (b.labels <> '{}' or b.metadata <> '{}')
+        and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(s.stream_id, '{}', jsonb_build_object('gc.session_id'::text, s.id))
+        and b.metadata ->> 'gc.session_id' = s.id
+      order by b.updated_at desc nulls last, b.id limit 1) as active_bead,
+    (select max(m.ended_at) from session_messages m
+      where m.session_pk = s.pk and m.source in ('wait', 'nudge') and m.status = 'delivered') as nudged_at`;
+}
+
+/** Reads that answer requests, each in one statement, so that the head belongs to the rows. Nothing is probed here. */
+@Injectable()
+export class SessionViewsRepository {
+  constructor(private readonly db: Db) {}
+
+  /** A session and the head of its city's log. `entries` is how many things it said last are read along. */
+  async find(
+    streamId: number,
+    pk: number,
+    entries: number,
+    db: Kysely<Database> = this.db,
+  ): Promise<(SessionView & { head: number }) | undefined> {
+    const { rows } = await sql<SessionView & { head: number }>`
+      select ${view(entries)}, e.head from sessions s join session_logs l on l.session_pk = s.pk join event_streams e on e.id = s.stream_id
+      where s.pk = ${pk} and s.stream_id = ${streamId}`.execute(db);
+    return rows[0];
+  }
+
+  async page(streamId: number, filter: SessionFilter, limit: number, after: Place | undefined, entries: number): Promise<SessionPage> {
+    const matches = matching(streamId, filter);
+    const below =
+      after === undefined
+        ? sql`true`
+        : sql`(s.created_at, s.pk) < (timestamptz 'epoch' + ${after.createdAt}::bigint * interval '1 microsecond', ${after.id}::bigint)`;
+    const found = sql`
+      select v.*, octet_length(row_to_json(v)::text) as bytes from (
+        select ${view(entries)}, (extract(epoch from s.created_at) * 1000000)::bigint::text as place
+        from (select s.pk from sessions s where ${matches} and ${below} order by s.created_at desc, s.pk desc limit ${limit + 1}) f
+        join sessions s on s.pk = f.pk join session_logs l on l.session_pk = s.pk
+      ) v`;
+    const { rows } = await sql<Partial<SessionView> & { head: number; total: number; place: string; pk: number | null; fits: boolean }>`
+      select e.head, t.total, p.*
+      from event_streams e
+      cross join lateral (select count(*) as total from sessions s where ${matches}) t
+      left join (${fitting(found, sql`created_at desc, pk desc`, wholePage(limit))}) p on true
+      where e.id = ${streamId} order by p.created_at desc, p.pk desc`.execute(this.db);
+    const page = fitted(rows.filter((row) => row.pk !== null) as (SessionView & { place: string; fits: boolean })[]);
+    return { head: rows[0]?.head ?? 0, total: rows[0]?.total ?? 0, ...page };
+  }
+
+  async liveByAgentName(streamId: number, names: readonly string[]): Promise<LiveSession[]> {
+    const { rows } = await sql<LiveSession>`
+      select distinct on (s.agent_name) s.pk, s.id, s.session_name, s.agent_name, s.state, l.activity, l.model, s.last_turn_at,
+        ${isPending} as pending
+      from sessions s join session_logs l on l.session_pk = s.pk
+      where s.stream_id = ${streamId} and s.state <> 'closed' and s.live and s.agent_name = any(${[...names]}::text[])
+      order by s.agent_name, s.created_at desc, s.pk desc`.execute(this.db);
+    return rows;
+  }
+
+  async counts(streamId: number): Promise<SessionCounts> {
+    const { rows } = await sql<{ state: string; n: number; live: number; pending: number }>`
+      select s.state, count(*) as n, count(*) filter (where s.live) as live, count(*) filter (where ${isPending}) as pending
+      from sessions s where s.stream_id = ${streamId} and s.state <> 'closed' group by s.state`.execute(this.db);
+    const sum = (of: (row: (typeof rows)[number]) => number): number => rows.reduce((all, row) => all + of(row), 0);
+    return {
+      open: sum(({ n }) => n),
+      live: sum(({ live }) => live),
+      pending: sum(({ pending }) => pending),
+      states: Object.fromEntries(rows.map(({ state, n }) => [state, n])),
+    };
+  }
+}
+
+function matching(streamId: number, filter: SessionFilter): RawBuilder<unknown> {
+  const parts = [sql`s.stream_id = ${streamId}`];
+  // In these words the partial index of open sessions serves it.
+  if (!filter.states.includes('closed')) parts.push(sql`s.state <> 'closed'`);
+  if (filter.states.length > 0) parts.push(sql`s.state = any(${[...filter.states]}::text[])`);
+  for (const column of ['template', 'rig', 'provider', 'kind'] as const) {
+    const value = filter[column];
+    if (value !== undefined) parts.push(sql`s.${sql.ref(column)} = ${value}`);
+  }
+  if (filter.running !== undefined) parts.push(filter.running ? sql`s.live` : sql`not s.live`);
+  if (filter.pending !== undefined) parts.push(filter.pending ? isPending : sql`not ${isPending}`);
+  return sql.join(parts, sql` and `);
+}

@@ -1,0 +1,26 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { Tx } from '../../../platform/database/transactions.js';
+import type { SessionRow } from '../session-store/session-row.js';
+
+/** What a session waits for. */
+@Injectable()
+export class SessionWaitsRepository {
+  /** Its waits that are not over, by the names that are its own. */
+  async liveWaits(tx: Tx, row: SessionRow): Promise<string[]> {
+    const own = [row.id, row.session_name, row.alias, ...(row.slot === null ? [] : [row.agent_name ?? ''])].filter((name) => name !== '');
+    const { rows } = await sql<{ id: string }>`
+      select b.id from beads b
+      where b.stream_id = ${row.stream_id} and b.issue_type = 'gate' and b.status <> 'closed' and b.labels @> '{gc:wait}'
+        and b.labels && ${own.map((name) => `session:${name}`)}::text[]
+      order by b.id`.execute(tx);
+    return rows.map(({ id }) => id);
+  }
+
+  /** Notes of waits that have not been delivered. */
+  async queuedNotes(tx: Tx, sessionPk: number): Promise<number[]> {
+    const { rows } = await sql<{ pk: number }>`
+      select pk from session_messages where session_pk = ${sessionPk} and status = 'queued' and source = 'wait' order by pk`.execute(tx);
+    return rows.map(({ pk }) => pk);
+  }
+}

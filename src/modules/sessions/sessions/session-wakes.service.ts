@@ -1,0 +1,167 @@
+import { Injectable } from '@nestjs/common';
+import { SessionWakeRequested } from '../../../contract/events/sessions.events.js';
+import type { Principal } from '../../../contract/principal.js';
+import { problem } from '../../../contract/problems.js';
+import type { OKWithIDResponseBody } from '../../../contract/sessions.schemas.js';
+import { event } from '../../../platform/event-log/event.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { MessageQueue } from '../messages/message-queue.service.js';
+import { finishWait } from '../../work/work/wait-states.js';
+import type { Work } from '../../work/work/work.js';
+import type { SessionChanges } from '../session-store/session-changes.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
+import { hasOpenCircuit, openCircuit } from '../session-store/open-circuit.js';
+import { isOver, SessionRequests } from './session-requests.service.js';
+import { SessionResolver } from '../session-names/session-resolver.service.js';
+import type { SessionPatch, SessionRow } from '../session-store/session-row.js';
+import { stopWish } from '../session-store/session-stops.js';
+import { SessionWaitsRepository } from './session-waits.repository.js';
+import type { WakeRequest } from '../session-store/session-states.js';
+import type { WakeQuery } from './sessions.query.js';
+
+type Decision = NonNullable<OKWithIDResponseBody['decision']>;
+
+/** What kept it from starting, and what went wrong before, is over when somebody asks for it by hand. */
+const CLEARED = {
+  held_until: null,
+  quarantined_until: null,
+  not_before: null,
+  failed_starts: 0,
+  churns: 0,
+  crashes: [],
+  restarts: [],
+  circuit_until: null,
+  reason: null,
+  failure: null,
+} as const satisfies SessionPatch;
+
+/** A fresh conversation is given another chance. */
+const CLOSED_CIRCUIT = { restarts: [], circuit_until: null } as const satisfies SessionPatch;
+
+/** Nobody asks its runner for anything. */
+const UNASKED = { stop_request: null, stop_reason: null, stop_requested_at: null, stop_deadline: null } as const satisfies SessionPatch;
+
+/** Starts sessions by hand: as they were, or with a fresh conversation. */
+@Injectable()
+export class SessionWakes {
+  constructor(
+    private readonly resolver: SessionResolver,
+    private readonly changes: SessionChangesService,
+    private readonly requests: SessionRequests,
+    private readonly queue: MessageQueue,
+    private readonly waits: SessionWaitsRepository,
+  ) {}
+
+  /**
+   * Wants a session to run, whatever had kept it asleep, an open circuit excepted unless `force`d; its waits are over, since
+   * nobody waits any more.
+   *
+   * @throws ProblemError session_not_found, ambiguous; wrong_state naming what blocks it.
+   */
+  async wake(city: CityScope, text: string, { force }: WakeQuery, { actor }: Principal): Promise<OKWithIDResponseBody> {
+    const found = await this.resolver.resolve(city, text, { closed: false, materialize: { wake: 'explicit' }, actor });
+    requireWakeable(found);
+    await this.requests.requireStartable(city, found);
+    const { value } = await this.changes.withWork(city, actor, async (changes, work) => {
+      const row = await changes.require(found.pk, text);
+      requireWakeable(row);
+      if (!force) requireClosedCircuit(row);
+      const { row: after, decision } = await this.#wake(changes, row, 'explicit');
+      if (!row.live) await this.#endWaits(changes, work, after);
+      return { status: 'ok', id: after.id, decision };
+    });
+    return value;
+  }
+
+  /**
+   * Gives a session a fresh conversation: at once when it runs or can run, otherwise with its next start. Waits for the end
+   * of the old process.
+   *
+   * @throws ProblemError session_not_found, ambiguous; wrong_state naming what blocks it; unavailable, see `SessionRequests.confirmed`.
+   */
+  async reset(city: CityScope, text: string, { actor }: Principal, gone: AbortSignal): Promise<OKWithIDResponseBody> {
+    const found = await this.resolver.resolve(city, text, { closed: false, materialize: false });
+    requireWakeable(found);
+    if (found.state !== 'suspended' && found.state !== 'archived') await this.requests.requireStartable(city, found);
+    const row = await this.changes.run(city, actor, async (changes) => {
+      const before = await changes.require(found.pk, text);
+      requireWakeable(before);
+      if (before.state === 'suspended' || before.state === 'archived' || before.state === 'start-pending')
+        return changes.patch(before, {
+          reset_pending: true,
+          ...(hasOpenCircuit(before) ? { quarantined_until: null } : {}),
+          ...CLOSED_CIRCUIT,
+        });
+      if (before.runner_id === null) return (await this.#wake(changes, before, 'reset', { reset_pending: true })).row;
+      // Noted apart from the wish: whatever ends this process instead, the next one begins anew.
+      return changes.patch(before, { ...stopWish(before, 'reset', { reason: 'reset' }), reset_pending: true, ...CLOSED_CIRCUIT });
+    });
+    if (row.stop_request === 'reset') await this.requests.confirmed(city, row, gone, isOver(row));
+    return { status: 'ok', id: row.id };
+  }
+
+  async #wake(
+    changes: SessionChanges,
+    row: SessionRow,
+    why: WakeRequest,
+    more: SessionPatch = {},
+  ): Promise<{ row: SessionRow; decision: Decision }> {
+    const wanted: SessionPatch = row.wake_request === null ? { wake_request: why, wake_requested_at: new Date() } : {};
+    switch (row.state) {
+      case 'suspended':
+      case 'quarantined':
+      case 'archived':
+      case 'failed-create': {
+        // The end of an old process is still awaited; what was asked of it must not end what comes now.
+        const ending: SessionPatch = row.runner_id === null ? UNASKED : { ...UNASKED, stop_request: 'sleep' };
+        const after = await changes.move(row, 'wake', { reason: null, set: { ...CLEARED, ...wanted, ...ending, ...more } });
+        return { row: after, decision: row.runner_id === null ? 'wanted' : 'after_stop' };
+      }
+      case 'draining':
+        if (row.stop_request === 'drain' || row.stop_request === null)
+          return { row: await changes.move(row, 'undrain', { reason: null, set: UNASKED }), decision: 'awake' };
+        return { row: await changes.patch(row, wanted), decision: 'after_stop' };
+      case 'active':
+      case 'creating':
+        return this.#keep(changes, row, wanted);
+      default: {
+        const told = row.wake_request === null;
+        const after = await changes.patch(row, { ...CLEARED, ...(row.runner_id === null ? UNASKED : {}), ...wanted, ...more });
+        if (told) tell(changes, row, after);
+        return { row: after, decision: row.runner_id === null ? 'wanted' : 'after_stop' };
+      }
+    }
+  }
+
+  /** It runs or is about to; a wish to let it sleep is taken back, a stronger one is followed by another start. */
+  async #keep(changes: SessionChanges, row: SessionRow, wanted: SessionPatch): Promise<{ row: SessionRow; decision: Decision }> {
+    const running: Decision = row.state === 'active' ? 'awake' : 'starting';
+    if (row.stop_request === null) return { row, decision: running };
+    if (row.stop_request === 'sleep' || row.stop_request === 'drain') return { row: await changes.patch(row, UNASKED), decision: running };
+    return { row: await changes.patch(row, wanted), decision: 'after_stop' };
+  }
+
+  async #endWaits(changes: SessionChanges, work: Work, row: SessionRow): Promise<void> {
+    const ids = await this.waits.liveWaits(changes.tx, row);
+    for (const wait of await work.findAll(ids)) await finishWait(work, wait, 'canceled', { canceled_by: changes.actor });
+    for (const pk of await this.waits.queuedNotes(changes.tx, row.pk)) await this.queue.cancel(changes, row, pk);
+  }
+}
+
+/** `wake` is no move of the state table from where it sleeps already: the event is told by hand. */
+function tell(changes: SessionChanges, before: SessionRow, after: SessionRow): void {
+  const payload = { session_id: after.id, from: before.state, to: after.state, generation: after.generation };
+  changes.emit(event(SessionWakeRequested, { ...changes.facts(after), payload }));
+}
+
+/** @throws ProblemError wrong_state for what has ended */
+export function requireWakeable(row: SessionRow): void {
+  if (row.state === 'closed') throw problem('wrong_state', `session ${row.id} is closed`);
+  if (row.stop_request === 'close') throw problem('wrong_state', `session ${row.id} is being closed`);
+  if (row.state === 'archived' && !row.continuity_eligible) throw problem('wrong_state', `session ${row.id} is archived and cannot go on`);
+}
+
+/** @throws ProblemError wrong_state */
+function requireClosedCircuit(row: SessionRow): void {
+  if (hasOpenCircuit(row)) throw problem('wrong_state', `session ${row.id} cannot be started: ${openCircuit(row)}`);
+}

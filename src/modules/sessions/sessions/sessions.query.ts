@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { blockingRead, queryBool, queryEnum, queryFlag, queryInt, queryList, queryText } from '../../../contract/query.js';
+import { SESSION_STATES, type SessionState } from '../session-store/session-states.js';
+
+/** Names that states had elsewhere. */
+const OTHER_NAMES: Readonly<Record<string, SessionState>> = { awake: 'active', drained: 'asleep' };
+const GROUPS: Readonly<Record<string, readonly SessionState[]>> = {
+  all: SESSION_STATES,
+  open: SESSION_STATES.filter((state) => state !== 'closed'),
+};
+
+function statesOf(word: string): readonly SessionState[] | undefined {
+  const name = OTHER_NAMES[word] ?? word;
+  return GROUPS[name] ?? (SESSION_STATES as readonly string[]).flatMap((state) => (state === name ? [state as SessionState] : []));
+}
+
+const known = [...SESSION_STATES, ...Object.keys(OTHER_NAMES), ...Object.keys(GROUPS)];
+
+/** The states that a list asks for; undefined for every one that is not closed. */
+export function wantedStates(words: readonly string[] | undefined): readonly SessionState[] {
+  const named = (words ?? []).filter((word) => word !== '');
+  return named.length === 0 ? GROUPS.open! : [...new Set(named.flatMap((word) => statesOf(word) ?? []))];
+}
+
+export const SessionsQuery = z.strictObject({
+  cursor: queryText(),
+  limit: queryInt({ min: 0, max: 1000, default: 100 }),
+  state: queryList({ max: 32 }).refine(
+    (words) => (words ?? []).every((word) => word === '' || known.includes(word)),
+    `must be of ${known.join(', ')}`,
+  ),
+  template: queryText(),
+  peek: queryBool(),
+  rig: queryText(),
+  provider: queryText(),
+  kind: queryEnum(['agent', 'provider']),
+  running: queryFlag(),
+  pending: queryFlag(),
+  ...blockingRead,
+});
+export type SessionsQuery = z.infer<typeof SessionsQuery>;
+
+export const SessionQuery = z.strictObject({ peek: queryBool(), peek_lines: queryInt({ min: 0, max: 10_000 }) });
+export type SessionQuery = z.infer<typeof SessionQuery>;
+
+export const CloseQuery = z.strictObject({ delete: queryBool() });
+export type CloseQuery = z.infer<typeof CloseQuery>;
+
+export const WakeQuery = z.strictObject({ force: queryBool() });
+export type WakeQuery = z.infer<typeof WakeQuery>;
+
+/** An id, a name, or an alias; percent-encoded where it has a slash. */
+export const SessionRefParam = z.string().min(1).max(512);

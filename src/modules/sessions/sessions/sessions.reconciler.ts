@@ -1,0 +1,34 @@
+import { Injectable, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
+import { Lifecycle } from '../../../platform/health/lifecycle.js';
+import { repeat } from '../../../platform/health/repeat.js';
+import { AppLogger } from '../../../platform/logging/logger.js';
+import { Operations } from '../../../platform/operations/operations.js';
+import { CreateEndingsRepository } from './create-endings.repository.js';
+import { SessionDeletionsRepository } from './session-deletions.repository.js';
+import { SessionCreate } from './sessions.operations.js';
+
+const TICK_MS = 2_000;
+
+/** The deadline of operations that make sessions, and records that are to be deleted once their session has ended. */
+@Injectable()
+export class SessionsReconciler implements OnModuleInit, OnApplicationBootstrap {
+  constructor(
+    private readonly operations: Operations,
+    private readonly repository: CreateEndingsRepository,
+    private readonly deletions: SessionDeletionsRepository,
+    private readonly log: AppLogger,
+    private readonly lifecycle: Lifecycle,
+  ) {}
+
+  onModuleInit(): void {
+    this.operations.registerHandler({
+      definition: SessionCreate,
+      run: () => Promise.reject(new Error('session.create is not run by a worker')),
+      lock: (tx, target, stream) => this.repository.lockSession(tx, stream, target.split('/')[1] ?? ''),
+    });
+  }
+
+  onApplicationBootstrap(): void {
+    repeat(this.lifecycle, this.log, { name: 'deleted sessions', everyMs: TICK_MS, work: (signal) => this.deletions.sweep(signal) });
+  }
+}

@@ -1,0 +1,150 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { problem } from '../../../contract/problems.js';
+import { LAST_EVENT_ID } from '../../../platform/streams/cursor.js';
+import { credentialOf, type Principal } from '../../../contract/principal.js';
+import { Lifecycle } from '../../../platform/health/lifecycle.js';
+import { AppLogger } from '../../../platform/logging/logger.js';
+import { EventStreams } from '../../../platform/streams/event-streams.js';
+import { abandoned } from '../../../platform/streams/lingering.js';
+import { Signals } from '../../../platform/streams/signals.js';
+import type { Lag, Subscriber } from '../../../platform/streams/subscriber.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { AgentFeed, agentId, parseAgentId, type AgentPosition } from './agent-feed.js';
+import { AgentOutput } from './agent-output.service.js';
+import { LiveReads } from './live-reads.repository.js';
+import { dataFrame } from './session-frames.js';
+import { SessionHub } from './session-hub.js';
+import { FIRST_ENTRIES, type StreamOpening } from './session-streams.service.js';
+import { paginationOf, TranscriptsService } from './transcripts.service.js';
+
+const LOOK_MS = 1_000;
+/** Sessions of an agent that a resumed stream goes through. */
+const MAX_SESSIONS = 1_000;
+
+/** Streams of what agents say. When the session that speaks for an agent has no process any more, its next one goes on. */
+@Injectable()
+export class AgentStreams implements OnModuleInit {
+  readonly #feeds = new Map<string, AgentFeed & { forget?: () => unknown }>();
+  readonly #moved = new Set<string>();
+  #looking: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(
+    private readonly hub: SessionHub,
+    private readonly reads: LiveReads,
+    private readonly output: AgentOutput,
+    private readonly transcripts: TranscriptsService,
+    private readonly streams: EventStreams,
+    private readonly signals: Signals,
+    private readonly log: AppLogger,
+    private readonly lifecycle: Lifecycle,
+  ) {}
+
+  onModuleInit(): void {
+    const forget = this.signals.onStreams((names) => {
+      for (const { city } of this.#feeds.values()) if (names === 'all' || names.has(city.stream)) this.#moved.add(city.stream);
+      if (this.#moved.size > 0) void this.#look(new Set(this.#moved));
+    });
+    const looking = setInterval(() => void this.#look(), LOOK_MS);
+    this.lifecycle.onStop('streams', 'agents of streams', async () => {
+      this.#stopped = true;
+      forget();
+      clearInterval(looking);
+      await this.#looking;
+    });
+  }
+
+  /** @throws ProblemError agent_not_found, invalid_cursor, cursor_expired, unavailable */
+  async open(city: CityScope, dir: string, base: string, caller: Principal, lastEventId: string | undefined): Promise<StreamOpening> {
+    const { agent, session } = await this.output.find(city, dir, base);
+    this.hub.assertOpen();
+    this.streams.assertRoom();
+    const value = lastEventId?.trim();
+    const resumed = value === undefined || value === '' ? undefined : await this.#resumed(city, agent, value, session.pk);
+    const page = await this.transcripts.page(session.pk, { tail: '1', limit: FIRST_ENTRIES }, false);
+    const at = { pk: session.pk, rev: page.head };
+    const view = this.#feed(city, agent, at).view;
+    const id = agentId(at.pk, at.rev);
+    const options = { operation: 'snapshot', pending: [], position: id, pagination: paginationOf(page, { tail: '1' }) } as const;
+    const first = resumed === undefined ? dataFrame(id, page, page.rows, view, options) : '';
+    await this.#feed(city, agent, at).caughtUp(at);
+    let feed: AgentFeed | undefined;
+    const take = (subscriber: Subscriber): void => {
+      if (this.hub.stopped) return subscriber.end('');
+      feed = this.#feed(city, agent, at);
+      if (first !== '') subscriber.write(first);
+      subscriber.next = feed.channel.end;
+      subscriber.lag = lagOf(feed, resumed ?? [at]);
+      feed.channel.attach(subscriber);
+    };
+    const closed = (subscriber: Subscriber): void => feed?.channel.remove(subscriber);
+    const headers: Record<string, string> = session.live ? {} : { 'svc-agent-status': 'stopped' };
+    return { headers, opening: this.streams.opening({ keyId: credentialOf(caller), take, closed }) };
+  }
+
+  /** What a client still lacks of the sessions from its position on: the first where it was, the others from their beginnings. */
+  async #resumed(city: CityScope, agent: string, value: string, current: number): Promise<AgentPosition[]> {
+    const from = parseAgentId(value);
+    if (from === undefined) throw problem('invalid_cursor', 'Last-Event-ID is not a position', { at: LAST_EVENT_ID });
+    const sessions = await this.reads.agentSessions(city.streamId, agent, from.pk, current, MAX_SESSIONS);
+    const [first] = sessions;
+    if (first?.pk !== from.pk) throw problem('invalid_cursor', `Last-Event-ID is no position of the agent ${agent}`, { at: LAST_EVENT_ID });
+    if (from.rev > first.head)
+      throw problem('invalid_cursor', `Last-Event-ID is ahead of what the agent ${agent} has said`, { at: LAST_EVENT_ID });
+    if (sessions.length === MAX_SESSIONS) throw problem('cursor_expired', `the agent ${agent} has had ${MAX_SESSIONS} sessions since`);
+    return [from, ...sessions.slice(1).map(({ pk }) => ({ pk, rev: 0 }))];
+  }
+
+  #feed(city: CityScope, agent: string, at: AgentPosition): AgentFeed {
+    const key = `${city.streamId}:${agent}`;
+    let feed = this.#feeds.get(key);
+    if (feed === undefined) {
+      feed = new AgentFeed(city, agent, at, this.hub, this.reads, this.hub.sent);
+      feed.forget = this.hub.keep(feed.channel);
+      this.#feeds.set(key, feed);
+    }
+    feed.idleSince = undefined;
+    return feed;
+  }
+
+  /** Whether other sessions speak now. One look at a time; what moves meanwhile is seen by the next. */
+  #look(streams?: ReadonlySet<string>): Promise<void> {
+    this.#looking ??= this.#lookAll(streams)
+      .catch((error: unknown) => this.log.debug({ err: error }, 'sessions of agents could not be read'))
+      .finally(() => (this.#looking = undefined));
+    return this.#looking;
+  }
+
+  async #lookAll(streams: ReadonlySet<string> | undefined): Promise<void> {
+    for (const [key, feed] of [...this.#feeds]) {
+      if (this.#stopped) return;
+      if (this.#expired(key, feed) || (streams !== undefined && !streams.has(feed.city.stream))) continue;
+      const next = await this.reads.ofAgent(feed.city.streamId, feed.agent, feed.position.pk);
+      if (next !== undefined) await feed.goOn(next.pk);
+    }
+    if (streams === undefined) this.#moved.clear();
+    else for (const stream of streams) this.#moved.delete(stream);
+  }
+
+  #expired(key: string, feed: AgentFeed & { forget?: () => unknown }): boolean {
+    if (!abandoned(feed, Date.now())) return false;
+    feed.stop();
+    feed.forget?.();
+    this.#feeds.delete(key);
+    return true;
+  }
+}
+
+/** What was published before the subscriber came and it does not have. */
+function lagOf(feed: AgentFeed, has: readonly AgentPosition[]): Map<number, Lag> | undefined {
+  const from = new Map(has.map(({ pk, rev }) => [pk, rev]));
+  const start = has[0]!.pk;
+  const lag = new Map<number, Lag>();
+  const current = feed.position;
+  const before = [...from.keys()].filter((pk) => pk < current.pk).map((pk) => ({ pk, rev: Number.MAX_SAFE_INTEGER }));
+  for (const { pk, rev } of [...before, ...feed.left, current]) {
+    const pos = from.get(pk) ?? 0;
+    if (pk >= start && pos < rev) lag.set(pk, { pos, upto: rev });
+  }
+  return lag.size === 0 ? undefined : lag;
+}

@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Db } from '../../../platform/database/database.js';
+import type { Tx } from '../../../platform/database/transactions.js';
+import type { TurnUsage } from '../../../platform/runtime/port.js';
+import type { TurnOwner } from './turn.js';
+
+/** What is written of turns. */
+@Injectable()
+export class TurnsRepository {
+  constructor(private readonly db: Db) {}
+
+  async begin(tx: Tx, { pk, stream_id, agent, generation }: TurnOwner, turn: number): Promise<void> {
+    await sql`
+      insert into session_turns (session_pk, turn, stream_id, agent, generation)
+      values (${pk}, ${turn}, ${stream_id}, ${agent}, ${generation}) on conflict do nothing`.execute(tx);
+  }
+
+  /** Figures only ever replace what was known; with `stop` the turn is over. */
+  async update(tx: Tx | undefined, { pk, generation }: TurnOwner, turn: number, usage: TurnUsage, stop?: string): Promise<boolean> {
+    const count = (n: number | undefined): number | null => (n === undefined || !Number.isFinite(n) || n < 0 ? null : Math.round(n));
+    const tokens = [usage.inputTokens, usage.outputTokens, usage.cacheReadTokens, usage.cacheCreationTokens].map(count);
+    const [input, output, read, creation] = tokens;
+    const cost = usage.costUsd !== undefined && Number.isFinite(usage.costUsd) && usage.costUsd >= 0 ? usage.costUsd : null;
+    const { numAffectedRows } = await sql`
+      update session_turns set
+        model = coalesce(${usage.model ?? null}::text, model),
+        input_tokens = coalesce(${input}::bigint, input_tokens), output_tokens = coalesce(${output}::bigint, output_tokens),
+        cache_read_tokens = coalesce(${read}::bigint, cache_read_tokens),
+        cache_creation_tokens = coalesce(${creation}::bigint, cache_creation_tokens),
+        cost_usd = coalesce(${cost}::float8, cost_usd),
+        reported = reported or ${cost !== null || tokens.some((n) => n !== null)},
+        ended_at = case when ${stop ?? null}::text is null then ended_at else clock_timestamp() end,
+        stop_reason = coalesce(${stop ?? null}::text, stop_reason)
+      where session_pk = ${pk} and turn = ${turn} and generation = ${generation} and ended_at is null`.execute(tx ?? this.db);
+    return numAffectedRows === 1n;
+  }
+
+  /** The process is gone, and with it the turn that it was in. */
+  async abandon(tx: Tx, sessionPk: number): Promise<void> {
+    await sql`
+      update session_turns set ended_at = clock_timestamp(), stop_reason = 'lost'
+      where session_pk = ${sessionPk} and ended_at is null`.execute(tx);
+  }
+}

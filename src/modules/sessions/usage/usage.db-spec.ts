@@ -1,0 +1,222 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { ConfigRealm } from '../../../../test/support/config-realm.js';
+import { putSession, type StoredSession } from '../../../../test/support/session-examples.js';
+import type { UsageBody } from '../../../contract/usage.schemas.js';
+import type { SessionChanges } from '../session-store/session-changes.js';
+import type { SessionChangesService } from '../session-store/session-changes.service.js';
+import type { SessionResolver } from '../session-names/session-resolver.service.js';
+import type { SessionRow } from '../session-store/session-row.js';
+import { TurnsRepository } from './turns.repository.js';
+import { UsageRecorder } from './usage-recorder.service.js';
+import { UsageRepository } from './usage.repository.js';
+import { UsageService } from './usage.service.js';
+
+const CITY = `[workspace]
+start_command = "agent"
+timezone = "Pacific/Kiritimati"
+[[pricing]]
+provider = "loopback"
+model = "small"
+tier = { prompt_usd_per_1m = 1.0, completion_usd_per_1m = 10.0, cache_read_usd_per_1m = 0.5 }
+[[pricing]]
+provider = "other"
+model = "small"
+tier = { prompt_usd_per_1m = 100.0, completion_usd_per_1m = 100.0 }
+`;
+
+let realm: ConfigRealm;
+let usage: UsageService;
+let recorder: UsageRecorder;
+let mayor: StoredSession;
+let react: Parameters<SessionChangesService['onEnded']>[0];
+beforeEach(async () => {
+  realm = await ConfigRealm.open();
+  await realm.write('city.toml', CITY);
+  await realm.a.reloads.reload(realm.city, 'reload', 'test');
+  mayor = await putSession(realm.database.url, 'alpha', { id: 'al-1' });
+  const resolver = {
+    resolve: (_city: unknown, id: string) => Promise.resolve({ pk: id === 'al-1' ? mayor.pk : -1, id, session_name: `s-${id}` }),
+  };
+  usage = new UsageService(realm.a.reads, new UsageRepository(realm.a.db), resolver as unknown as SessionResolver);
+  const changes = { onEnded: (reaction: typeof react) => (react = reaction) } as unknown as SessionChangesService;
+  recorder = new UsageRecorder(new TurnsRepository(realm.a.db), changes);
+  recorder.onModuleInit();
+});
+afterEach(() => realm.close());
+
+const owner = ({ pk }: StoredSession, generation = 1): Pick<SessionRow, 'pk' | 'stream_id' | 'agent' | 'generation'> => ({
+  pk,
+  stream_id: realm.city.streamId,
+  agent: 'mayor',
+  generation,
+});
+const inTx = <T>(work: (tx: Parameters<UsageRecorder['begin']>[0]) => Promise<T>): Promise<T> => realm.a.transactions.run(work);
+
+/** A turn that ended so long ago. */
+async function turn(session: StoredSession, n: number, ago: string, more: Record<string, unknown> = {}): Promise<void> {
+  const t = {
+    input_tokens: 1000,
+    output_tokens: 100,
+    cache_read_tokens: 0,
+    cache_creation_tokens: 0,
+    model: 'small',
+    cost_usd: null,
+    reported: true,
+    ...more,
+  };
+  await sql`
+    insert into session_turns (session_pk, turn, stream_id, agent, generation, started_at, ended_at, model, input_tokens, output_tokens,
+      cache_read_tokens, cache_creation_tokens, cost_usd, reported)
+    values (${session.pk}, ${n}, ${realm.city.streamId}, 'mayor', 1, now() - ${ago}::interval - interval '2 seconds', now() - ${ago}::interval,
+      ${t.model}, ${t.input_tokens}, ${t.output_tokens}, ${t.cache_read_tokens}, ${t.cache_creation_tokens}, ${t.cost_usd}, ${t.reported})`.execute(
+    realm.a.db,
+  );
+}
+
+const city = (aggregateOnly = false): Promise<UsageBody> => usage.city(realm.city, aggregateOnly);
+const tables = async () =>
+  (await sql<Record<string, unknown>>`select * from session_turns order by session_pk, turn`.execute(realm.a.db)).rows;
+
+describe('the usage of a city', () => {
+  it('is nothing where nothing was used', async () => {
+    const body = await city();
+    expect(body).toMatchObject({
+      available: true,
+      recording: true,
+      source: 'local_estimate',
+      recent_window_secs: 3600,
+      recent_by_session: [],
+      by_agent: [],
+    });
+    expect(Object.values(body.today).every((value) => value === 0)).toBe(true);
+    expect(body).not.toHaveProperty('observed_from');
+  });
+
+  it('counts windows, sessions and agents', async () => {
+    const bare = await putSession(realm.database.url, 'alpha', { id: 'al-2', agent: '' });
+    await turn(mayor, 1, '10 minutes');
+    await turn(mayor, 2, '5 hours');
+    await turn(mayor, 3, '3 days');
+    await turn(bare, 1, '1 minute', { input_tokens: 5000 });
+    const body = await city();
+    expect(body.recent).toMatchObject({ invocations: 2, compute_facts: 2, input_tokens: 6000, output_tokens: 200, wall_seconds: 4 });
+    expect(body.last_24h).toMatchObject({ invocations: 3, input_tokens: 7000 });
+    expect(body.recent_by_session!.map(({ session_id, session, input_tokens }) => [session_id, session, input_tokens])).toEqual([
+      ['al-2', 's-al-2', 5000],
+      ['al-1', 's-al-1', 1000],
+    ]);
+    expect(body.by_agent!.map(({ agent, invocations }) => [agent, invocations])).toEqual([
+      ['loopback', 1],
+      ['mayor', 2],
+    ]);
+    expect(Date.now() - Date.parse(body.observed_from!)).toBeGreaterThan(2.9 * 86_400_000);
+    expect(await city(true)).not.toHaveProperty('recent_by_session');
+    expect(await city(true)).not.toHaveProperty('by_agent');
+  });
+
+  it('counts today from midnight in the time zone of the workspace', async () => {
+    const { rows } = await sql<{ before: string; after: string }>`
+      select extract(epoch from now() - m.at + interval '2 seconds') || ' seconds' as before,
+        greatest(extract(epoch from now() - m.at - interval '1 second'), 0) || ' seconds' as after
+      from (select date_trunc('day', now() at time zone 'Pacific/Kiritimati') at time zone 'Pacific/Kiritimati' as at) m`.execute(
+      realm.a.db,
+    );
+    await turn(mayor, 1, rows[0]!.before);
+    expect((await city()).today.compute_facts).toBe(0);
+    await turn(mayor, 2, rows[0]!.after);
+    expect((await city()).today.compute_facts).toBe(1);
+  });
+
+  it('has what agents say they cost, then prices, and tells what nobody knows', async () => {
+    await turn(mayor, 1, '1 minute', { cost_usd: 0.25 });
+    await turn(mayor, 2, '1 minute', {
+      input_tokens: 1_000_000,
+      output_tokens: 100_000,
+      cache_read_tokens: 200_000,
+      cache_creation_tokens: 10_000,
+    });
+    await turn(mayor, 3, '1 minute', { model: 'unknown' });
+    await turn(mayor, 4, '1 minute', { model: 'unknown', input_tokens: 0, output_tokens: 0, reported: false });
+    const { recent } = await city();
+    expect(recent.cost_usd_estimate).toBeCloseTo(0.25 + 1 + 1 + 0.1 + 0.01, 9);
+    expect(recent).toMatchObject({ invocations: 3, compute_facts: 4, unpriced: 1 });
+  });
+
+  it('prices by the preset behind a provider, and by the model that the session last had', async () => {
+    await sql`update sessions set provider = 'own', preset = 'loopback' where pk = ${mayor.pk}`.execute(realm.a.db);
+    await sql`update session_logs set model = 'small' where session_pk = ${mayor.pk}`.execute(realm.a.db);
+    await turn(mayor, 1, '1 minute', { input_tokens: 1_000_000, output_tokens: 0, model: null });
+    expect((await city()).recent).toMatchObject({ cost_usd_estimate: 1, unpriced: 0 });
+  });
+
+  it('is not there where the city keeps no account', async () => {
+    await realm.write('city.toml', `${CITY}[usage]\nprovider = "discard"\n`);
+    await realm.a.reloads.reload(realm.city, 'reload', 'test');
+    await turn(mayor, 1, '1 minute');
+    expect(await city()).toMatchObject({ available: false, recording: false, source: 'unavailable', today: { invocations: 0 } });
+  });
+});
+
+it('the usage of a session is of all its processes', async () => {
+  await turn(mayor, 1, '1 minute');
+  await turn(mayor, 2, '30 days');
+  await sql`update session_logs set model = 'small', context_used = 5, context_window = 10 where session_pk = ${mayor.pk}`.execute(
+    realm.a.db,
+  );
+  expect(await usage.session(realm.city, 'al-1')).toMatchObject({
+    session: 's-al-1',
+    session_id: 'al-1',
+    total: { invocations: 2, input_tokens: 2000 },
+    last_24h: { invocations: 1 },
+    model: 'small',
+    context_used_tokens: 5,
+    context_window_tokens: 10,
+  });
+});
+
+describe('recording', () => {
+  it('keeps a turn from its beginning to its end', async () => {
+    await inTx((tx) => recorder.begin(tx, owner(mayor), 1));
+    await inTx((tx) => recorder.begin(tx, owner(mayor), 1));
+    expect((await city()).recent.compute_facts).toBe(0);
+    expect(await recorder.update(owner(mayor), 1, { inputTokens: 10, model: 'small' })).toBe(true);
+    expect(await recorder.update(owner(mayor), 1, { outputTokens: 2, costUsd: 0.5 })).toBe(true);
+    expect(await inTx((tx) => recorder.finish(tx, owner(mayor), 1, { stopReason: 'end_turn' }, { inputTokens: 20 }))).toBe(true);
+    expect(await tables()).toMatchObject([
+      {
+        turn: 1,
+        generation: 1,
+        input_tokens: 20,
+        output_tokens: 2,
+        cost_usd: 0.5,
+        model: 'small',
+        reported: true,
+        stop_reason: 'end_turn',
+      },
+    ]);
+    expect((await city()).recent).toMatchObject({ invocations: 1, compute_facts: 1, input_tokens: 20 });
+    // Over is over.
+    expect(await recorder.update(owner(mayor), 1, { inputTokens: 99 })).toBe(false);
+    expect(await inTx((tx) => recorder.finish(tx, owner(mayor), 1, 'failed'))).toBe(false);
+  });
+
+  it('is fenced by the process', async () => {
+    await inTx((tx) => recorder.begin(tx, owner(mayor), 1));
+    expect(await recorder.update(owner(mayor, 2), 1, { inputTokens: 1 })).toBe(false);
+    expect(await inTx((tx) => recorder.finish(tx, owner(mayor, 2), 1, 'end_turn'))).toBe(false);
+  });
+
+  it('leaves out figures that are none', async () => {
+    await inTx((tx) => recorder.begin(tx, owner(mayor), 1));
+    await recorder.update(owner(mayor), 1, { inputTokens: -1, outputTokens: NaN, cacheReadTokens: 1.6, costUsd: Infinity });
+    expect(await tables()).toMatchObject([{ input_tokens: 0, output_tokens: 0, cache_read_tokens: 2, cost_usd: null, reported: true }]);
+  });
+
+  it('ends the turns of a process that is gone', async () => {
+    await inTx((tx) => recorder.begin(tx, owner(mayor), 1));
+    await inTx((tx) => react({ tx } as SessionChanges, { pk: mayor.pk } as SessionRow, 'stopped'));
+    expect(await tables()).toMatchObject([{ stop_reason: 'lost' }]);
+    expect((await tables())[0]!.ended_at).not.toBeNull();
+  });
+});

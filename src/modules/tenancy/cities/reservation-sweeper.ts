@@ -1,0 +1,48 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { AppConfig } from '../../../platform/config/config.js';
+import { Transactions } from '../../../platform/database/transactions.js';
+import { Lifecycle } from '../../../platform/health/lifecycle.js';
+import { repeat } from '../../../platform/health/repeat.js';
+import { AppLogger } from '../../../platform/logging/logger.js';
+import { ReservationsRepository, type Reservation } from './reservations.repository.js';
+import { ScaffoldPlan } from './scaffold/plan.js';
+import { undoScaffold } from './scaffold/scaffold.js';
+
+const TICK_MS = 5_000;
+const TAKEN_S = 30;
+const BATCH = 10;
+
+/** Takes back the scaffolds of creators that died before their commit. */
+@Injectable()
+export class ReservationSweeper implements OnApplicationBootstrap {
+  constructor(
+    private readonly config: AppConfig,
+    private readonly reservations: ReservationsRepository,
+    private readonly transactions: Transactions,
+    private readonly log: AppLogger,
+    private readonly lifecycle: Lifecycle,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    repeat(this.lifecycle, this.log, { name: 'abandoned creates', everyMs: TICK_MS, work: () => this.sweep() });
+  }
+
+  /** Takes over what has expired, undoes it on disk, then forgets it. What cannot be undone now is tried again later. */
+  async sweep(): Promise<number> {
+    const owner = `${this.config.processId}/sweeper`;
+    const expired = await this.transactions.run((tx) => this.reservations.takeExpired(tx, owner, TAKEN_S, BATCH));
+    for (const reservation of expired) await this.#undo(reservation, owner);
+    return expired.length;
+  }
+
+  async #undo(reservation: Reservation, owner: string): Promise<void> {
+    const { requestId, name, dir } = reservation;
+    try {
+      await undoScaffold(ScaffoldPlan.parse(reservation.scaffold));
+      await this.transactions.run((tx) => this.reservations.delete(tx, requestId, owner));
+      this.log.info({ request_id: requestId, city: name, dir }, 'an abandoned create was taken back');
+    } catch (error) {
+      this.log.warn({ err: error, request_id: requestId, city: name, dir }, 'an abandoned create could not be taken back');
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import { Injectable } from '@nestjs/common';
+import '../../../contract/events/all.js';
+import { knownEvents } from '../../../contract/events/define.js';
+import { maySee, type Principal } from '../../../contract/principal.js';
+import { problem, type ProblemField } from '../../../contract/problems.js';
+import { invalid } from '../../../platform/http/validation.pipe.js';
+import { bodyHash } from '../../../platform/idempotency/canonical-json.js';
+import { idempotencyMismatch } from '../../../platform/idempotency/idempotency.js';
+import type { EventEmitOutputBody, EventEmitRequest } from './events.schemas.js';
+import { EmitCommitter } from './emit-committer.js';
+import { cityNotRunning } from './problems.js';
+import { isReserved, RESERVED } from './reserved-kinds.js';
+
+/** Rejected values and exceeded limits: what Postgres cannot store is the client's mistake. */
+const UNSTORABLE = /^(22|54)/;
+
+@Injectable()
+export class EmitService {
+  constructor(private readonly committer: EmitCommitter) {}
+
+  async emit(city: string, body: EventEmitRequest, key: string | undefined, caller: Principal): Promise<EventEmitOutputBody> {
+    if (!maySee(caller, city)) throw cityNotRunning(city);
+    const text = itemText(city, body, key);
+    const result = await this.committer.emit(city, text).catch((error: unknown) => {
+      throw isUnstorable(error) ? refused({ message: 'holds a value that cannot be stored', location: 'body' }) : error;
+    });
+    if (result === undefined) throw cityNotRunning(city);
+    if (result.outcome === 'mismatch') throw idempotencyMismatch();
+    return { status: 'recorded', seq: result.seq };
+  }
+}
+
+/** The item as `emit_events` takes it. What Postgres would refuse is refused here, so that it spoils no batch. */
+function itemText(city: string, body: EventEmitRequest, key: string | undefined): string {
+  const { version, payload } = checked(body);
+  const { type, actor, subject, message } = body;
+  const event = { stream: city, type, version, actor, subject, message, payload };
+  const text = JSON.stringify(key === undefined ? event : { ...event, key, hash: bodyHash(body).toString('hex') });
+  if (SUSPECT.test(text) && !isStorable(JSON.parse(text)))
+    throw refused({ message: 'holds characters that cannot be stored', location: 'body' });
+  return text;
+}
+
+function checked(body: EventEmitRequest): { version: number; payload: unknown } {
+  if (isReserved(body.type)) {
+    const message = `is reserved: kinds beginning with ${RESERVED.join(', ')} are recorded by the supervisor itself`;
+    throw refused({ message, location: 'body.type', value: body.type });
+  }
+  const payload = body.payload ?? {};
+  if (isDeeper(payload, MAX_DEPTH)) throw refused({ message: `is nested deeper than ${MAX_DEPTH} levels`, location: 'body.payload' });
+  const definition = knownEvents().get(body.type);
+  if (definition === undefined) return { version: 1, payload };
+  const parsed = definition.payload.safeParse(payload);
+  if (!parsed.success) throw invalid(parsed.error, 'body.payload', payload);
+  return { version: definition.version, payload: parsed.data };
+}
+
+/** Escapes of NUL and of lone surrogates; also matches some harmless texts, which are then looked at. */
+const SUSPECT = /\\u(0000|d[89a-f])/;
+
+function isStorable(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([name, member]) => isStorable(name) && isStorable(member));
+}
+
+/** Deep enough for every sensible payload; whoever walks one, here or in Postgres, never runs out of stack. */
+const MAX_DEPTH = 64;
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
+}
+
+function refused(field: ProblemField): Error {
+  return problem('validation_failed', 'validation failed', { errors: [field] });
+}
+
+function isUnstorable(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && UNSTORABLE.test(error.code);
+}

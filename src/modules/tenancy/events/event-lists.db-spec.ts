@@ -1,0 +1,356 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { ANYBODY, type Principal } from '../../../contract/principal.js';
+import { createDb, createPool, type Db, type PgPool } from '../../../platform/database/database.js';
+import { EventLog } from '../../../platform/event-log/event-log.js';
+import { MovedStreams } from '../../../platform/event-log/moved.js';
+import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
+import { Checkpoints } from '../../../platform/streams/checkpoints.js';
+import type { HeadWaiter } from '../../../platform/streams/head-waiter.js';
+import type { StreamHub } from '../../../platform/streams/hub.js';
+import { StreamLogRepository } from '../../../platform/streams/stream-log.repository.js';
+import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { DEEP } from '../../../../test/support/depth.js';
+import { registerCity } from '../../../../test/support/registry.js';
+import { CityEventsRepository } from './city-events.repository.js';
+import { CityEventsService } from './city-events.service.js';
+import { CityEventsQuery, SupervisorEventsQuery } from './events.schemas.js';
+import { FeedEventsRepository } from './feed-events.repository.js';
+import { FeedEventsService } from './feed-events.service.js';
+import { ListLimits } from './list-limits.js';
+import { SupervisorEventsRepository } from './supervisor-events.repository.js';
+import { SupervisorEventsService } from './supervisor-events.service.js';
+
+/** Small enough that every way of reading the log is taken by a few hundred events. */
+class SmallLimits extends ListLimits {
+  override readonly stretch: number = 7;
+  override readonly pageBytes: number = 2_000;
+  override readonly fewStreams: number = 3;
+}
+
+interface Item {
+  readonly seq: number;
+  readonly ts: string;
+  readonly type: string;
+  readonly actor: string;
+  readonly subject?: string;
+  readonly city?: string;
+  readonly payload: Record<string, unknown>;
+}
+interface Stored extends Omit<Item, 'ts' | 'city'> {
+  readonly us: number;
+  readonly stream: string;
+}
+interface Body {
+  readonly items: Item[];
+  readonly next_cursor?: string;
+  readonly total: number;
+  readonly total_is_estimate?: boolean;
+  readonly event_cursor?: string;
+}
+
+const CITIES = ['alpha', 'beta', 'gamma', 'delta'];
+const TYPES = ['x.one', 'x.two', 'x.rare'];
+const ACTORS = ['ann', 'bob'];
+const PAYLOADS = [{}, { n: 1 }, { n: 1.5, a: { b: 'deep' } }, { 'a.b': 'flat', a: { b: 'deep' } }, { n: null, l: [1, { z: 1, a: 2 }] }];
+const MATCHES = ['n=1', 'n=1.5', 'n=null', 'a.b=flat', 'a.b=deep', 'l=[1,{"a":2,"z":1}]', 'nope='];
+const RUNS = DEEP ? 60 : 16;
+const gone = new AbortController().signal;
+
+let database: TestDatabase;
+let pool: PgPool;
+let db: Db;
+
+function services(limits: ListLimits): { city: CityEventsService; supervisor: SupervisorEventsService } {
+  const repository = new StreamLogRepository(db, pool);
+  const log = new AppLogger(createLogger('silent', {}));
+  const hub = { repository, checkpoints: new Checkpoints(repository, log, () => new Map()) } as unknown as StreamHub;
+  const feed = new FeedEventsService(new FeedEventsRepository(db), hub, limits);
+  return {
+    city: new CityEventsService(new CityEventsRepository(db), { readAgain: () => Promise.resolve(false) } as unknown as HeadWaiter, limits),
+    supervisor: new SupervisorEventsService(new SupervisorEventsRepository(db), feed, new EventLog(new MovedStreams()), db, limits),
+  };
+}
+
+/** What tells an event from every other, also when two streams are tagged with one city. */
+const keyOf = (e: Stored): string => `${tagOf(e)}:${e.seq}:${e.us}`;
+const keyOfItem = (i: Item): string => `${i.city}:${i.seq}:${Date.parse(`${i.ts.slice(0, 23)}Z`) * 1000 + Number(i.ts.slice(23, 26))}`;
+const tagOf = (e: Stored): string => (e.stream === '__supervisor__' && e.type === 'request.failed' ? (e.subject ?? e.stream) : e.stream);
+
+async function append(events: readonly Record<string, unknown>[]): Promise<void> {
+  await sql`select * from append_events(${JSON.stringify(events)}::jsonb)`.execute(db);
+}
+
+/** The model: every event, straight from the tables. */
+async function everything(): Promise<Stored[]> {
+  const { rows } = await sql<Stored>`
+    select e.seq, e.type, e.actor, e.subject, e.payload, s.name as stream, (extract(epoch from e.ts) * 1000000)::bigint as us
+    from events e join event_streams s on s.id = e.stream_id order by e.ts, e.stream_id, e.seq`.execute(db);
+  return rows;
+}
+
+/** An independent reading of the rules of payload matching. */
+function lookUp(payload: unknown, key: string): unknown {
+  if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) return undefined;
+  const object = payload as Record<string, unknown>;
+  if (key in object) return object[key];
+  const dot = key.indexOf('.');
+  return dot === -1 ? undefined : lookUp(object[key.slice(0, dot)], key.slice(dot + 1));
+}
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([k, v]) => [k, sorted(v)]),
+  );
+}
+function matchesPair(payload: unknown, pairs: readonly string[]): boolean {
+  const wanted = new Map<string, string[]>();
+  for (const pair of pairs) {
+    const [key, ...rest] = pair.split('=');
+    wanted.set(key!, [...(wanted.get(key!) ?? []), rest.join('=')]);
+  }
+  return [...wanted].every(([key, values]) => {
+    const found = lookUp(payload, key);
+    return found !== undefined && values.includes(typeof found === 'string' ? found : JSON.stringify(sorted(found)));
+  });
+}
+
+interface Filter {
+  type?: string | undefined;
+  actor?: string | undefined;
+  subject?: string | undefined;
+  payload_match?: string[] | undefined;
+}
+const wanted = (e: Stored, f: Filter): boolean =>
+  (f.type === undefined || e.type === f.type) &&
+  (f.actor === undefined || e.actor === f.actor) &&
+  (f.subject === undefined || e.subject === f.subject) &&
+  matchesPair(e.payload, f.payload_match ?? []);
+const present = (f: object): Record<string, unknown> => Object.fromEntries(Object.entries(f).filter(([, v]) => v !== undefined));
+
+const filters = fc.record({
+  type: fc.option(fc.constantFrom(...TYPES), { nil: undefined }),
+  actor: fc.option(fc.constantFrom(...ACTORS), { nil: undefined }),
+  subject: fc.option(fc.constantFrom('alpha', 's1'), { nil: undefined, freq: 4 }),
+  payload_match: fc.option(fc.array(fc.constantFrom(...MATCHES), { minLength: 1, maxLength: 3 }), { nil: undefined }),
+});
+
+beforeAll(async () => {
+  database = await cloneDatabase();
+  pool = createPool(database.url);
+  db = createDb(pool);
+  for (const name of CITIES) await registerCity(db, name, `/${name}`);
+  const random = (n: number): number => Math.floor(Math.random() * n);
+  for (let i = 0; i < 120; i++) {
+    await append(
+      Array.from({ length: 1 + random(5) }, () => ({
+        stream: random(6) === 0 ? '__supervisor__' : CITIES[random(3)],
+        type: random(20) === 0 ? 'x.rare' : random(9) === 0 ? 'request.failed' : TYPES[random(2)],
+        actor: ACTORS[random(2)],
+        subject: [undefined, 'alpha', 's1'][random(3)],
+        payload: PAYLOADS[random(PAYLOADS.length)],
+      })),
+    );
+  }
+  await sql`update events set ts = date_trunc('milliseconds', ts)`.execute(db); // many events of one instant
+});
+
+afterAll(async () => {
+  await db.destroy();
+  await database.drop();
+});
+
+describe.each([
+  ['many streams and short stretches', new SmallLimits()],
+  ['usual limits', new ListLimits()],
+])('event lists against a model: %s', (_name, limits) => {
+  const walkCity = async (city: string, query: object): Promise<Body[]> => {
+    const pages: Body[] = [];
+    let cursor: string | undefined;
+    do {
+      const text = await services(limits).city.list(
+        city,
+        CityEventsQuery.parse({ ...present(query), ...present({ cursor }) }),
+        ANYBODY,
+        gone,
+      );
+      pages.push(JSON.parse(text.json) as Body);
+      cursor = pages.at(-1)!.next_cursor;
+    } while (cursor !== undefined);
+    return pages;
+  };
+  const walkAll = async (query: object, caller: Principal = ANYBODY): Promise<Body[]> => {
+    const pages: Body[] = [];
+    let cursor: string | undefined;
+    do {
+      const text = await services(limits).supervisor.list(
+        SupervisorEventsQuery.parse({ ...present(query), ...present({ cursor }) }),
+        caller,
+      );
+      pages.push(JSON.parse(text) as Body);
+      cursor = pages.at(-1)!.next_cursor;
+    } while (cursor !== undefined);
+    return pages;
+  };
+
+  it('walks a city downwards and upwards', async () => {
+    const all = await everything();
+    await fc.assert(
+      fc.asyncProperty(
+        filters,
+        fc.constantFrom('alpha', 'beta', 'delta'),
+        fc.integer({ min: 1, max: 60 }),
+        fc.nat(40),
+        async (filter, city, limit, after) => {
+          const mine = all.filter((e) => e.stream === city && wanted(e, filter)).map((e) => e.seq);
+          const down = await walkCity(city, { ...filter, limit: String(limit) });
+          expect(down.flatMap((p) => p.items.map((i) => i.seq))).toEqual([...mine].reverse());
+          for (const page of down) {
+            expect(page.items.length).toBeLessThanOrEqual(limit);
+            if (page.total_is_estimate === true) expect(page.total).toBeLessThanOrEqual(mine.length);
+            else expect(page.total).toBe(mine.length);
+          }
+          const head = all.filter((e) => e.stream === city).length;
+          if (after > head) return;
+          const up = await walkCity(city, { ...filter, limit: String(limit), after_seq: String(after) });
+          expect(up.flatMap((p) => p.items.map((i) => i.seq))).toEqual(mine.filter((s) => s > after));
+        },
+      ),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('ends a page by its bytes, with at least one event', async () => {
+    const pages = [...(await walkCity('alpha', { limit: '50' })), ...(await walkCity('alpha', { limit: '50', after_seq: '0' }))];
+    const all = ['__supervisor__', ...CITIES].map((name) => `${name}:0`).join(',');
+    pages.push(...(await walkAll({ limit: '50' })), ...(await walkAll({ limit: '50', after_cursor: all })));
+    for (const { items } of pages) {
+      const payloads = items.reduce((sum, { payload }) => sum + JSON.stringify(payload).length, 0);
+      expect(items.length === 1 || payloads < limits.pageBytes).toBe(true);
+      expect(items.length).toBeGreaterThan(0);
+    }
+    expect(pages.some(({ items, next_cursor: next }) => next !== undefined && items.length < 50)).toBe(limits instanceof SmallLimits);
+  });
+
+  it('walks all streams downwards in one total order', async () => {
+    const all = await everything();
+    const some = fc.option(fc.subarray(CITIES), { nil: undefined });
+    await fc.assert(
+      fc.asyncProperty(filters, some, some, fc.integer({ min: 1, max: 60 }), async (filter, allowed, asked, limit) => {
+        const visible = (tag: string): boolean =>
+          (allowed === undefined || allowed.includes(tag)) && (asked === undefined || asked.includes(tag));
+        const mine = all.filter((e) => visible(tagOf(e)) && wanted(e, filter)).map(keyOf);
+        const caller = { ...ANYBODY, cities: allowed };
+        const query = {
+          ...filter,
+          limit: String(limit),
+          ...(asked === undefined ? {} : { cities: asked.length === 0 ? '-' : asked.join(',') }),
+        };
+        const down = await walkAll(query, caller);
+        const got = down.flatMap((p) => p.items.map(keyOfItem));
+        expect(got).toEqual([...mine].reverse());
+        for (const page of down) {
+          if (page.total_is_estimate === true) expect(page.total).toBeLessThanOrEqual(mine.length);
+          else expect(page.total).toBe(mine.length);
+          if (allowed !== undefined) expect(page.event_cursor!.split(',').length).toBe(allowed.length + 1);
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('walks all streams upwards from any position', async () => {
+    const all = await everything();
+    const heads = new Map(['__supervisor__', ...CITIES].map((name) => [name, all.filter((e) => e.stream === name).length]));
+    const position = fc.record(
+      Object.fromEntries([...heads].map(([name, head]) => [name, fc.option(fc.nat(head), { nil: undefined, freq: 4 })])),
+    );
+    await fc.assert(
+      fc.asyncProperty(filters, position, fc.integer({ min: 4, max: 60 }), async (filter, at, limit) => {
+        const named = Object.entries(at).filter(([, seq]) => seq !== undefined);
+        fc.pre(named.length > 0);
+        const from = (stream: string): number => at[stream] ?? (at['__supervisor__'] === 0 ? 0 : heads.get(stream)!);
+        const mine = all.filter((e) => e.seq > from(e.stream) && wanted(e, filter)).map(keyOf);
+        const up = await walkAll({ ...filter, limit: String(limit), after_cursor: named.map(([name, seq]) => `${name}:${seq}`).join(',') });
+        expect(up.flatMap((p) => p.items.map(keyOfItem))).toEqual(mine);
+      }),
+      { numRuns: RUNS / 2 },
+    );
+  });
+
+  it('bounds a list by time', async () => {
+    const all = await everything();
+    await sql`update events set ts = ts - interval '1 hour' where seq <= 10`.execute(db);
+    try {
+      for (const city of CITIES) {
+        const seqs = all.filter((e) => e.stream === city).map((e) => e.seq);
+        const young = (await walkCity(city, { since: '30m', limit: '7' })).flatMap((p) => p.items.map((i) => i.seq));
+        expect(young).toEqual(seqs.filter((s) => s > 10).reverse());
+        const old = await walkCity(city, { until: '30m', limit: '7' });
+        expect(old.flatMap((p) => p.items.map((i) => i.seq))).toEqual(seqs.filter((s) => s <= 10).reverse());
+        expect(old[0]!.total).toBe(seqs.filter((s) => s <= 10).length);
+      }
+      const young = (await walkAll({ since: '30m' })).flatMap((p) => p.items);
+      expect(young.length).toBe(all.filter((e) => e.seq > 10).length);
+      const old = (await walkAll({ until: '30m', limit: '9' })).flatMap((p) => p.items);
+      expect(old.length).toBe(all.filter((e) => e.seq <= 10).length);
+      const zero = ['__supervisor__', ...CITIES].map((name) => `${name}:0`).join(',');
+      expect((await walkAll({ since: '30m', after_cursor: zero, limit: '9' })).flatMap((p) => p.items).length).toBe(young.length);
+      expect((await walkAll({ until: '30m', after_cursor: zero, limit: '9' })).flatMap((p) => p.items).length).toBe(old.length);
+    } finally {
+      await sql`update events set ts = ts + interval '1 hour' where seq <= 10`.execute(db);
+    }
+  });
+
+  it.each([
+    ['after_seq', 'x', 400],
+    ['after_seq', '-1', 400],
+    ['after_seq', '999999', 400],
+    ['cursor', '0', 400],
+    ['cursor', 'v1:e30', 400],
+    ['cursor', `v1:${Buffer.from('{"k":"sq","s":0}').toString('base64url')}`, 400],
+    ['cursor', `v1:${Buffer.from('{"k":"cb","s":3}').toString('base64url')}`, 400],
+    ['since', 'yesterday', 400],
+  ])('refuses %s=%s of a city', async (name, value, status) => {
+    await expect(walkCity('alpha', { [name]: value })).rejects.toMatchObject({ kind: { status } });
+  });
+
+  it.each([
+    ['after_cursor', 'alpha'],
+    ['after_cursor', 'alpha:1,alpha:2'],
+    ['after_cursor', 'alpha:99999'],
+    ['after_cursor', '~zz.!'],
+    ['cursor', `v1:${Buffer.from('{"k":"sq","s":3}').toString('base64url')}`],
+    ['until', '5'],
+  ])('refuses %s=%s of the supervisor', async (name, value) => {
+    await expect(walkAll({ [name]: value })).rejects.toMatchObject({ kind: { status: 400 } });
+  });
+
+  it('answers 410 with the oldest position below the floor', async () => {
+    await sql`update event_streams set floor = 5 where name = 'alpha'`.execute(db);
+    try {
+      await expect(walkCity('alpha', { after_seq: '4' })).rejects.toThrow(
+        'cursor_expired: the log no longer holds this position; the oldest position is 5',
+      );
+      await expect(walkAll({ after_cursor: 'alpha:4' })).rejects.toThrow('the oldest position is alpha:5');
+      expect((await walkCity('alpha', {})).flatMap((p) => p.items).at(-1)!.seq).toBe(6);
+    } finally {
+      await sql`update event_streams set floor = 0 where name = 'alpha'`.execute(db);
+    }
+  });
+
+  it('hides cities that the caller may not see', async () => {
+    const caller = { ...ANYBODY, cities: ['beta'] };
+    await expect(services(limits).city.list('alpha', CityEventsQuery.parse({}), caller, gone)).rejects.toThrow(
+      'not_found: city not found or not running: alpha',
+    );
+    const page = JSON.parse(
+      await services(limits).supervisor.list(SupervisorEventsQuery.parse({ after_cursor: 'alpha:99999' }), caller),
+    ) as Body;
+    expect(page.items).toEqual([]);
+  });
+});

@@ -1,0 +1,14 @@
+import { z } from 'zod';
+import { queryList, queryText } from '../../../contract/query.js';
+
+/** Long enough for the composite cursor of 10,000 cities; the server's limit on request heads comes on top. */
+const CURSOR_MAX = 1 << 20;
+
+/** Event kinds to deliver; the position moves on over the others all the same. */
+const types = queryList({ max: 100 });
+
+export const CityStreamQuery = z.strictObject({ after_seq: queryText({ max: 40 }), type: types });
+export type CityStreamQuery = z.infer<typeof CityStreamQuery>;
+
+export const SupervisorStreamQuery = z.strictObject({ after_cursor: queryText({ max: CURSOR_MAX }), type: types, cities: queryList() });
+export type SupervisorStreamQuery = z.infer<typeof SupervisorStreamQuery>;

@@ -1,0 +1,129 @@
+import { Injectable } from '@nestjs/common';
+import { problem } from '../../../contract/problems.js';
+import { SUPERVISOR_STREAM } from '../../../contract/scalars.js';
+import { roomAfter, wholePage } from '../../../platform/database/page-bytes.js';
+import { formatComposite, isOpaque, parseComposite, placeOf } from '../../../platform/streams/cursor.js';
+import { StreamHub } from '../../../platform/streams/hub.js';
+import type { PositionSeal } from '../../../platform/streams/position-seal.js';
+import { COMPOSITE_LIMIT } from '../../../platform/streams/positions.js';
+import { isUnindexed } from './event-filter.js';
+import { FeedEventsRepository, type FeedKey, type FeedStream, type Lag } from './feed-events.repository.js';
+import type { Listed } from './listed.js';
+import { ListLimits } from './list-limits.js';
+import { formatFeedToken } from './page-token.js';
+import type { Scope } from './supervisor-events.repository.js';
+
+interface Asked {
+  readonly value: string;
+  readonly what: string;
+}
+
+/** How far a walk is in each stream. `upto` is the head when the request arrived: a page never chases its own tail. */
+type Positions = Map<number, { pos: number; upto: number; readonly stream: FeedStream }>;
+
+/** Lists the feed upwards from a position, by the same rules as its stream. */
+@Injectable()
+export class FeedEventsService {
+  constructor(
+    private readonly repository: FeedEventsRepository,
+    private readonly hub: StreamHub,
+    private readonly limits: ListLimits,
+  ) {}
+
+  /** @throws 400 invalid_cursor, 410 cursor_expired. */
+  async list(asked: Asked, scope: Scope, limit: number): Promise<Listed> {
+    const positions = await this.#start(asked, scope);
+    await this.#narrow(positions, scope);
+    const lags = lagging(positions);
+    const total = await this.#total(lags, scope);
+    const keys: FeedKey[] = [];
+    let room = wholePage(limit, this.limits.pageBytes);
+    const started = performance.now();
+    const stretch = isUnindexed(scope.filter) ? this.limits.stretch : 2 ** 40;
+    for (
+      let left = lags;
+      left.length > 0 && room.rows > 0 && performance.now() - started < this.limits.pageBudgetMs;
+      left = lagging(positions)
+    ) {
+      const part = await this.repository.next(left, scope.cities, scope.filter, room, stretch, this.limits.fewStreams);
+      keys.push(...part.keys);
+      if (part.reached.size === 0) break; // what was left has been dropped by retention meanwhile
+      for (const [id, pos] of part.reached) positions.get(id)!.pos = pos;
+      if (part.full) break;
+      room = roomAfter(room, part.keys);
+    }
+    const more = lagging(positions).length > 0;
+    return {
+      items: await this.repository.envelopes(keys),
+      next: more ? formatFeedToken({ k: 'sv', p: await this.#position(positions) }, await this.seal()) : undefined,
+      ...total,
+    };
+  }
+
+  /** What the page tokens of this list are known by. */
+  seal(): Promise<PositionSeal> {
+    return this.hub.repository.seal();
+  }
+
+  async #start({ value, what }: Asked, scope: Scope): Promise<Positions> {
+    const ids = isOpaque(value) ? await this.hub.checkpoints.resolve(value, what) : undefined;
+    const names = ids === undefined ? parseComposite(value, what) : undefined;
+    const streams = await this.repository.streams(
+      scope.cities,
+      [...(ids?.keys() ?? [])].filter((id) => id < 2 ** 31),
+      [...(names?.keys() ?? [])],
+    );
+    const named = (s: FeedStream): number | undefined => ids?.get(s.id) ?? names?.get(s.name);
+    const supervisor = streams.find((s) => s.name === SUPERVISOR_STREAM);
+    const since = supervisor === undefined ? undefined : named(supervisor);
+    const positions: Positions = new Map();
+    for (const stream of streams) {
+      if (scope.cities !== undefined && stream.name !== SUPERVISOR_STREAM && !scope.cities.includes(stream.name)) continue;
+      const position = named(stream);
+      if (position !== undefined) assertKept(what, stream, position);
+      const isNew = position === undefined && since !== undefined && stream.joinedSupervisorSeq >= since;
+      const pos = position ?? (isNew ? Math.max(stream.joinedSeq, stream.floor) : stream.head);
+      if (stream.active || pos < stream.head) positions.set(stream.id, { pos, upto: stream.head, stream });
+    }
+    return positions;
+  }
+
+  /** Moves the positions over what is older than `since`, and the ends before what is newer than `until`. */
+  async #narrow(positions: Positions, { since, until }: Scope): Promise<void> {
+    if (since === undefined && until === undefined) return;
+    const ids = lagging(positions).map((l) => l.id);
+    for (const { id, first, last } of await this.repository.between(ids, since, until)) {
+      const at = positions.get(id)!;
+      at.pos = Math.min(Math.max(at.pos, first), at.upto);
+      at.upto = Math.max(at.pos, Math.min(at.upto, last));
+    }
+  }
+
+  async #total(lags: readonly Lag[], { cities, filter }: Scope): Promise<Pick<Listed, 'total' | 'estimated'>> {
+    const size = lags.reduce((sum, l) => sum + (l.upto - l.after), 0);
+    if (cities === undefined && filter.type === undefined && !isUnindexed(filter)) return { total: size, estimated: false };
+    if (size > this.limits.stretch) return { total: size, estimated: true };
+    return { total: size === 0 ? 0 : await this.repository.count(lags, cities, filter), estimated: false };
+  }
+
+  /** A position that any replica can resolve, short however many cities there are. */
+  async #position(positions: Positions): Promise<string> {
+    if (positions.size <= COMPOSITE_LIMIT) return formatComposite(new Map([...positions.values()].map((p) => [p.stream.name, p.pos])));
+    return (await this.hub.checkpoints.own(new Map([...positions].map(([id, p]) => [id, p.pos])))).id();
+  }
+}
+
+function lagging(positions: Positions): Lag[] {
+  const lags: Lag[] = [];
+  for (const [id, { pos, upto }] of positions) if (pos < upto) lags.push({ id, after: pos, upto });
+  return lags;
+}
+
+function assertKept(what: string, stream: FeedStream, position: number): void {
+  if (position > stream.head)
+    throw problem('invalid_cursor', `${what} is ahead of the log: ${stream.name}:${position}, the head is ${stream.name}:${stream.head}`, {
+      at: placeOf(what),
+    });
+  if (position < stream.floor)
+    throw problem('cursor_expired', `the log no longer holds this position; the oldest position is ${stream.name}:${stream.floor}`);
+}

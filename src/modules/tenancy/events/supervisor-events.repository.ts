@@ -1,0 +1,211 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type RawBuilder } from 'kysely';
+import { SUPERVISOR_STREAM } from '../../../contract/scalars.js';
+import { Db } from '../../../platform/database/database.js';
+import { fitted, fitting, type Fitted, type Room } from '../../../platform/database/page-bytes.js';
+import { taggedEnvelope, wireBytes, wireCity, wireText } from '../../../platform/event-log/wire.js';
+import { ago, matches, type EventFilter } from './event-filter.js';
+
+/** A place in the supervisor's one order: by time, then stream, then seq. `us` are microseconds since 1970. */
+export interface Place {
+  readonly us: number;
+  readonly streamId: number;
+  readonly seq: number;
+}
+export interface TaggedEvent extends Place {
+  readonly bytes: number;
+  readonly json: string;
+}
+/** Events that fit into a room, and whether there are more. */
+export interface TaggedPart {
+  readonly items: readonly TaggedEvent[];
+  readonly more: boolean;
+}
+
+/** What a list looks at: `cities` undefined means everything; ages are milliseconds before now. */
+export interface Scope {
+  readonly cities: readonly string[] | undefined;
+  readonly since: number | undefined;
+  readonly until: number | undefined;
+  readonly filter: EventFilter;
+}
+
+/** A stream's part of a scope, above `after` up to `upto`; a page continues at `page`. */
+export interface StreamBounds {
+  readonly id: number;
+  readonly name: string;
+  readonly after: number;
+  readonly upto: number;
+  readonly page: number;
+}
+
+interface Row extends Fitted {
+  readonly streamId: number;
+  readonly seq: number;
+  readonly us: number;
+  readonly bytes: number;
+  readonly city: string;
+  readonly stream: string;
+  readonly text: string;
+}
+
+const us = sql<number>`(extract(epoch from e.ts) * 1000000)::bigint`;
+const columns = (): RawBuilder<Row> =>
+  sql<Row>`e.stream_id as "streamId", e.seq, e.bytes, e.fits, ${us} as us, e.city, e.stream,
+    case when e.fits then ${wireText()} end as text`;
+const NEWEST = sql`order by e.ts desc, e.stream_id desc, e.seq desc`;
+const instant = (microseconds: number): RawBuilder<Date> =>
+  sql<Date>`(timestamptz 'epoch' + ${microseconds}::double precision * interval '1 microsecond')`;
+const toEvent = (row: Row): TaggedEvent => ({
+  us: row.us,
+  streamId: row.streamId,
+  seq: row.seq,
+  bytes: row.bytes,
+  json: taggedEnvelope(row.text, row.city, row.stream),
+});
+
+/** SQL over `e` and `s`: what a caller limited to these cities may see, ends of city operations included. */
+export function tagged(cities: readonly string[] | undefined): RawBuilder<boolean> {
+  return cities === undefined ? sql<boolean>`true` : sql<boolean>`${wireCity()} = any(${[...cities]}::text[])`;
+}
+
+/** SQL over `s`: the streams that can hold events of these cities, those that are not registered any more included. */
+export function ofCities(cities: readonly string[] | undefined): RawBuilder<boolean> {
+  return cities === undefined ? sql<boolean>`true` : sql<boolean>`s.name = any(${[SUPERVISOR_STREAM, ...cities]}::text[])`;
+}
+
+function inTime({ since, until }: Scope): RawBuilder<boolean> {
+  const parts: RawBuilder<unknown>[] = [sql`true`];
+  if (since !== undefined) parts.push(sql`e.ts >= ${ago(since)}`);
+  if (until !== undefined) parts.push(sql`e.ts < ${ago(until)}`);
+  return sql<boolean>`(${sql.join(parts, sql` and `)})`;
+}
+
+/** Reads the events of all streams, newest first. */
+@Injectable()
+export class SupervisorEventsRepository {
+  constructor(private readonly db: Db) {}
+
+  /** Events held by every stream together. */
+  async countAll(): Promise<number> {
+    const { rows } = await sql<{ n: number }>`select coalesce(sum(head - floor), 0)::bigint as n from event_streams`.execute(this.db);
+    return rows[0]!.n;
+  }
+
+  /** The scope's streams, or undefined when they are more than `most`. */
+  async streams(scope: Scope, from: Place | undefined, most: number): Promise<StreamBounds[] | undefined> {
+    const before = (ms: number | undefined, otherwise: RawBuilder<number>): RawBuilder<number> =>
+      ms === undefined ? otherwise : sql<number>`event_seq_before(s.id, ${ago(ms)})`;
+    const page =
+      from === undefined
+        ? sql<number>`s.head`
+        : sql<number>`case when s.id = ${from.streamId} then ${from.seq}::bigint
+            else event_seq_before(s.id, ${instant(from.us)} + case when s.id < ${from.streamId} then interval '1 microsecond' else interval '0' end) end`;
+    const { rows } = await sql<StreamBounds>`
+      with s as materialized (
+        select s.id, s.name, s.head, s.floor from event_streams s
+        where ${ofCities(scope.cities)} and ${await this.#hasType(scope.filter.type, most)} limit ${most + 1}
+      )
+      select s.id, s.name, ${before(scope.since, sql<number>`s.floor`)} as after, ${before(scope.until, sql<number>`s.head`)} as upto, ${page} as page
+      from s where (select count(*) from s) <= ${most}`.execute(this.db);
+    if (rows.length > 0) return rows;
+    return (await this.#anyStream(scope)) ? undefined : [];
+  }
+
+  async #anyStream(scope: Scope): Promise<boolean> {
+    if (scope.filter.type === undefined) return true;
+    const { rows } = await sql`select 1 from events where type = ${scope.filter.type} limit 1`.execute(this.db);
+    return rows.length > 0;
+  }
+
+  /** With a type, only streams that have it, found by skipping through the index; any stream when they are too many. */
+  async #hasType(type: string | undefined, most: number): Promise<RawBuilder<boolean>> {
+    if (type === undefined) return sql<boolean>`true`;
+    const { rows } = await sql<{ id: number }>`
+      with recursive hop as (
+        (select stream_id as id, 1 as n from events where type = ${type} order by type, stream_id limit 1)
+        union all
+        select (select stream_id from events where type = ${type} and stream_id > hop.id order by type, stream_id limit 1), hop.n + 1
+        from hop where hop.id is not null and hop.n <= ${most}
+      ) select id from hop where id is not null`.execute(this.db);
+    return rows.length > most ? sql<boolean>`true` : sql<boolean>`s.id = any(${rows.map((r) => r.id)}::int[])`;
+  }
+
+  /** The newest matching events of a few streams. */
+  pageOfStreams(streams: readonly StreamBounds[], scope: Scope, room: Room): Promise<TaggedPart> {
+    const limit = room.rows + 1;
+    return this.#part(
+      sql`
+      select e.*, ${wireCity()} as city, s.name as stream, ${wireBytes()} as bytes
+      from unnest(${streams.map((s) => s.id)}::int[], ${streams.map((s) => s.after)}::bigint[], ${streams.map((s) => Math.min(s.page, s.upto))}::bigint[]) as w(id, after, upto)
+      join event_streams s on s.id = w.id
+      join lateral (
+        select * from events e
+        where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto and ${matches(scope.filter)} and ${tagged(scope.cities)}
+        order by e.seq desc limit ${limit}
+      ) e on true
+      ${NEWEST} limit ${limit}`,
+      room,
+    );
+  }
+
+  /** How many events of a few streams match, looking at most at `limit` of each stream. */
+  async countOfStreams(streams: readonly StreamBounds[], scope: Scope, limit: number): Promise<{ n: number; most: number }> {
+    const { rows } = await sql<{ n: number; most: number }>`
+      select coalesce(sum(c.n), 0)::bigint as n, coalesce(max(c.n), 0) as most
+      from unnest(${streams.map((s) => s.id)}::int[], ${streams.map((s) => s.after)}::bigint[], ${streams.map((s) => s.upto)}::bigint[]) as w(id, after, upto)
+      join event_streams s on s.id = w.id
+      join lateral (
+        select count(*) as n from (
+          select 1 from events e
+          where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto and ${matches(scope.filter)} and ${tagged(scope.cities)}
+          limit ${limit}) one
+      ) c on true`.execute(this.db);
+    return rows[0]!;
+  }
+
+  /** The place `n` events before `from`, matching or not. */
+  async skip(from: Place | undefined, scope: Scope, n: number): Promise<Place | undefined> {
+    const { rows } = await sql<Place>`
+      select ${us} as us, e.stream_id as "streamId", e.seq from events e
+      where ${atOrBefore(from)} and ${inTime(scope)}
+      order by e.ts desc, e.stream_id desc, e.seq desc offset ${n} limit 1`.execute(this.db);
+    return rows[0];
+  }
+
+  /** The newest matching events at or before `from` and after `end`, over all streams. */
+  page(from: Place | undefined, end: Place | undefined, scope: Scope, room: Room): Promise<TaggedPart> {
+    return this.#part(
+      sql`
+      select e.*, ${wireCity()} as city, s.name as stream, ${wireBytes()} as bytes from events e join event_streams s on s.id = e.stream_id
+      where ${atOrBefore(from)} and ${end === undefined ? sql`true` : sql`(e.ts, e.stream_id, e.seq) > (${instant(end.us)}, ${end.streamId}, ${end.seq})`}
+        and ${inTime(scope)} and ${ofCities(scope.cities)} and ${matches(scope.filter)} and ${tagged(scope.cities)}
+      ${NEWEST} limit ${room.rows + 1}`,
+      room,
+    );
+  }
+
+  async #part(found: RawBuilder<unknown>, room: Room): Promise<TaggedPart> {
+    const { rows } = await sql<Row>`
+      select ${columns()}
+      from (${fitting(found, sql`ts desc, stream_id desc, seq desc`, room)}) e
+      ${NEWEST}`.execute(this.db);
+    const held = fitted(rows);
+    return { items: held.rows.map(toEvent), more: held.more };
+  }
+
+  /** Matches among the newest `limit` events of the scope's time, and how many events those were. */
+  async count(scope: Scope, limit: number): Promise<{ n: number; seen: number }> {
+    const { rows } = await sql<{ n: number; seen: number }>`
+      select count(*) filter (where ${ofCities(scope.cities)} and ${matches(scope.filter)} and ${tagged(scope.cities)}) as n, count(*) as seen
+      from (select * from events e where ${inTime(scope)} order by e.ts desc, e.stream_id desc, e.seq desc limit ${limit}) e
+      join event_streams s on s.id = e.stream_id`.execute(this.db);
+    return rows[0]!;
+  }
+}
+
+function atOrBefore(from: Place | undefined): RawBuilder<boolean> {
+  return from === undefined
+    ? sql<boolean>`true`
+    : sql<boolean>`(e.ts, e.stream_id, e.seq) <= (${instant(from.us)}, ${from.streamId}, ${from.seq})`;
+}

@@ -1,0 +1,106 @@
+import { Injectable } from '@nestjs/common';
+import { maySee, type Principal } from '../../../contract/principal.js';
+import { Db } from '../../../platform/database/database.js';
+import { roomAfter, wholePage } from '../../../platform/database/page-bytes.js';
+import { EventLog } from '../../../platform/event-log/event-log.js';
+import { isUnindexed, toAge, toFilter } from './event-filter.js';
+import type { SupervisorEventsQuery } from './events.schemas.js';
+import { FeedEventsService } from './feed-events.service.js';
+import type { Listed } from './listed.js';
+import { ListLimits } from './list-limits.js';
+import { formatFeedToken, parseFeedToken } from './page-token.js';
+import { SupervisorEventsRepository, type Place, type Scope, type StreamBounds, type TaggedEvent } from './supervisor-events.repository.js';
+
+interface Found {
+  readonly items: readonly TaggedEvent[];
+  readonly more: Place | undefined;
+}
+
+@Injectable()
+export class SupervisorEventsService {
+  constructor(
+    private readonly repository: SupervisorEventsRepository,
+    private readonly feed: FeedEventsService,
+    private readonly eventLog: EventLog,
+    private readonly db: Db,
+    private readonly limits: ListLimits,
+  ) {}
+
+  /** The body as text: Postgres has already made the items' JSON. The cursor is captured before the items. */
+  async list(query: SupervisorEventsQuery, caller: Principal): Promise<string> {
+    const kinds = query.after_cursor === undefined ? (['tq', 'sv'] as const) : (['sv'] as const);
+    const token = query.cursor === undefined ? undefined : parseFeedToken(query.cursor, kinds, await this.feed.seal());
+    const scope: Scope = {
+      cities: query.cities?.filter((city) => maySee(caller, city)) ?? caller.cities,
+      since: toAge('since', query.since),
+      until: toAge('until', query.until),
+      filter: toFilter(query),
+    };
+    const limit = query.limit === 0 ? this.limits.defaultPage : query.limit;
+    const position =
+      token?.k === 'sv'
+        ? { value: token.p, what: 'cursor' }
+        : query.after_cursor === undefined
+          ? undefined
+          : { value: query.after_cursor, what: 'after_cursor' };
+    const eventCursor = await this.eventLog.captureCursor(this.db, caller.cities);
+    const from = token?.k === 'tq' ? { us: token.t, streamId: token.i, seq: token.s - 1 } : undefined;
+    return body(
+      eventCursor,
+      position === undefined ? await this.#newest(scope, from, limit) : await this.feed.list(position, scope, limit),
+    );
+  }
+
+  async #newest(scope: Scope, from: Place | undefined, limit: number): Promise<Listed> {
+    const indexed = !isUnindexed(scope.filter);
+    const streams = indexed ? await this.repository.streams(scope, from, this.limits.fewStreams) : undefined;
+    const { items, more } = streams === undefined ? await this.#byTime(scope, from, limit) : await this.#byStream(streams, scope, limit);
+    const place = more === undefined ? undefined : ({ k: 'tq', t: more.us, i: more.streamId, s: more.seq } as const);
+    const next = place === undefined ? undefined : formatFeedToken(place, await this.feed.seal());
+    return { items: items.map((e) => e.json), next, ...(await this.#total(scope, streams)) };
+  }
+
+  async #byStream(streams: readonly StreamBounds[], scope: Scope, limit: number): Promise<Found> {
+    const { items, more } = await this.repository.pageOfStreams(streams, scope, wholePage(limit, this.limits.pageBytes));
+    return { items, more: more ? items.at(-1) : undefined };
+  }
+
+  async #byTime(scope: Scope, start: Place | undefined, limit: number): Promise<Found> {
+    const plain = scope.cities === undefined && scope.filter.type === undefined && !isUnindexed(scope.filter);
+    const items: TaggedEvent[] = [];
+    let room = wholePage(limit, this.limits.pageBytes);
+    const started = performance.now();
+    for (let from = start; ;) {
+      const end = plain ? undefined : await this.repository.skip(from, scope, this.limits.stretch);
+      const found = await this.repository.page(from, end, scope, room);
+      items.push(...found.items);
+      if (found.more) return { items, more: items.at(-1) };
+      room = roomAfter(room, found.items);
+      if (end === undefined) return { items, more: undefined };
+      from = end;
+      // A token names the last event that was looked at, and `end` has not been.
+      if (performance.now() - started > this.limits.pageBudgetMs) return { items, more: { ...end, seq: end.seq + 1 } };
+    }
+  }
+
+  /** Exact without filters and while it has to look at no more than a stretch of the log; a lower bound beyond. */
+  async #total(scope: Scope, streams: readonly StreamBounds[] | undefined): Promise<Pick<Listed, 'total' | 'estimated'>> {
+    const timeless = scope.since === undefined && scope.until === undefined;
+    const plain = scope.filter.type === undefined && !isUnindexed(scope.filter);
+    if (scope.cities === undefined && timeless && plain) return { total: await this.repository.countAll(), estimated: false };
+    if (streams === undefined) {
+      const { n, seen } = await this.repository.count(scope, this.limits.stretch + 1);
+      return { total: n, estimated: seen > this.limits.stretch };
+    }
+    if (scope.cities === undefined && plain)
+      return { total: streams.reduce((sum, s) => sum + Math.max(0, s.upto - s.after), 0), estimated: false };
+    const each = Math.ceil(this.limits.stretch / Math.max(1, streams.length));
+    const { n, most } = await this.repository.countOfStreams(streams, scope, each + 1);
+    return { total: n, estimated: most > each };
+  }
+}
+
+function body(eventCursor: string, { items, next, total, estimated }: Listed): string {
+  const more = next === undefined ? '' : `,"next_cursor":"${next}"`;
+  return `{"event_cursor":${JSON.stringify(eventCursor)},"items":[${items.join(',')}]${more},"total":${total}${estimated ? ',"total_is_estimate":true' : ''}}`;
+}

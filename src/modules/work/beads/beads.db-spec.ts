@@ -1,0 +1,299 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { Bead } from '../../../contract/beads.schemas.js';
+import { PAGE_BYTES } from '../../../platform/database/page-bytes.js';
+import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import type { NewBead } from '../work/bead-record.js';
+import type { Place } from '../work/page-token.js';
+import { BeadsRepository, type Page } from './beads.repository.js';
+import { BeadsQuery, ReadyQuery } from './beads.schemas.js';
+import type { ReadyPlace } from './ready-token.js';
+
+let realm: WorkRealm;
+let reads: BeadsRepository;
+/** Every bead of the city, read without any filter. */
+let stored: Bead[];
+
+const create = async (bead: Partial<NewBead>): Promise<string> =>
+  (await realm.work.run(realm.city, 'tester', (work) => work.create({ rig: '', title: 'plain', ...bead }))).value.id;
+const beadsOf = (page: Page<unknown> | undefined): Bead[] => (JSON.parse(`[${page!.items}]`) as unknown[]).map((bead) => Bead.parse(bead));
+const ids = (beads: readonly Bead[]): string[] => beads.map((bead) => bead.id);
+
+async function listed(query: Record<string, unknown>): Promise<{ ids: string[]; total: number }> {
+  const page = await reads.list(realm.city, BeadsQuery.parse(query), 1000, undefined);
+  expect(page!.next).toBeUndefined();
+  return { ids: ids(beadsOf(page)), total: page!.total };
+}
+
+async function readable(query: Record<string, unknown>): Promise<{ ids: string[]; total: number }> {
+  const page = await reads.ready(realm.city, ReadyQuery.parse({ limit: '1000', ...query }), undefined);
+  return { ids: ids(beadsOf(page)), total: page!.total };
+}
+
+beforeAll(async () => {
+  realm = await workRealm();
+  reads = new BeadsRepository(realm.db, realm.pool);
+  const epic = await create({ title: 'The Epic', type: 'epic', description: 'Über all', priority: 1 });
+  for (let i = 0; i < 40; i++)
+    await create({
+      rig: ['', 'web', 'core'][i % 3]!,
+      title: i % 7 === 0 ? `50% of_${i}` : `number ${i}`,
+      type: i % 5 === 0 ? 'bug' : i % 11 === 0 ? 'convoy' : undefined,
+      priority: i % 6 === 5 ? undefined : i % 5,
+      assignee: i % 4 === 0 ? 'mayor' : i % 9 === 0 ? 'web/witness' : undefined,
+      description: i % 8 === 0 ? 'a Needle in it' : undefined,
+      labels: [`l${i % 3}`, ...(i % 10 === 0 ? ['gc:session'] : []), ...(i % 13 === 0 ? ['k=v'] : [])],
+      parent: i % 6 === 0 ? epic : undefined,
+      metadata: { ...(i % 2 === 0 ? { k: `v${i % 4}` } : {}), ...(i % 15 === 0 ? { 'gc.routed_to': 'pool' } : {}) },
+      deferUntil: i % 12 === 1 ? new Date('9999-12-31T23:59:59Z') : i % 12 === 2 ? new Date('2020-01-01T00:00:00Z') : undefined,
+    });
+  await realm.work.run(realm.city, 'tester', async (work) => {
+    await work.putEdge({ issue_id: 'al-2', depends_on_id: 'al-3', type: 'blocks' });
+    await work.putEdge({ issue_id: 'web-1', depends_on_id: 'al-4', type: 'blocks' });
+    for (const id of ['al-4', 'web-3', 'co-3', 'co-5']) await work.close(id, 'done');
+    for (const id of ['al-5', 'web-6']) await work.update(id, { status: 'in_progress', assignee: 'mayor' });
+  });
+  // Another city's beads, which no list of this one may show.
+  await sql`with s as (insert into event_streams (name) values ('beta') returning id)
+    insert into beads (stream_id, id, title, labels, metadata) select id, 'al-1', 'number 1', '{l1}', '{"k": "v0"}' from s`.execute(
+    realm.db,
+  );
+  stored = (
+    await sql<{ bead: unknown }>`select bead_json(b) as bead from beads b where stream_id = ${realm.city.streamId}`.execute(realm.db)
+  ).rows.map(({ bead }) => Bead.parse(bead));
+});
+afterAll(() => realm.close());
+
+/** A time as a text that sorts: zeros at its end are left out where it is written. */
+const sorting = (time: string): string => time.replace(/(?:\.(\d+))?Z$/, (_, digits = '') => `.${String(digits).padEnd(6, '0')}Z`);
+const created = (bead: Bead): string => sorting(bead.created_at);
+const newestFirst = (a: Bead, b: Bead): number => (created(a) === created(b) ? (a.id < b.id ? 1 : -1) : created(a) < created(b) ? 1 : -1);
+const unclosed = (bead: Bead): boolean => bead.status !== 'closed';
+const touched = (bead: Bead): string => sorting(bead.updated_at ?? bead.created_at);
+
+describe('the list of beads', () => {
+  const middle = (): string => stored.map(created).sort()[20]!;
+  const cases: [Record<string, unknown>, (bead: Bead) => boolean][] = [
+    [{}, unclosed],
+    [{ all: 'true' }, () => true],
+    [{ status: 'closed' }, (b) => b.status === 'closed'],
+    [{ status: 'open' }, (b) => b.status === 'open'],
+    [{ status: 'in_progress', all: 'true' }, (b) => b.status === 'in_progress'],
+    [{ type: 'bug' }, (b) => unclosed(b) && b.issue_type === 'bug'],
+    [{ type: 'task', all: 'true' }, (b) => b.issue_type === 'task'],
+    [{ label: 'l1' }, (b) => unclosed(b) && b.labels?.includes('l1') === true],
+    [{ label: 'k=v', all: 'true' }, (b) => b.labels?.includes('k=v') === true],
+    [{ assignee: 'mayor' }, (b) => unclosed(b) && b.assignee === 'mayor'],
+    [{ assignee: 'witness' }, (b) => unclosed(b) && b.assignee === 'web/witness'],
+    [{ assignee: 'web/witness', all: 'true' }, (b) => b.assignee === 'web/witness'],
+    [{ rig: 'web' }, (b) => unclosed(b) && b.rig === 'web'],
+    [{ rig: 'nowhere', all: 'true' }, () => false],
+    [{ parent: 'al-1' }, (b) => unclosed(b) && b.parent === 'al-1'],
+    [{ metadata: 'k=v0' }, (b) => unclosed(b) && b.metadata?.k === 'v0'],
+    [{ metadata: ['k=v2', 'gc.routed_to'], all: 'true' }, (b) => b.metadata?.k === 'v2' && b.metadata['gc.routed_to'] !== undefined],
+    [{ metadata: 'k', all: 'true' }, (b) => b.metadata?.k !== undefined],
+    [{ metadata: 'k=' }, (b) => unclosed(b) && b.metadata?.k === undefined],
+    [{ metadata: 'k=l1' }, () => false],
+    [{ text: 'NEEDLE' }, (b) => unclosed(b) && b.description?.includes('Needle') === true],
+    [{ text: 'über' }, (b) => b.description === 'Über all'],
+    [{ text: '0% of_' }, (b) => unclosed(b) && b.title.includes('0% of_')],
+    [{ priority: '0', all: 'true' }, (b) => b.priority === 0],
+    [{ blocked: 'true' }, (b) => b.is_blocked === true],
+    [{ blocked: 'false', all: 'true' }, (b) => b.is_blocked === false],
+    [
+      { rig: 'web', type: 'bug', label: 'l1', all: 'true' },
+      (b) => b.rig === 'web' && b.issue_type === 'bug' && b.labels?.includes('l1') === true,
+    ],
+  ];
+
+  it.each(cases)('with %j is what the rows say', async (query, expected) => {
+    const wanted = stored.filter(expected).sort(newestFirst);
+    expect(wanted.length === 0).toBe(/nowhere|k=l1/.test(JSON.stringify(query)));
+    expect(await listed(query)).toEqual({ ids: ids(wanted), total: wanted.length });
+  });
+
+  it('takes times to the microsecond, whatever their offset', async () => {
+    const at = middle();
+    const far = `${new Date(new Date(at).getTime() + 20 * 3_600_000).toISOString().slice(0, 19)}${at.slice(19).replace('Z', '')}+20:00`;
+    for (const [name, holds] of [
+      ['created_after', (b: Bead) => created(b) > at],
+      ['created_before', (b: Bead) => created(b) < at],
+      ['updated_after', (b: Bead) => touched(b) > at],
+      ['updated_before', (b: Bead) => touched(b) < at],
+    ] as const) {
+      const wanted = ids(stored.filter(holds).sort(newestFirst));
+      expect(wanted.length).toBeGreaterThan(0);
+      for (const time of [at, far]) expect((await listed({ [name]: time, all: 'true' })).ids).toEqual(wanted);
+    }
+  });
+
+  it('loses and repeats nothing that was there when a walk began', async () => {
+    const before = (await listed({ all: 'true' })).ids;
+    const walked: string[] = [];
+    let after: Page<{ createdAt: string; id: string }>['next'];
+    do {
+      const page = (await reads.list(realm.city, BeadsQuery.parse({ all: 'true' }), 7, after))!;
+      walked.push(...ids(beadsOf(page)));
+      after = page.next;
+      await sql`insert into beads (stream_id, id, title) values (${realm.city.streamId}, ${`new-${walked.length}`}, 'later')`.execute(
+        realm.db,
+      );
+    } while (after !== undefined);
+    await sql`delete from beads where id like 'new-%'`.execute(realm.db);
+    expect(walked).toEqual(before);
+  });
+
+  it('has a next place exactly when there are more', async () => {
+    const { total } = await listed({});
+    for (const limit of [1, total - 1, total, total + 1]) {
+      const page = (await reads.list(realm.city, BeadsQuery.parse({}), limit, undefined))!;
+      expect({ limit, more: page.next !== undefined, n: beadsOf(page).length, total: page.total }).toEqual({
+        limit,
+        more: limit < total,
+        n: Math.min(limit, total),
+        total,
+      });
+    }
+  });
+
+  it('keeps apart beads that were made in the same microsecond', async () => {
+    await sql`insert into beads (stream_id, id, title, issue_type, created_at)
+      select ${realm.city.streamId}, 'tie-' || g, 'tie', 'tie', '2020-01-01' from generate_series(1, 9) g`.execute(realm.db);
+    const walked: string[] = [];
+    let after: Page<{ createdAt: string; id: string }>['next'];
+    do {
+      const page = (await reads.list(realm.city, BeadsQuery.parse({ type: 'tie' }), 2, after))!;
+      walked.push(...ids(beadsOf(page)));
+      after = page.next;
+    } while (after !== undefined);
+    await sql`delete from beads where issue_type = 'tie'`.execute(realm.db);
+    expect(walked).toEqual(['tie-9', 'tie-8', 'tie-7', 'tie-6', 'tie-5', 'tie-4', 'tie-3', 'tie-2', 'tie-1']);
+  });
+});
+
+describe('the ready list', () => {
+  const NEVER = ['merge-request', 'gate', 'molecule', 'step', 'convoy', 'message', 'session', 'agent', 'role', 'rig'];
+  const ready = (b: Bead): boolean =>
+    b.status === 'open' &&
+    !NEVER.includes(b.issue_type) &&
+    b.labels?.includes('gc:session') !== true &&
+    b.is_blocked === false &&
+    (b.defer_until === undefined || new Date(b.defer_until) <= new Date());
+  const urgentFirst = (a: Bead, b: Bead): number => (a.priority ?? 2) - (b.priority ?? 2) || -newestFirst(a, b);
+
+  it.each<[Record<string, string>, (bead: Bead) => boolean]>([
+    [{}, () => true],
+    [{ rig: 'web' }, (b) => b.rig === 'web'],
+    [{ assignee: 'mayor' }, (b) => b.assignee === 'mayor'],
+    [{ assignee: 'witness' }, (b) => b.assignee === 'web/witness'],
+    [{ unassigned: 'true' }, (b) => b.assignee === undefined],
+    [{ routed_to: 'pool' }, (b) => b.metadata?.['gc.routed_to'] === 'pool'],
+    [{ routed_to: 'pool', unassigned: 'true' }, (b) => b.metadata?.['gc.routed_to'] === 'pool' && b.assignee === undefined],
+    [{ label: 'l2' }, (b) => b.labels?.includes('l2') === true],
+  ])('with %j holds what can be worked on, in one order', async (query, expected) => {
+    const wanted = stored.filter((b) => ready(b) && expected(b)).sort(urgentFirst);
+    expect(wanted.length).toBeGreaterThan(0);
+    expect(await readable(query)).toEqual({ ids: ids(wanted), total: wanted.length });
+  });
+
+  it('is walked without loss or repetition', async () => {
+    const whole = (await readable({})).ids;
+    const walked: string[] = [];
+    let after: Page<{ priority: number; createdAt: string; id: string }>['next'];
+    do {
+      const page = (await reads.ready(realm.city, ReadyQuery.parse({ limit: '4' }), after))!;
+      expect(page.total).toBe(whole.length);
+      walked.push(...ids(beadsOf(page)));
+      after = page.next;
+    } while (after !== undefined);
+    expect(walked).toEqual(whole);
+  });
+});
+
+describe('reads', () => {
+  it('answer nothing of a city that does not run, and the head that belongs to the rows', async () => {
+    const { head } = (await reads.find('alpha', 'al-1'))!;
+    expect(head).toBe((await realm.events()).at(-1)!.seq);
+    expect(await reads.find('alpha', 'al-999')).toMatchObject({ head, revision: null });
+    await sql`update cities set running = false`.execute(realm.db);
+    expect(await reads.find('alpha', 'al-1')).toBeUndefined();
+    expect(await reads.list(realm.city, BeadsQuery.parse({}), 1, undefined)).toBeUndefined();
+    expect(await reads.ready(realm.city, ReadyQuery.parse({}), undefined)).toBeUndefined();
+    expect(await reads.children(realm.city, 'al-1')).toBeUndefined();
+    await sql`update cities set running = true`.execute(realm.db);
+  });
+
+  it('list the unclosed children, then the roots that the metadata names, each once', async () => {
+    const root = await create({ title: 'root', metadata: { molecule_id: 'al-4', workflow_id: 'al-999' } });
+    const first = await create({ parent: root });
+    const second = await create({ parent: root });
+    const third = await create({ parent: root });
+    await realm.work.run(realm.city, 'tester', async (work) => {
+      await work.close(second);
+      await work.update(root, { metadata: { workflow_id: third } });
+    });
+    const { items, found } = (await reads.children(realm.city, root))!;
+    expect(found).toBe(true);
+    expect((JSON.parse(`[${items}]`) as Bead[]).map((b) => b.id)).toEqual([first, third, 'al-4']);
+    expect(await reads.children(realm.city, third)).toMatchObject({ items: '', found: true });
+    expect(await reads.children(realm.city, 'al-999')).toMatchObject({ found: false });
+  });
+});
+
+describe('pages of long beads', () => {
+  it('end before they are too long for an answer, and lead on to the rest', async () => {
+    const long = await workRealm();
+    try {
+      const lists = new BeadsRepository(long.db, long.pool);
+      const { streamId } = long.city;
+      // A description is long as it is, metadata once they are read: they are stored compressed.
+      await sql`insert into beads (stream_id, id, title, description) select ${streamId}, 'd-' || n, 'x', repeat('d', 262144) from generate_series(1, 40) n`.execute(
+        long.db,
+      );
+      await sql`
+        insert into beads (stream_id, id, title, metadata)
+        select ${streamId}, 'm-' || n, 'x', (select jsonb_object_agg('k' || k, repeat('v', 16384)) from generate_series(1, 50) k)
+        from generate_series(1, 14) n`.execute(long.db);
+      const all = (
+        await sql<{ id: string }>`select id from beads where stream_id = ${streamId} order by created_at desc, id desc`.execute(long.db)
+      ).rows.map((row) => row.id);
+      const seen: string[] = [];
+      let pages = 0;
+      for (let after: Place | undefined, more = true; more; more = after !== undefined) {
+        const page = (await lists.list(long.city, BeadsQuery.parse({}), 1000, after))!;
+        expect(page.total).toBe(54);
+        expect(Buffer.byteLength(page.items)).toBeLessThan(PAGE_BYTES + 1024 * 1024);
+        seen.push(...ids(beadsOf(page)));
+        after = page.next;
+        pages++;
+      }
+      expect(seen).toEqual(all);
+      expect(pages).toBeGreaterThan(2);
+      const ready: string[] = [];
+      for (let after: ReadyPlace | undefined, more = true; more; more = after !== undefined) {
+        const page = (await lists.ready(long.city, ReadyQuery.parse({ limit: '1000' }), after))!;
+        ready.push(...ids(beadsOf(page)));
+        after = page.next;
+      }
+      expect(ready).toEqual([...all].reverse());
+    } finally {
+      await long.close();
+    }
+  });
+
+  it('hold a bead however long it is', async () => {
+    const long = await workRealm();
+    try {
+      const lists = new BeadsRepository(long.db, long.pool);
+      await sql`insert into beads (stream_id, id, title, description) select ${long.city.streamId}, 'd-' || n, 'x', repeat('d', 9000000) from generate_series(1, 2) n`.execute(
+        long.db,
+      );
+      const first = (await lists.list(long.city, BeadsQuery.parse({}), 10, undefined))!;
+      expect(ids(beadsOf(first))).toHaveLength(1);
+      const second = (await lists.list(long.city, BeadsQuery.parse({}), 10, first.next))!;
+      expect([ids(beadsOf(second)).length, second.next]).toEqual([1, undefined]);
+    } finally {
+      await long.close();
+    }
+  });
+});

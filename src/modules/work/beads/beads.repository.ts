@@ -1,0 +1,149 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type RawBuilder } from 'kysely';
+import { Db, PgPool } from '../../../platform/database/database.js';
+import { ANSWER_BYTES, fitted, fittingJson, type Fitted } from '../../../platform/database/page-bytes.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { beadBytes } from '../work/bead-bytes.js';
+import type { Place } from '../work/page-token.js';
+import { matchesList, matchesReady } from './bead-filter.js';
+import type { BeadsQuery, ReadyQuery } from './beads.schemas.js';
+import type { ReadyPlace } from './ready-token.js';
+
+export interface BeadRow {
+  readonly json: string;
+  /** Null when the city has no such bead. */
+  readonly revision: number | null;
+  readonly head: number;
+}
+
+export interface Page<P> {
+  /** The JSON of the items, joined by commas. */
+  readonly items: string;
+  readonly total: number;
+  /** The last item's place, when there are more. */
+  readonly next: P | undefined;
+  readonly head: number;
+}
+
+export interface Children {
+  readonly head: number;
+  readonly found: boolean;
+  readonly bytes: number;
+  readonly items: string | null;
+}
+
+interface PageRow extends Fitted {
+  readonly head: number;
+  readonly total: number;
+  readonly id: string | null;
+  readonly created: string;
+  readonly priority: number;
+  readonly json: string;
+}
+
+/** Reads that answer requests. Each is one statement, so that the head belongs to the rows. */
+@Injectable()
+export class BeadsRepository {
+  constructor(
+    private readonly db: Db,
+    private readonly pool: PgPool,
+  ) {}
+
+  /** A bead of a running city; undefined when the city does not run. */
+  async find(city: string, id: string): Promise<BeadRow | undefined> {
+    const { rows } = await this.pool.query<BeadRow>({
+      name: 'bead',
+      text: `select s.head, b.revision, case when b.claim_fence = 0 then bead_json(b)::text
+          else left(bead_json(b)::text, -1) || ',"claim":' || json_strip_nulls(json_build_object('fence', b.claim_fence, 'attempts', nullif(b.attempts, 0), 'lease_until',
+            to_char(b.lease_until at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))::text || '}' end as json
+        from cities c join event_streams s on s.id = c.stream_id left join beads b on b.stream_id = c.stream_id and b.id = $2
+        where c.name = $1 and c.running`,
+      values: [city, id],
+    });
+    return rows[0];
+  }
+
+  /** Newest first; undefined when the city does not run. */
+  async list({ streamId }: CityScope, query: BeadsQuery, limit: number, after: Place | undefined): Promise<Page<Place> | undefined> {
+    const rows = await this.#page(streamId, limit, {
+      matches: matchesList(streamId, query),
+      after: after === undefined ? sql`true` : sql`(b.created_at, b.id) < (${instantOf(after.createdAt)}, ${after.id})`,
+      order: sql`created_at desc, id desc`,
+    });
+    return toPage(rows, ({ id, created }) => ({ id: id!, createdAt: created }));
+  }
+
+  /** The most urgent first, then the oldest; undefined when the city does not run. */
+  async ready({ streamId }: CityScope, query: ReadyQuery, after: ReadyPlace | undefined): Promise<Page<ReadyPlace> | undefined> {
+    const rows = await this.#page(streamId, query.limit, {
+      matches: matchesReady(streamId, query),
+      after:
+        after === undefined
+          ? sql`true`
+          : sql`(coalesce(b.priority, 2), b.created_at, b.id) > (${after.priority}::integer, ${instantOf(after.createdAt)}, ${after.id})`,
+      order: sql`coalesce(priority, 2), created_at, id`,
+    });
+    return toPage(rows, ({ id, created, priority }) => ({ id: id!, createdAt: created, priority }));
+  }
+
+  /**
+   * The unclosed children of a bead, oldest first, then the roots that its metadata names; `found` is false without the bead.
+   * `items` is null where one answer would not hold them.
+   */
+  async children({ streamId }: CityScope, id: string): Promise<Children | undefined> {
+    const { rows } = await sql<Children>`
+      select s.head, b.id is not null as found, coalesce(t.bytes, 0)::bigint as bytes, case when coalesce(t.bytes, 0) <= ${ANSWER_BYTES} then (
+        select coalesce(string_agg(bead_json(k)::text, ',' order by o.n), '')
+        from unnest(t.ids) with ordinality o(id, n) join beads k on k.stream_id = ${streamId} and k.id = o.id) end as items
+      from event_streams s
+      left join beads b on b.stream_id = s.id and b.id = ${id}
+      left join lateral (
+        select array_agg(k.id order by f.rank, k.created_at, k.id) as ids, sum(${beadBytes('k')}) as bytes
+        from (
+          select named.id, min(named.rank) as rank from (
+            select c.id, 0 as rank from beads c where c.stream_id = ${streamId} and c.parent = ${id} and c.status <> 'closed'
+            union all select b.metadata ->> 'molecule_id', 1
+            union all select b.metadata ->> 'workflow_id', 2
+          ) named group by named.id
+        ) f
+        join beads k on k.stream_id = ${streamId} and k.id = f.id
+      ) t on b.id is not null
+      where s.id = ${streamId} and exists (select from cities c where c.stream_id = s.id and c.running)`.execute(this.db);
+    return rows[0];
+  }
+
+  /** Finds the page's rows in an index where one has all that is asked for, and only then reads as many as one answer holds. */
+  async #page(
+    streamId: number,
+    limit: number,
+    { matches, after, order }: { matches: RawBuilder<boolean>; after: RawBuilder<unknown>; order: RawBuilder<unknown> },
+  ): Promise<readonly PageRow[]> {
+    const found = sql`
+      select b.*, y.bytes
+      from (select b.id, b.created_at, coalesce(b.priority, 2) as priority from beads b where ${matches} and ${after} order by ${order} limit ${limit + 1}) b
+      cross join lateral (select ${beadBytes('r')} as bytes from beads r where r.stream_id = ${streamId} and r.id = b.id) y`;
+    const json = sql`select bead_json(b)::text as json from beads b where b.stream_id = ${streamId} and b.id = k.id`;
+    const { rows } = await sql<PageRow>`
+      select s.head, (select count(*) from beads b where ${matches}) as total, p.id, p.priority, p.json, p.fits,
+        (extract(epoch from p.created_at) * 1000000)::bigint::text as created
+      from event_streams s
+      left join (${fittingJson(found, order, limit, json)}) p on true
+      where s.id = ${streamId} and exists (select from cities c where c.stream_id = s.id and c.running)
+      order by p.nth`.execute(this.db);
+    return rows;
+  }
+}
+
+/** Undefined without any row: the city does not run. One row without a bead is an empty page. */
+function toPage<P>(found: readonly PageRow[], place: (row: PageRow) => P): Page<P> | undefined {
+  const [first] = found;
+  if (first === undefined) return undefined;
+  const { head, total } = first;
+  if (first.id === null) return { head, total, items: '', next: undefined };
+  const { rows, more } = fitted(found);
+  return { head, total, items: rows.map((row) => row.json).join(','), next: more ? place(rows.at(-1)!) : undefined };
+}
+
+function instantOf(text: string): RawBuilder<Date> {
+  return sql<Date>`(timestamptz 'epoch' + ${text}::bigint * interval '1 microsecond')`;
+}

@@ -1,0 +1,147 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Db } from '../../../platform/database/database.js';
+import { ANSWER_BYTES, fitted, fittingJson, type Fitted } from '../../../platform/database/page-bytes.js';
+import type { Tx } from '../../../platform/database/transactions.js';
+import { beadBytes } from '../work/bead-bytes.js';
+import { memberIds } from '../work/convoy-members.js';
+import type { Place } from '../work/page-token.js';
+import type { Holding } from './containment.js';
+
+export interface ConvoyFilter {
+  readonly all: boolean;
+  readonly rig?: string | undefined;
+  readonly owned?: boolean | undefined;
+  readonly stranded?: boolean | undefined;
+}
+
+export interface ConvoyRows {
+  readonly head: number;
+  readonly total: number;
+  /** The JSON of each. */
+  readonly items: readonly string[];
+  /** The last one's, when the list goes on. */
+  readonly next: Place | undefined;
+}
+
+/** What is stored under an id; of a convoy with its members' JSON, an array, oldest first. */
+export interface ConvoyRow {
+  readonly head: number;
+  readonly type: string | null;
+  readonly json: string;
+  /** Null when they are too long for one answer. */
+  readonly children: string | null;
+  /** Bytes of the members' JSON, about. */
+  readonly bytes: number;
+  readonly total: number;
+  readonly closed: number;
+}
+
+/** All SQL of convoys beyond what closes them. Reads take the head of the city's events in their own snapshot. */
+@Injectable()
+export class ConvoysRepository {
+  constructor(private readonly db: Db) {}
+
+  /** Newest first, up to `limit` below `below`. Undefined when the city does not run. */
+  async list(streamId: number, filter: ConvoyFilter, below: Place | undefined, limit: number): Promise<ConvoyRows | undefined> {
+    const { all, rig, owned, stranded } = filter;
+    const orphans = sql`exists (
+      select from beads m where m.stream_id = ${streamId} and m.status <> 'closed' and m.assignee is null
+        and m.id in (${memberIds(streamId, sql`c.id`)}))`;
+    const matching = sql.join(
+      [
+        sql`c.stream_id = ${streamId} and c.issue_type = 'convoy'`,
+        ...(all ? [] : [sql`c.status <> 'closed'`]),
+        ...(rig === undefined ? [] : [sql`c.rig = ${rig}`]),
+        ...(owned === undefined ? [] : [sql`('owned' = any(c.labels)) = ${owned}`]),
+        ...(stranded === undefined ? [] : [sql`${orphans} = ${stranded}`]),
+      ],
+      sql` and `,
+    );
+    const after =
+      below === undefined
+        ? sql``
+        : sql`and (c.created_at, c.id) < (timestamptz 'epoch' + ${below.createdAt}::bigint * interval '1 microsecond', ${below.id})`;
+    const found = sql`
+      select c.id, c.created_at, ${beadBytes('c')} as bytes from beads c where ${matching} ${after}
+      order by c.created_at desc, c.id desc limit ${limit + 1}`;
+    const json = sql`select bead_json(c)::text as json from beads c where c.stream_id = ${streamId} and c.id = k.id`;
+    const { rows } = await sql<Fitted & { head: number; total: number; id: string | null; created: string; json: string }>`
+      select s.head, (select count(*) from beads c where ${matching}) as total, p.id, p.json, p.fits,
+        (extract(epoch from p.created_at) * 1000000)::bigint::text as created
+      from cities y join event_streams s on s.id = y.stream_id
+      left join (${fittingJson(found, sql`created_at desc, id desc`, limit, json)}) p on true
+      where y.stream_id = ${streamId} and y.running order by p.nth`.execute(this.db);
+    const [first] = rows;
+    if (first === undefined) return undefined;
+    const { head, total } = first;
+    if (first.id === null) return { head, total, items: [], next: undefined };
+    const page = fitted(rows);
+    const last = page.rows.at(-1)!;
+    return {
+      head,
+      total,
+      items: page.rows.map((row) => row.json),
+      next: page.more ? { id: last.id!, createdAt: last.created } : undefined,
+    };
+  }
+
+  async find(streamId: number, id: string): Promise<ConvoyRow> {
+    const { rows } = await sql<ConvoyRow>`
+      select s.head, c.issue_type as type, bead_json(c)::text as json, members.*, case when members.bytes <= ${ANSWER_BYTES} then (
+        select '[' || coalesce(string_agg(bead_json(m)::text, ',' order by m.created_at, m.id), '') || ']'
+        from beads m where c.issue_type = 'convoy' and m.stream_id = ${streamId} and m.id in (${memberIds(streamId, id)})) end as children
+      from event_streams s left join beads c on c.stream_id = s.id and c.id = ${id} cross join lateral (
+        select count(*) as total, count(*) filter (where m.status = 'closed') as closed, coalesce(sum(${beadBytes('m')}), 0)::bigint as bytes
+        from beads m where c.issue_type = 'convoy' and m.stream_id = ${streamId} and m.id in (${memberIds(streamId, id)})) members
+      where s.id = ${streamId}`.execute(this.db);
+    return rows[0]!;
+  }
+
+  /** As `find`, without any JSON. */
+  async progress(streamId: number, id: string): Promise<Omit<ConvoyRow, 'json' | 'children' | 'bytes'>> {
+    const { rows } = await sql<Omit<ConvoyRow, 'json' | 'children' | 'bytes'>>`
+      select s.head, c.issue_type as type, members.*
+      from event_streams s left join beads c on c.stream_id = s.id and c.id = ${id} cross join lateral (
+        select count(*) as total, count(*) filter (where m.status = 'closed') as closed
+        from beads m where c.issue_type = 'convoy' and m.stream_id = ${streamId} and m.id in (${memberIds(streamId, id)})) members
+      where s.id = ${streamId}`.execute(this.db);
+    return rows[0]!;
+  }
+
+  /** The members, open ones first, by id. */
+  async members(tx: Tx, streamId: number, convoy: string): Promise<{ id: string; open: boolean }[]> {
+    const { rows } = await sql<{ id: string; open: boolean }>`
+      select m.id, m.status <> 'closed' as open from beads m
+      where m.stream_id = ${streamId} and m.id in (${memberIds(streamId, convoy)}) order by m.status = 'closed', m.id`.execute(tx);
+    return rows;
+  }
+
+  /** Which convoys hold this one, directly or through others, and whom of them each holds. */
+  async holdings(tx: Tx, streamId: number, convoy: string): Promise<Holding[]> {
+    const { rows } = await sql<Holding>`
+      with recursive up (container, member) as (
+        select null::text collate "C", ${convoy}::text collate "C"
+        union
+        select c.id, coalesce(up.container, up.member) from up cross join lateral (
+          select d.issue_id as id from bead_dependencies d
+          where d.stream_id = ${streamId} and d.depends_on_id = coalesce(up.container, up.member) and d.type = 'tracks'
+          union all
+          select b.parent from beads b where b.stream_id = ${streamId} and b.id = coalesce(up.container, up.member)
+        ) above join beads c on c.stream_id = ${streamId} and c.id = above.id and c.issue_type = 'convoy')
+      select container, member from up where container is not null`.execute(tx);
+    return rows;
+  }
+
+  /** The id of the convoy that follows a slung bead and is not closed. */
+  async liveSlingConvoy(tx: Tx, streamId: number, beadId: string): Promise<string | undefined> {
+    const row = await tx
+      .selectFrom('beads')
+      .select('id')
+      .where('stream_id', '=', streamId)
+      .where('sling_source', '=', beadId)
+      .where('status', '<>', 'closed')
+      .executeTakeFirst();
+    return row?.id;
+  }
+}

@@ -1,0 +1,200 @@
+import { Injectable } from '@nestjs/common';
+import { ConvoyCreated } from '../../../contract/events/convoys.events.js';
+import { problem } from '../../../contract/problems.js';
+import type { Principal } from '../../../contract/principal.js';
+import { event } from '../../../platform/event-log/event.js';
+import { Idempotency } from '../../../platform/idempotency/idempotency.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
+import type { BeadRecord, NewBead } from '../work/bead-record.js';
+import { closeIfCompleted } from '../work/convoy-closing.js';
+import type { Work } from '../work/work.js';
+import { WorkService, type Done } from '../work/work.service.js';
+import { circle } from './containment.js';
+import { ConvoysRepository } from './convoys.repository.js';
+import type {
+  ConvoyAddInputBody,
+  ConvoyAddOutputBody,
+  ConvoyCreateInputBody,
+  ConvoyCreateOutputBody,
+  ConvoyLandInputBody,
+  ConvoyLandResponse,
+  ConvoyRemoveInputBody,
+} from './convoys.schemas.js';
+import { noConvoy, notAConvoy } from './problems.js';
+
+type Items = readonly string[] | null | undefined;
+type Status = { status: string };
+
+const BY_HAND = 'convoy close: requested by operator';
+const LANDED = 'convoy land: completed owned convoy';
+
+/** What changes convoys, all or nothing, and what other families need of them. */
+@Injectable()
+export class ConvoysService {
+  constructor(
+    private readonly repository: ConvoysRepository,
+    private readonly work: WorkService,
+    private readonly idempotency: Idempotency,
+  ) {}
+
+  /** @throws ProblemError rig_not_found, bead_not_found for an item; idempotency_mismatch, idempotency_in_flight. */
+  create(city: CityScope, body: ConvoyCreateInputBody, key: string | undefined, caller: Principal): Promise<Done<ConvoyCreateOutputBody>> {
+    return this.work.run(city, caller.actor, async (work) => {
+      const ref = idempotencyRef(caller, city.name, 'create-convoy', key, body);
+      const answer = await this.idempotency.run(work.tx, ref, async () => {
+        const items = await this.#beads(work, body.items);
+        const convoy = await this.#create(work, newConvoy(body), items);
+        return { status: 201, body: { ...convoy.snapshot, ...closedOf(items) } };
+      });
+      return answer.body;
+    });
+  }
+
+  /** @throws ProblemError convoy_not_found, invalid_request, wrong_state when it is closed, bead_not_found, dependency_cycle. */
+  add(city: CityScope, id: string, body: ConvoyAddInputBody, caller: Principal): Promise<Done<ConvoyAddOutputBody>> {
+    return this.work.run(city, caller.actor, async (work) => {
+      const convoy = await requireConvoy(work, id);
+      if (convoy.status === 'closed') throw problem('wrong_state', `convoy ${id} is closed; reopen it first`);
+      const items = await this.#beads(work, body.items);
+      await this.refuseCircle(
+        work,
+        id,
+        items.filter((item) => item.issue_type === 'convoy').map((item) => item.id),
+      );
+      await this.#track(work, id, items);
+      return { status: 'updated', ...closedOf(items) };
+    });
+  }
+
+  /** @throws ProblemError convoy_not_found, invalid_request, also for what is no member; bead_not_found. */
+  remove(city: CityScope, id: string, body: ConvoyRemoveInputBody, caller: Principal): Promise<Done<Status>> {
+    return this.work.run(city, caller.actor, async (work) => {
+      await requireConvoy(work, id);
+      const items = await this.#beads(work, body.items);
+      const edges = await work.edges(id, 'down');
+      const tracked = new Set(edges.filter((edge) => edge.type === 'tracks').map((edge) => edge.depends_on_id));
+      const stranger = items.find((item) => !tracked.has(item.id) && item.parent !== id);
+      if (stranger !== undefined)
+        throw problem('invalid_request', `item ${stranger.id} does not belong to convoy ${id}`, { at: 'body.items', value: stranger.id });
+      const leaving = items.filter((item) => tracked.has(item.id)).map((item) => item.id);
+      if (leaving.length > 0) await work.deleteEdges(id, leaving);
+      // Closed ones first: a convoy must not close over what is leaving it too.
+      const children = items
+        .filter((item) => item.parent === id)
+        .sort((x, y) => Number(y.status === 'closed') - Number(x.status === 'closed'));
+      for (const child of children) await work.update(child.id, { parent: null });
+      if (items.some((item) => item.status !== 'closed')) await closeIfCompleted(work, id);
+      return { status: 'updated' };
+    });
+  }
+
+  /** Closes it whatever its members are; one that is closed stays as it is. @throws ProblemError convoy_not_found, invalid_request. */
+  close(city: CityScope, id: string, reason: string | undefined, caller: Principal): Promise<Done<Status>> {
+    return this.work.run(city, caller.actor, async (work) => {
+      await requireConvoy(work, id);
+      await work.close(id, reason ?? BY_HAND);
+      return { status: 'closed' };
+    });
+  }
+
+  /** @throws ProblemError convoy_not_found, invalid_request, wrong_state when it is not owned or has open members. */
+  land(city: CityScope, id: string, { force, dry_run }: ConvoyLandInputBody, caller: Principal): Promise<Done<ConvoyLandResponse>> {
+    return this.work.run(city, caller.actor, async (work) => {
+      const convoy = await requireConvoy(work, id);
+      if (!convoy.labels.includes('owned')) throw problem('wrong_state', `convoy ${id} is not owned: it closes by itself`);
+      const members = await this.repository.members(work.tx, city.streamId, id);
+      const open = members.filter((member) => member.open).map((member) => member.id);
+      if (open.length > 0 && convoy.status !== 'closed' && force !== true) throw stillOpen(id, open);
+      if (dry_run !== true) await work.close(id, LANDED);
+      return {
+        status: dry_run === true ? ('would_land' as const) : ('landed' as const),
+        convoy_id: id,
+        total: members.length,
+        closed: members.length - open.length,
+        open_items: open,
+      };
+    });
+  }
+
+  /** The convoy that follows a slung bead and is not closed; there is at most one. */
+  async liveSlingConvoy(work: Work, beadId: string): Promise<BeadRecord | undefined> {
+    const id = await this.repository.liveSlingConvoy(work.tx, work.city.streamId, beadId);
+    return id === undefined ? undefined : work.find(id);
+  }
+
+  /** A convoy of one bead, in the bead's rig or, when that has gone, in the city's own. Only when there is no `liveSlingConvoy`. An owned one does not close by itself. */
+  async createSlingConvoy(work: Work, bead: BeadRecord, { owned }: { owned: boolean }): Promise<BeadRecord> {
+    const rig = bead.rig !== '' && (await work.hasRig(bead.rig)) ? bead.rig : '';
+    return this.#create(work, { rig, title: `sling-${bead.id}`, labels: owned ? ['owned'] : [], slingSource: bead.id }, [bead]);
+  }
+
+  /** A convoy that hands a bead to a graph of steps; it closes with the bead. */
+  async createInputConvoy(work: Work, bead: BeadRecord): Promise<BeadRecord> {
+    const rig = bead.rig !== '' && (await work.hasRig(bead.rig)) ? bead.rig : '';
+    const metadata = { 'gc.synthetic': 'true' };
+    return this.#create(work, { rig, title: `input convoy for ${bead.id}`, metadata }, [bead]);
+  }
+
+  async #create(work: Work, convoy: NewBead, items: readonly BeadRecord[]): Promise<BeadRecord> {
+    const { id } = await work.create({ ...convoy, type: 'convoy' });
+    await this.#track(work, id, items);
+    const created = await work.require(id);
+    work.emit(event(ConvoyCreated, { ...work.facts(created), message: created.title, payload: {} }));
+    return created;
+  }
+
+  async #track(work: Work, id: string, items: readonly BeadRecord[]): Promise<void> {
+    const ids = items.map((item) => item.id);
+    if (ids.length > 0) await work.putEdges(id, ids, 'tracks');
+  }
+
+  /** All of them, each once. */
+  async #beads(work: Work, items: Items): Promise<BeadRecord[]> {
+    const beads = await work.findAll(items ?? []);
+    const found = new Set(beads.map((bead) => bead.id));
+    const missing = items?.find((id) => !found.has(id));
+    if (missing !== undefined) throw problem('bead_not_found', `item ${missing} not found`);
+    return beads;
+  }
+
+  /** @throws ProblemError dependency_cycle when the convoy would hold itself once it holds `convoys`. */
+  async refuseCircle(work: Work, id: string, convoys: readonly string[]): Promise<void> {
+    if (convoys.length === 0) return;
+    const way = circle(id, convoys, await this.repository.holdings(work.tx, work.city.streamId, id));
+    if (way !== undefined) throw problem('dependency_cycle', `a convoy cannot be in itself: ${way.join(' → ')}`);
+  }
+}
+
+async function requireConvoy(work: Work, id: string): Promise<BeadRecord> {
+  const bead = await work.find(id);
+  if (bead === undefined) throw noConvoy(id);
+  if (bead.issue_type !== 'convoy') throw notAConvoy(id);
+  return bead;
+}
+
+function newConvoy({ title, rig, description, labels, owner, notify, owned, merge, target }: ConvoyCreateInputBody): NewBead {
+  const settings = { 'convoy.owner': owner, 'convoy.notify': notify, 'convoy.merge': merge, target };
+  const given = Object.entries(settings).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return {
+    rig: rig ?? '',
+    title,
+    description,
+    labels: [...(labels ?? []), ...(owned === true ? ['owned'] : [])],
+    metadata: Object.fromEntries(given),
+  };
+}
+
+function closedOf(items: readonly BeadRecord[]): { closed_items?: string[] } {
+  const closed = items.filter((item) => item.status === 'closed').map((item) => item.id);
+  return closed.length === 0 ? {} : { closed_items: closed };
+}
+
+const SHOWN = 50;
+
+function stillOpen(id: string, open: readonly string[]): Error {
+  const errors = open.slice(0, SHOWN).map((value) => ({ message: 'is not closed', location: 'convoy.items', value }));
+  return problem('wrong_state', `convoy ${id} has ${open.length} open member${open.length === 1 ? '' : 's'}; force lands it all the same`, {
+    errors,
+  });
+}

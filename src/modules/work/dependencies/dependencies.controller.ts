@@ -1,0 +1,126 @@
+import { Body, Controller, Delete, Get, Header, Param, Post, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { Principal } from '../../../contract/principal.js';
+import { OKResponseBody } from '../../../contract/scalars.js';
+import { Caller } from '../../../platform/http/caller.decorator.js';
+import { Operation } from '../../../platform/http/operation.decorator.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { City } from '../../tenancy/cities/city.decorator.js';
+import {
+  BeadDependenciesBody,
+  BeadDependency,
+  BeadGraphResponse,
+  BeadIdParam,
+  DependenciesQuery,
+  DependencyAddInputBody,
+  type DependencyAddInput,
+} from './dependencies.schemas.js';
+import { DependenciesService } from './dependencies.service.js';
+import { GraphService } from './graph.service.js';
+
+const ID = { schema: BeadIdParam };
+
+/** Edges between beads, and graphs of beads. */
+@Controller('v0/city/:cityName')
+export class DependenciesController {
+  constructor(
+    private readonly dependencies: DependenciesService,
+    private readonly graphs: GraphService,
+  ) {}
+
+  @Operation({
+    id: 'get-v0-city-by-city-name-bead-by-id-dependencies',
+    summary: 'List what a bead depends on, or what depends on it',
+    description:
+      'Newest first. `direction` is `down` (what it depends on, the default), `up` (what depends on it) or `both`. ' +
+      '`next_cursor` is there exactly when the list goes on.',
+    tag: 'beads',
+    response: BeadDependenciesBody,
+    headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S'],
+    problems: ['invalid_cursor', 'bead_not_found'],
+  })
+  @Get('bead/:id/dependencies')
+  async list(
+    @City() city: CityScope,
+    @Param('id', ID) id: string,
+    @Query({ schema: DependenciesQuery }) query: DependenciesQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<BeadDependenciesBody> {
+    const { value, index } = await this.dependencies.list(city, id, query);
+    void reply.header('x-svc-index', index).header('x-svc-cache-age-s', 0);
+    return value;
+  }
+
+  @Operation({
+    id: 'post-v0-city-by-city-name-bead-by-id-dependencies',
+    needs: 'operate',
+    summary: 'Make a bead depend on another',
+    description:
+      'An edge that is there gets the given type; a repeat changes nothing and answers the same. Blocking edges may form no circle, ' +
+      'nor may `parent-child` edges and parents; an epic may be blocked by its children. A blocking edge to a closed bead is satisfied at once.',
+    tag: 'beads',
+    status: 201,
+    response: BeadDependency,
+    headers: ['X-SVC-Index'],
+    problems: ['bead_not_found', 'dependency_cycle', 'wrong_state'],
+  })
+  @Post('bead/:id/dependencies')
+  async add(
+    @City() city: CityScope,
+    @Param('id', ID) id: string,
+    @Body({ schema: DependencyAddInputBody }) body: DependencyAddInput,
+    @Caller() caller: Principal,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<BeadDependency> {
+    const { value, index } = await this.dependencies.add(city, id, body, caller.actor);
+    void reply.header('x-svc-index', index);
+    return value;
+  }
+
+  @Operation({
+    id: 'delete-v0-city-by-city-name-bead-by-id-dependencies-by-depends-on-id',
+    needs: 'operate',
+    summary: 'Make a bead no longer depend on another',
+    description: 'Succeeds without an effect when it does not depend on it.',
+    tag: 'beads',
+    response: OKResponseBody,
+    headers: ['X-SVC-Index'],
+    problems: ['bead_not_found', 'wrong_state'],
+  })
+  @Delete('bead/:id/dependencies/:dependsOnId')
+  async remove(
+    @City() city: CityScope,
+    @Param('id', ID) id: string,
+    @Param('dependsOnId', ID) dependsOnId: string,
+    @Caller() caller: Principal,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<{ status: string }> {
+    const { index } = await this.dependencies.remove(city, id, dependsOnId, caller.actor);
+    void reply.header('x-svc-index', index);
+    return { status: 'removed' };
+  }
+
+  @Operation({
+    id: 'get-v0-city-by-city-name-beads-graph-by-root-id',
+    summary: 'Read a bead with everything that belongs to it',
+    description:
+      'The beads that name the root in `gc.root_bead_id`, the members of a root that is a convoy, and the children of all of these, open and ' +
+      'closed; the root comes first, the others follow by creation. `deps` holds the edges among them: `to` depends on `from`, or is its child ' +
+      '(`parent-child`), or is a convoy that tracks it (`tracks`). At most 10000 beads.',
+    tag: 'beads',
+    response: BeadGraphResponse,
+    headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S'],
+    problems: ['invalid_request', 'bead_not_found'],
+  })
+  @Get('beads/graph/:rootID')
+  @Header('content-type', 'application/json; charset=utf-8')
+  async graph(
+    @City() city: CityScope,
+    @Param('rootID', ID) rootID: string,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<string> {
+    const { value, index } = await this.graphs.graph(city, rootID);
+    void reply.header('x-svc-index', index).header('x-svc-cache-age-s', 0);
+    return value;
+  }
+}

@@ -1,0 +1,100 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Db } from '../../../platform/database/database.js';
+import type { Tx } from '../../../platform/database/transactions.js';
+import type { Place } from '../work/page-token.js';
+import type { BeadDependency } from './dependencies.schemas.js';
+
+export type Direction = 'down' | 'up' | 'both';
+
+export interface EdgePage {
+  readonly head: number;
+  readonly found: boolean;
+  readonly total: number;
+  readonly blockedBy: string[];
+  /** One more than the limit when there are more. */
+  readonly items: { readonly place: Place; readonly edge: BeadDependency }[];
+}
+
+/** What may have no circles, each by itself: what keeps work from being ready, and the tree of parents. */
+export type Relation = 'blocking' | 'tree';
+
+/** One step of a walk along a relation: from `via` to `id`. */
+export interface Step {
+  readonly id: string;
+  readonly via: string;
+}
+
+/** What an edge `d` looks like from its other end `o`; `t` is what it leads to. */
+const EDGE = sql`json_build_object('issue_id', d.issue_id, 'depends_on_id', d.depends_on_id, 'type', d.type, 'blocking', d.blocking,
+  'satisfied', not d.blocking or t.status = 'closed', 'status', o.status, 'title', o.title)`;
+
+/** Reads edges between beads; who writes them goes through `Work`. */
+@Injectable()
+export class DependenciesRepository {
+  constructor(private readonly db: Db) {}
+
+  /** The edges of a bead, newest first, what blocks it and the head of the city's stream, all in one snapshot. */
+  async page(streamId: number, id: string, direction: Direction, limit: number, from: Place | undefined): Promise<EdgePage> {
+    const beyond =
+      from === undefined
+        ? sql`true`
+        : sql`(d.created_at, d.issue_id || '>' || d.depends_on_id) < (timestamptz 'epoch' + ${from.createdAt}::bigint * interval '1 microsecond', ${from.id})`;
+    const { rows } = await sql<EdgePage>`
+      with own as (
+        select d.*, d.depends_on_id as other from bead_dependencies d
+        where ${direction !== 'up'} and d.stream_id = ${streamId} and d.issue_id = ${id}
+        union all
+        select d.*, d.issue_id as other from bead_dependencies d
+        where ${direction !== 'down'} and d.stream_id = ${streamId} and d.depends_on_id = ${id}
+      ), shown as (
+        select d.*, row_number() over (order by d.created_at desc, d.issue_id || '>' || d.depends_on_id desc) as place from own d
+        where ${beyond} order by place limit ${limit + 1}
+      )
+      select s.head, (select count(*) from own) as total,
+        exists (select from beads b where b.stream_id = s.id and b.id = ${id}) as found,
+        array(
+          select d.depends_on_id from bead_dependencies d join beads t on t.stream_id = d.stream_id and t.id = d.depends_on_id
+          where d.stream_id = s.id and d.issue_id = ${id} and d.blocking and t.status <> 'closed' order by 1) as "blockedBy",
+        (select coalesce(json_agg(json_build_object('edge', ${EDGE}, 'place', json_build_object(
+            'createdAt', (extract(epoch from d.created_at) * 1000000)::bigint::text, 'id', d.issue_id || '>' || d.depends_on_id)) order by d.place), '[]')
+          from shown d
+          join beads o on o.stream_id = d.stream_id and o.id = d.other
+          join beads t on t.stream_id = d.stream_id and t.id = d.depends_on_id) as items
+      from event_streams s where s.id = ${streamId}`.execute(this.db);
+    return rows[0]!;
+  }
+
+  async edge(tx: Tx, streamId: number, issue: string, dependsOn: string): Promise<BeadDependency | undefined> {
+    const { rows } = await sql<{ edge: BeadDependency }>`
+      select ${EDGE} as edge from bead_dependencies d
+      join beads t on t.stream_id = d.stream_id and t.id = d.depends_on_id
+      join beads o on o.stream_id = d.stream_id and o.id = d.depends_on_id
+      where d.stream_id = ${streamId} and d.issue_id = ${issue} and d.depends_on_id = ${dependsOn}`.execute(tx);
+    return rows[0]?.edge;
+  }
+
+  /**
+   * The steps on the way from `start` along a relation, when they lead to `end`; none when they do not. The two may be the
+   * same. Each bead is visited once however many ways lead to it.
+   */
+  async stepsBetween(tx: Tx, streamId: number, start: string, end: string, relation: Relation): Promise<Step[]> {
+    const blocking = relation === 'blocking';
+    const { rows } = await sql<Step>`
+      with recursive walk (id, via) as (
+        select ${start}::text collate "C", null::text collate "C"
+        union
+        select next.id, w.id from walk w cross join lateral (
+          select d.depends_on_id from bead_dependencies d
+          where d.stream_id = ${streamId} and d.issue_id = w.id and case when ${blocking} then d.blocking else d.type = 'parent-child' end
+          union all
+          select b.parent from beads b where not ${blocking} and b.stream_id = ${streamId} and b.id = w.id and b.parent is not null
+        ) next (id)
+        where w.id <> ${end} or w.via is null
+      )
+      select id, via from walk where via is not null and exists (select from walk back where back.id = ${end} and back.via is not null)`.execute(
+      tx,
+    );
+    return rows;
+  }
+}

@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { Bead } from '../../../contract/beads.schemas.js';
+import { queryEnum, queryInt, queryText } from '../../../contract/query.js';
+import { contract } from '../../../contract/registry.js';
+import { int64, text } from '../../../contract/scalars.js';
+import { WorkflowDepResponse } from '../../../contract/workflows.schemas.js';
+
+export const BeadIdParam = text.min(1).max(255);
+
+/** Types of edges between beads; `tracks`, the membership of a convoy, is the convoys' own. */
+export const EDGE_TYPES = [
+  'blocks',
+  'waits-for',
+  'conditional-blocks',
+  'parent-child',
+  'related',
+  'relates-to',
+  'discovered-from',
+] as const;
+
+export const DependencyAddInputBody = contract(
+  'DependencyAddInputBody',
+  z.strictObject({
+    depends_on_id: text.min(1).max(255).meta({ description: 'What the bead of the path depends on.' }),
+    type: z
+      .enum(EDGE_TYPES, `must be one of ${EDGE_TYPES.join(', ')}; members of a convoy (tracks) change through its add and remove`)
+      .default('blocks')
+      .meta({ description: '`blocks`, `waits-for` and `conditional-blocks` keep the bead from being ready until the other is closed.' }),
+  }),
+);
+export type DependencyAddInput = z.infer<typeof DependencyAddInputBody>;
+
+export const BeadDependency = contract(
+  'BeadDependency',
+  z.strictObject({
+    issue_id: z.string(),
+    depends_on_id: z.string(),
+    type: z.string(),
+    blocking: z.boolean().meta({ description: 'Whether edges of this type keep `issue_id` from being ready.' }),
+    satisfied: z.boolean().meta({ description: 'False while a blocking edge waits for `depends_on_id` to be closed.' }),
+    status: z.string().meta({ description: 'Of the bead at the other end.' }),
+    title: z.string().meta({ description: 'Of the bead at the other end.' }),
+  }),
+);
+export type BeadDependency = z.infer<typeof BeadDependency>;
+
+export const BeadDependenciesBody = contract(
+  'BeadDependenciesBody',
+  z.strictObject({
+    items: z.array(BeadDependency).nullable(),
+    blocked_by: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: 'The beads that keep this one from being ready, whatever the page shows.' }),
+    total: int64,
+    next_cursor: z.string().optional(),
+  }),
+);
+export type BeadDependenciesBody = z.infer<typeof BeadDependenciesBody>;
+
+export const DependenciesQuery = z.strictObject({
+  direction: queryEnum(['down', 'up', 'both']),
+  limit: queryInt({ min: 0, max: 1000, default: 100 }),
+  cursor: queryText(),
+});
+export type DependenciesQuery = z.infer<typeof DependenciesQuery>;
+
+export const BeadGraphResponse = contract(
+  'BeadGraphResponse',
+  z.strictObject({
+    root: Bead,
+    beads: z.array(Bead).nullable(),
+    deps: z.array(WorkflowDepResponse).nullable(),
+    membership: z.enum(['direct-root-id+parent-closure', 'direct-root-id+parent-closure+convoy-members']),
+  }),
+);

@@ -1,0 +1,96 @@
+import { Injectable } from '@nestjs/common';
+import { problem } from '../../../contract/problems.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import type { BeadRecord } from '../work/bead-record.js';
+import { formatPlace, parsePlace } from '../work/page-token.js';
+import { isWait } from '../work/wait-states.js';
+import type { Work } from '../work/work.js';
+import { WorkService, type Done } from '../work/work.service.js';
+import { formatCycle, shortestPath } from './cycles.js';
+import { DependenciesRepository, type Relation } from './dependencies.repository.js';
+import type { BeadDependenciesBody, BeadDependency, DependenciesQuery, DependencyAddInput } from './dependencies.schemas.js';
+
+const PAGE = 100;
+const BLOCKING = new Set<string>(['blocks', 'waits-for', 'conditional-blocks']);
+
+/** An epic may be blocked by its own children: the two relations may cross. */
+function relationOf(type: string): Relation | undefined {
+  return BLOCKING.has(type) ? 'blocking' : type === 'parent-child' ? 'tree' : undefined;
+}
+
+/** Edges between beads. Membership of convoys and what waits wait for are theirs to change. */
+@Injectable()
+export class DependenciesService {
+  constructor(
+    private readonly repository: DependenciesRepository,
+    private readonly work: WorkService,
+  ) {}
+
+  /** @throws ProblemError bead_not_found, invalid_cursor */
+  async list(city: CityScope, id: string, query: DependenciesQuery): Promise<Done<BeadDependenciesBody>> {
+    const from = parsePlace('dependency', query.cursor);
+    const limit = query.limit === 0 ? PAGE : query.limit;
+    const page = await this.repository.page(city.streamId, id, query.direction ?? 'down', limit, from);
+    if (!page.found) throw problem('bead_not_found', `bead ${id} not found`);
+    const items = page.items.slice(0, limit);
+    const more = page.items.length > limit ? { next_cursor: formatPlace('dependency', items.at(-1)!.place) } : {};
+    return { value: { items: items.map((item) => item.edge), blocked_by: page.blockedBy, total: page.total, ...more }, index: page.head };
+  }
+
+  /**
+   * Makes a bead depend on another, or changes how. A repeat changes nothing.
+   *
+   * @throws ProblemError bead_not_found; validation_failed for a bead itself; dependency_cycle; wrong_state for edges of convoys and waits.
+   */
+  async add(city: CityScope, id: string, { depends_on_id, type }: DependencyAddInput, actor: string): Promise<Done<BeadDependency>> {
+    if (id === depends_on_id) throw itself(id);
+    return this.work.run(city, actor, async (work) => {
+      const issue = await work.require(id);
+      await work.require(depends_on_id);
+      await this.#requireOwn(work, issue, depends_on_id);
+      const relation = relationOf(type);
+      const cycle = relation && (await this.findCycle(work, id, depends_on_id, relation));
+      if (cycle !== undefined) throw problem('dependency_cycle', `dependency cycle: ${formatCycle(cycle)}`);
+      await work.putEdge({ issue_id: id, depends_on_id, type });
+      return (await this.repository.edge(work.tx, city.streamId, id, depends_on_id))!;
+    });
+  }
+
+  /** Takes an edge away; one that is not there is no mistake. @throws ProblemError bead_not_found, wrong_state as `add`. */
+  async remove(city: CityScope, id: string, dependsOn: string, actor: string): Promise<Done<void>> {
+    return this.work.run(city, actor, async (work) => {
+      await this.#requireOwn(work, await work.require(id), dependsOn);
+      await work.deleteEdge(id, dependsOn);
+    });
+  }
+
+  /**
+   * The cycle that an edge from `issue` to `dependsOn` would close along the relation: `[issue, dependsOn, …, issue]`. Undefined when it would close none. What it says holds until the transaction ends.
+   */
+  async findCycle(work: Work, issue: string, dependsOn: string, relation: Relation): Promise<string[] | undefined> {
+    const steps = await this.repository.stepsBetween(work.tx, work.city.streamId, dependsOn, issue, relation);
+    const back = steps.length === 0 && issue !== dependsOn ? undefined : shortestPath(steps, dependsOn, issue);
+    return back && [issue, ...back];
+  }
+
+  /** The shortest cycle of blocking edges that a bead is part of, as `a → b → a`: there is one only when edges were written past `add`. */
+  async cycleThrough(work: Work, id: string): Promise<string | undefined> {
+    const steps = await this.repository.stepsBetween(work.tx, work.city.streamId, id, id, 'blocking');
+    const ways = steps.filter((step) => step.via === id).map((step) => shortestPath(steps, step.id, id) ?? []);
+    const [back] = ways.filter((way) => way.length > 0).sort((a, b) => a.length - b.length);
+    return back && formatCycle([id, ...back]);
+  }
+
+  async #requireOwn(work: Work, issue: BeadRecord, dependsOn: string): Promise<void> {
+    if (isWait(issue)) throw problem('wrong_state', `bead ${issue.id} is a wait: what it waits for is fixed`);
+    const edge = await this.repository.edge(work.tx, work.city.streamId, issue.id, dependsOn);
+    if (edge?.type === 'tracks')
+      throw problem('wrong_state', `bead ${dependsOn} is a member of convoy ${issue.id}: use the add and remove of the convoy`);
+  }
+}
+
+function itself(id: string): Error {
+  return problem('validation_failed', 'validation failed', {
+    errors: [{ message: 'must be another bead', location: 'body.depends_on_id', value: id }],
+  });
+}

@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import type { NewBead } from '../work/bead-record.js';
+import type { Work } from '../work/work.js';
+import { BeadGraphResponse } from './dependencies.schemas.js';
+import { GraphRepository } from './graph.repository.js';
+import { GraphService } from './graph.service.js';
+
+let realm: WorkRealm;
+let service: GraphService;
+beforeEach(async () => {
+  realm = await workRealm();
+  service = new GraphService(new GraphRepository(realm.db));
+});
+afterEach(() => realm.close());
+
+const run = <T>(body: (work: Work) => Promise<T>): Promise<T> => realm.work.run(realm.city, 'tester', body).then((done) => done.value);
+const create = (title: string, more: Partial<NewBead> = {}): Promise<string> =>
+  run((w) => w.create({ rig: '', title, ...more })).then((bead) => bead.id);
+const graph = async (root: string) => {
+  const { value, index } = await service.graph(realm.city, root);
+  const answer = BeadGraphResponse.parse(JSON.parse(value));
+  return { ...answer, ids: answer.beads!.map((bead) => bead.id), index };
+};
+
+describe('the graph of a bead', () => {
+  it('is the bead alone when nothing belongs to it', async () => {
+    const root = await create('alone');
+    await create('stranger');
+    expect(await graph(root)).toMatchObject({
+      root: { id: root },
+      ids: [root],
+      deps: [],
+      membership: 'direct-root-id+parent-closure',
+      index: 2,
+    });
+    await expect(graph('al-77')).rejects.toMatchObject({ problem: 'bead_not_found' });
+  });
+
+  it('holds the beads of its run, open and closed, with their children, and the edges among them', async () => {
+    const early = await create('created before its root');
+    const root = await create('root');
+    const step = await create('step', { metadata: { 'gc.root_bead_id': root } });
+    const child = await create('child', { parent: step });
+    const grandchild = await create('grandchild', { parent: child });
+    await create('of another root', { metadata: { 'gc.root_bead_id': early } });
+    const outside = await create('outside');
+    await run(async (w) => {
+      await w.update(early, { metadata: { 'gc.root_bead_id': root } });
+      await w.putEdge({ issue_id: step, depends_on_id: early, type: 'blocks' });
+      await w.putEdge({ issue_id: child, depends_on_id: step, type: 'parent-child' });
+      await w.putEdge({ issue_id: child, depends_on_id: outside, type: 'blocks' });
+      await w.close(grandchild);
+    });
+    const found = await graph(root);
+    expect(found.ids).toEqual([root, early, step, child, grandchild]);
+    expect(found.deps).toEqual([
+      { from: early, to: step, kind: 'blocks' },
+      { from: step, to: child, kind: 'parent-child' },
+      { from: child, to: grandchild, kind: 'parent-child' },
+    ]);
+    expect(found.beads!.at(-1)).toMatchObject({ status: 'closed' });
+    expect(found.beads![0]).toEqual(found.root);
+  });
+
+  it('of a convoy holds its members and their children', async () => {
+    const convoy = await create('convoy', { type: 'convoy' });
+    const member = await create('member', { rig: 'web' });
+    const child = await create('child', { parent: member });
+    const plain = await create('plain');
+    await run(async (w) => {
+      await w.putEdge({ issue_id: convoy, depends_on_id: member, type: 'tracks' });
+      await w.putEdge({ issue_id: plain, depends_on_id: convoy, type: 'tracks' });
+    });
+    expect(await graph(convoy)).toMatchObject({
+      ids: [convoy, member, child],
+      deps: expect.arrayContaining([
+        { from: member, to: convoy, kind: 'tracks' },
+        { from: member, to: child, kind: 'parent-child' },
+      ]),
+      membership: 'direct-root-id+parent-closure+convoy-members',
+    });
+    expect((await graph(plain)).ids).toEqual([plain]);
+  });
+
+  it('ends where parents go in a circle', async () => {
+    const a = await create('a');
+    const b = await create('b', { parent: a });
+    await run((w) => w.update(a, { parent: b }));
+    expect((await graph(a)).ids).toEqual([a, b]);
+  });
+
+  it('is refused when it is too large for one answer', async () => {
+    const root = await create('root');
+    await sql`insert into beads (stream_id, id, title, parent)
+      select ${realm.city.streamId}, 'x-' || n, 'x', case when n % 2 = 0 then ${root} else 'x-' || (n - 1) end from generate_series(2, 10000) n`.execute(
+      realm.db,
+    );
+    expect((await graph(root)).ids).toHaveLength(10_000);
+    await create('one more', { parent: 'x-2' });
+    await expect(graph(root)).rejects.toMatchObject({ detail: `invalid: the graph of ${root} has more than 10000 beads` });
+    await sql`delete from beads where id like 'x-%'`.execute(realm.db);
+    await sql`insert into beads (stream_id, id, title, parent, description)
+      select ${realm.city.streamId}, 'y-' || n, 'y', ${root}, repeat('d', 262144) from generate_series(1, 300) n`.execute(realm.db);
+    await expect(graph(root)).rejects.toMatchObject({
+      detail: expect.stringMatching(/^invalid: the graph of al-1 holds \d+ bytes of text/),
+    });
+  });
+
+  it('finds its members through indexes', async () => {
+    await sql`insert into beads (stream_id, id, title, metadata)
+      select ${realm.city.streamId}, 'z-' || n, 'z', jsonb_build_object('k', n::text) from generate_series(1, 20000) n`.execute(realm.db);
+    await sql`analyze beads`.execute(realm.db);
+    const statements: { sql: string; parameters: readonly unknown[] }[] = [];
+    const watched = realm.db.withPlugin({
+      transformQuery: ({ node }) => {
+        statements.push(realm.db.getExecutor().compileQuery(node, { queryId: 'watched' }));
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    });
+    await new GraphRepository(watched as never).graph(realm.city.streamId, 'z-1', 10, 1_000_000);
+    const { rows } = await realm.pool.query<{ 'QUERY PLAN': string }>(`explain ${statements[0]!.sql}`, [...statements[0]!.parameters]);
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+    expect(plan).toContain('beads_terms_idx');
+    expect(plan).not.toMatch(/Seq Scan on beads/);
+  });
+});

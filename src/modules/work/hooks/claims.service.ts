@@ -1,0 +1,114 @@
+import { Injectable } from '@nestjs/common';
+import { parseDuration, formatDuration } from '../../../contract/duration.js';
+import { maySee, type Principal } from '../../../contract/principal.js';
+import { problem } from '../../../contract/problems.js';
+import { notRunning } from '../../tenancy/cities/cities.service.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { RosterService } from '../../configuration/roster/roster.service.js';
+import { WorkService } from '../work/work.service.js';
+import { ClaimCommitter } from './claim-committer.js';
+import { claimLost, claimRefused } from './claim-refusals.js';
+import { ClaimsRepository } from './claims.repository.js';
+import type {
+  BeadClaimInputBody,
+  BeadClaimResponse,
+  BeadHeartbeatInputBody,
+  BeadHeartbeatResponse,
+  BeadReleaseInputBody,
+} from './claims.schemas.js';
+
+const DEFAULT_LEASE_MS = 600_000;
+
+export interface Answer<T> {
+  readonly body: T;
+  /** `X-SVC-Index` */
+  readonly index: number;
+}
+
+/** Taking a bead, keeping it and giving it back. */
+@Injectable()
+export class ClaimsService {
+  constructor(
+    private readonly committer: ClaimCommitter,
+    private readonly repository: ClaimsRepository,
+    private readonly work: WorkService,
+    private readonly roster: RosterService,
+  ) {}
+
+  /**
+   * Takes a bead for `body.assignee`, or renews the lease when it has it already. Who loses the bead to another is on
+   * record: the refusal is committed together with its event.
+   */
+  async claim(city: string, id: string, body: BeadClaimInputBody, caller: Principal): Promise<Answer<BeadClaimResponse>> {
+    if (!maySee(caller, city)) throw notRunning(city);
+    const { assignee, session_id, session_name, force } = body;
+    const decided = await this.committer.claim(city, {
+      agent: assignee,
+      bead: id,
+      force,
+      names: given(session_id, session_name),
+      lease_ms: leaseMs(body.lease),
+      stamps: stampsOf(session_id, session_name, body.work_branch),
+    });
+    if (decided === undefined) throw notRunning(city);
+    switch (decided.outcome) {
+      case 'claimed':
+      case 'assigned':
+      case 'existing': {
+        const { bead, fence, lease_ms, lease_until } = decided.result;
+        const claimed = decided.outcome !== 'existing';
+        return { index: decided.index, body: { bead, claimed, fence, lease: formatDuration(lease_ms), lease_until } };
+      }
+      case 'owned':
+      case 'closed':
+      case 'unready':
+        throw claimRefused(id, decided);
+      case 'none':
+      case 'unknown_agent':
+      case 'not_found':
+        throw problem('bead_not_found', `bead ${id} not found`);
+    }
+  }
+
+  /** Gives a claimed bead back: open and nobody's, its route stays. Answers the new index. */
+  async release(
+    city: CityScope,
+    id: string,
+    { assignee, fence, reason }: BeadReleaseInputBody,
+    caller: Principal,
+  ): Promise<Answer<{ status: string }>> {
+    const { index } = await this.work.run(city, caller.actor, async (work) => {
+      const bead = await work.require(id);
+      const isOwner = bead.assignee === assignee || bead.assignee === (await this.roster.address(city.streamId, assignee, '', work.tx));
+      if (!isOwner || bead.status !== 'in_progress' || (fence !== undefined && fence !== bead.claim_fence))
+        throw claimLost(id, bead, isOwner && bead.assignee !== null);
+      await work.update(id, { status: 'open', assignee: null, metadata: reason === undefined ? {} : { release_reason: reason } });
+    });
+    return { index, body: { status: 'released' } };
+  }
+
+  /** Extends the lease of a claim that still holds by its own length. */
+  async heartbeat(city: CityScope, id: string, { assignee, fence }: BeadHeartbeatInputBody): Promise<BeadHeartbeatResponse> {
+    const beat = await this.repository.heartbeat(city.streamId, id, assignee, fence);
+    if (beat !== undefined) return { fence: beat.fence, lease_until: beat.lease_until.toISOString() };
+    const standing = await this.repository.standing(city.streamId, id);
+    if (standing === undefined) throw problem('bead_not_found', `bead ${id} not found`);
+    const isOwner = standing.assignee === assignee || standing.assignee === (await this.roster.address(city.streamId, assignee));
+    throw claimLost(id, standing, isOwner);
+  }
+}
+
+/** Milliseconds of a lease; ten minutes unless said. */
+export function leaseMs(text: string | undefined): number {
+  return text === undefined ? DEFAULT_LEASE_MS : Math.round(parseDuration(text)!);
+}
+
+export function given(...names: (string | undefined)[]): string[] {
+  return [...new Set(names.filter((name) => name !== undefined))];
+}
+
+/** What is noted on a claimed bead about who works on it. */
+export function stampsOf(session: string | undefined, name: string | undefined, branch: string | undefined): Record<string, string> {
+  const stamps = { 'gc.session_id': session, 'gc.session_name': name, 'gc.work_branch': branch };
+  return Object.fromEntries(Object.entries(stamps).filter((entry): entry is [string, string] => entry[1] !== undefined));
+}

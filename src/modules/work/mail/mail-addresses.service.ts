@@ -1,0 +1,95 @@
+import { Injectable } from '@nestjs/common';
+import { problem } from '../../../contract/problems.js';
+import type { Tx } from '../../../platform/database/transactions.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { RosterService } from '../../configuration/roster/roster.service.js';
+import type { MailFilter } from './mail-filter.js';
+import type { Recipient, Sender } from './message-record.js';
+
+const HUMAN: Recipient = { principal: 'human', shown: 'human' };
+const SHOWN_CANDIDATES = 20;
+
+const agent = (name: string): Recipient => ({ principal: `agent:${name}`, shown: name });
+
+/** Turns what people write as addresses into principals, which never change once a message is sent. */
+@Injectable()
+export class MailAddresses {
+  constructor(private readonly roster: RosterService) {}
+
+  /**
+   * The mailboxes of `texts`, each once, in their order. `human`, an agent or named session in full, bare within `rig`,
+   * or bare and unique in the city.
+   *
+   * @throws ProblemError invalid_request for a text that names nobody, or more than one.
+   */
+  async recipients(tx: Tx, city: CityScope, texts: readonly string[], rig: string): Promise<Recipient[]> {
+    const found = new Map<string, Recipient>();
+    for (const { text, name, candidates } of await this.roster.addresses(city.streamId, texts, rig, tx)) {
+      const recipient = text === HUMAN.shown ? HUMAN : name === null ? undefined : agent(name);
+      if (recipient === undefined) throw candidates.length > 1 ? ambiguous(text, candidates, 'body.to') : unknown(text);
+      found.set(recipient.principal, recipient);
+    }
+    return [...found.values()];
+  }
+
+  /** The mailbox of `text` if it names exactly one. */
+  async recipientIfKnown(tx: Tx, city: CityScope, text: string, rig: string): Promise<Recipient | undefined> {
+    return this.#known(city, text, rig, tx);
+  }
+
+  /** Every agent and named session that is there. */
+  async everybody(tx: Tx, city: CityScope): Promise<Recipient[]> {
+    return (await this.roster.agents(city.streamId, tx)).map(({ name }) => agent(name));
+  }
+
+  /** A sender that is nobody's address keeps its text; without any it is the caller. */
+  async sender(tx: Tx, city: CityScope, text: string | undefined, rig: string, actor: string): Promise<Sender> {
+    if (text === undefined || text === '') return { principal: undefined, shown: actor };
+    return (await this.#known(city, text, rig, tx)) ?? { principal: undefined, shown: text };
+  }
+
+  /**
+   * The mailbox that a read asks for. Mail of an agent that has left is found under its full name.
+   *
+   * @throws ProblemError invalid_request for a bare name of more than one agent.
+   */
+  async mailbox(city: CityScope, text: string | undefined, rig = ''): Promise<string | undefined> {
+    if (text === undefined) return undefined;
+    if (text === HUMAN.shown) return HUMAN.principal;
+    const [found] = await this.roster.addresses(city.streamId, [text], rig);
+    const { name, candidates } = found!;
+    if (name === null && candidates.length > 1) throw ambiguous(text, candidates, 'query.agent');
+    return agent(name ?? text).principal;
+  }
+
+  /** The sender that a read asks for, found as `mailbox` finds one; a text that names nobody also finds what was signed with it. */
+  async author(city: CityScope, text: string | undefined, rig = ''): Promise<MailFilter['from']> {
+    if (text === undefined) return undefined;
+    const { principal } = (await this.#known(city, text, rig)) ?? agent(text);
+    return { principal, text };
+  }
+
+  /** The tag that a rig's name stands for: '' for the city itself, undefined for a rig that is not there. */
+  async tag(city: CityScope, rig: string | undefined, tx?: Tx): Promise<string | undefined> {
+    if (rig === undefined || rig === '' || rig === city.name) return '';
+    return (await this.roster.rigs(city.streamId, tx)).some(({ name }) => name === rig) ? rig : undefined;
+  }
+
+  async #known(city: CityScope, text: string, rig: string, tx?: Tx): Promise<Recipient | undefined> {
+    if (text === HUMAN.shown) return HUMAN;
+    const name = await this.roster.address(city.streamId, text, rig, tx);
+    return name === undefined ? undefined : agent(name);
+  }
+}
+
+function unknown(text: string): Error {
+  return problem('invalid_request', `unknown recipient "${text}"`, { at: 'body.to', value: text });
+}
+
+function ambiguous(text: string, candidates: readonly string[], at: string): Error {
+  const shown = candidates.slice(0, SHOWN_CANDIDATES).join(', ');
+  return problem('invalid_request', `"${text}" is ambiguous: ${shown}${candidates.length > SHOWN_CANDIDATES ? ', …' : ''}`, {
+    at,
+    value: text,
+  });
+}

@@ -1,0 +1,92 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type RawBuilder } from 'kysely';
+import { Db } from '../../../platform/database/database.js';
+import { fitted, fittingJson, type Fitted } from '../../../platform/database/page-bytes.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import type { Place } from '../work/page-token.js';
+import { matches, type MailFilter } from './mail-filter.js';
+
+export interface MailPage {
+  readonly head: number;
+  readonly total: number;
+  /** The messages' JSON. */
+  readonly items: readonly string[];
+  /** The last message of the page when more follow. */
+  readonly more: Place | undefined;
+}
+
+export interface MailCounts {
+  readonly head: number;
+  readonly total: number;
+  readonly unread: number;
+}
+
+export interface PageRequest {
+  readonly order: 'asc' | 'desc';
+  readonly after: Place | undefined;
+  readonly limit: number;
+  /** What messages without a tag of their own are tagged with. */
+  readonly tag: string;
+}
+
+interface PageRow extends Fitted {
+  readonly head: number;
+  readonly total: number;
+  readonly id: string | null;
+  readonly at: string | null;
+  readonly json: string | null;
+}
+
+/** Of the copies of a message; a thousand addresses are a quarter of a megabyte. Long lists are compressed. */
+const CC_BYTES = sql<number>`case when pg_column_compression(m.cc) is null then pg_column_size(m.cc) else octet_length(m.cc::text) end`;
+const COMES_AFTER = { asc: sql`>`, desc: sql`<` };
+const micros = (text: string): RawBuilder<Date> => sql`timestamptz 'epoch' + ${text}::bigint * interval '1 microsecond'`;
+
+/** What answers requests. Each is one statement that also reads the head of the city's log; undefined when the city does not run. */
+@Injectable()
+export class MailListsRepository {
+  constructor(private readonly db: Db) {}
+
+  async page(city: CityScope, filter: MailFilter, { order, after, limit, tag }: PageRequest): Promise<MailPage | undefined> {
+    const where = matches(city.streamId, filter);
+    const by = sql.raw(`created_at ${order}, id ${order}`);
+    const rest =
+      after === undefined ? sql`true` : sql`(m.created_at, m.id) ${COMES_AFTER[order]} (${micros(after.createdAt)}, ${after.id})`;
+    const found = sql`
+      select m, m.created_at, m.id, 500 + octet_length(m.body) + ${CC_BYTES} as bytes from messages m
+      where ${where} and ${rest} order by ${by} limit ${limit + 1}`;
+    const { rows } = await sql<PageRow>`
+      select s.head, t.total, p.id, (extract(epoch from p.created_at) * 1000000)::bigint::text as at, p.json, p.fits
+      from cities c join event_streams s on s.id = c.stream_id
+      cross join lateral (select count(*) as total from messages m where ${where}) t
+      left join (${fittingJson(found, by, limit, sql`select message_json(k.m, ${tag})::text as json`)}) p on true
+      where c.id = ${city.id} and c.running order by p.nth`.execute(this.db);
+    const [first] = rows;
+    if (first === undefined) return undefined;
+    const { head, total } = first;
+    if (first.id === null) return { head, total, items: [], more: undefined };
+    const page = fitted(rows);
+    const last = page.rows.at(-1)!;
+    return { head, total, items: page.rows.map((row) => row.json!), more: page.more ? { createdAt: last.at!, id: last.id! } : undefined };
+  }
+
+  async count(city: CityScope, filter: MailFilter): Promise<MailCounts | undefined> {
+    const { rows } = await sql<MailCounts>`
+      select s.head, t.total, t.unread from cities c join event_streams s on s.id = c.stream_id
+      cross join lateral (
+        select count(*) as total, count(*) filter (where m.read_at is null) as unread from messages m
+        where ${matches(city.streamId, filter)}) t
+      where c.id = ${city.id} and c.running`.execute(this.db);
+    return rows[0];
+  }
+
+  /** `json` is null when there is no such message to fetch. */
+  async find(city: CityScope, id: string, tag: string): Promise<{ head: number; json: string | null } | undefined> {
+    const { rows } = await sql<{ head: number; json: string | null }>`
+      select s.head, (
+        select message_json(m, ${tag})::text from messages m
+        where m.stream_id = ${city.streamId} and m.id = ${id} and (message_is_open(m) or m.archived_as = 'swept')) as json
+      from cities c join event_streams s on s.id = c.stream_id where c.id = ${city.id} and c.running`.execute(this.db);
+    return rows[0];
+  }
+}

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { parseDuration } from '../../../contract/duration.js';
+import { Message } from '../../../contract/mail.schemas.js';
+import { blockingRead, queryInt, queryText } from '../../../contract/query.js';
+import { contract } from '../../../contract/registry.js';
+import { int64, text } from '../../../contract/scalars.js';
+
+export const SUBJECT_MAX = 500;
+const BODY_BYTES = 256 * 1024;
+const ADDRESS_MAX = 255;
+const ADDRESSES_MAX = 1000;
+
+const address = text.min(1).max(ADDRESS_MAX);
+const sender = text.max(ADDRESS_MAX).optional();
+const subject = text.min(1).max(SUBJECT_MAX);
+const body = text
+  .max(BODY_BYTES)
+  .refine((value) => Buffer.byteLength(value) <= BODY_BYTES, 'must not be longer than 256 KiB')
+  .optional();
+const rig = text.max(ADDRESS_MAX).optional();
+const priority = z.int().min(0).max(4).optional();
+
+export const MailSendInputBody = contract(
+  'MailSendInputBody',
+  z.strictObject({ to: address, subject, from: sender, body, rig, cc: z.array(address).max(ADDRESSES_MAX).optional(), priority }),
+);
+export type MailSendInputBody = z.infer<typeof MailSendInputBody>;
+
+export const MailBroadcastInputBody = contract(
+  'MailBroadcastInputBody',
+  z.strictObject({ subject, to: z.array(address).max(ADDRESSES_MAX).optional(), from: sender, body, rig, priority }),
+);
+export type MailBroadcastInputBody = z.infer<typeof MailBroadcastInputBody>;
+
+export const MailReplyInputBody = contract(
+  'MailReplyInputBody',
+  z.strictObject({ from: sender, subject: text.max(SUBJECT_MAX).optional(), body }),
+);
+export type MailReplyInputBody = z.infer<typeof MailReplyInputBody>;
+
+export const MailListBody = contract(
+  'MailListBody',
+  z.strictObject({
+    items: z.array(Message).nullable(),
+    total: int64,
+    next_cursor: z.string().optional(),
+    partial: z.boolean().optional(),
+    partial_errors: z.array(z.string()).nullable().optional(),
+  }),
+);
+export type MailListBody = z.infer<typeof MailListBody>;
+
+export const MailCountOutputBody = contract(
+  'MailCountOutputBody',
+  z.strictObject({
+    total: int64,
+    unread: int64,
+    partial: z.boolean().optional(),
+    partial_errors: z.array(z.string()).nullable().optional(),
+  }),
+);
+export type MailCountOutputBody = z.infer<typeof MailCountOutputBody>;
+
+const MINUTE_MS = 60_000;
+const MAX_MS = 10 * 365 * 24 * 60 * MINUTE_MS;
+
+export const MailSettings = contract(
+  'MailSettings',
+  z.strictObject({
+    unread_retention: z
+      .string()
+      .max(100)
+      .refine((value) => {
+        const ms = parseDuration(value) ?? 0;
+        return ms >= MINUTE_MS && ms <= MAX_MS;
+      }, 'must be a duration from 1m to 87600h')
+      .nullable(),
+  }),
+  'Unread mail older than `unread_retention` is archived by itself; null keeps it for ever.',
+);
+export type MailSettings = z.infer<typeof MailSettings>;
+
+export const MailListQuery = z.strictObject({
+  ...blockingRead,
+  cursor: queryText(),
+  limit: queryInt({ min: 0, max: 1000, default: 100 }),
+  agent: queryText(),
+  status: queryText(),
+  rig: queryText(),
+  thread: queryText(),
+  from: queryText(),
+  text: queryText(),
+});
+export type MailListQuery = z.infer<typeof MailListQuery>;
+
+export const MailCountQuery = z.strictObject({ agent: queryText(), rig: queryText() });
+export type MailCountQuery = z.infer<typeof MailCountQuery>;
+
+export const MailThreadQuery = z.strictObject({
+  cursor: queryText(),
+  limit: queryInt({ min: 0, max: 1000, default: 1000 }),
+  rig: queryText(),
+});
+export type MailThreadQuery = z.infer<typeof MailThreadQuery>;
+
+export const MailRigQuery = z.strictObject({ rig: queryText() });
+export type MailRigQuery = z.infer<typeof MailRigQuery>;
+
+/** The path parameter `id`: whether it names a message is the city's to say. */
+export const MailIdParam = text.min(1);

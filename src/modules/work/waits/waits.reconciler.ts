@@ -1,0 +1,42 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Lifecycle } from '../../../platform/health/lifecycle.js';
+import { repeat } from '../../../platform/health/repeat.js';
+import { AppLogger } from '../../../platform/logging/logger.js';
+import { sweepDue } from '../work/due-sweep.js';
+import { expireWhenDue } from '../work/wait-states.js';
+import type { Work } from '../work/work.js';
+import { WorkService } from '../work/work.service.js';
+import { WaitExpiryRepository } from './wait-expiry.repository.js';
+
+const TICK_MS = 1_000;
+
+/** Ends the waits whose time has run out. Any number of workers may do so at once: each wait is looked at again under its city's lock. */
+@Injectable()
+export class WaitsReconciler implements OnApplicationBootstrap {
+  constructor(
+    private readonly repository: WaitExpiryRepository,
+    private readonly work: WorkService,
+    private readonly log: AppLogger,
+    private readonly lifecycle: Lifecycle,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    repeat(this.lifecycle, this.log, { name: 'expired waits', everyMs: TICK_MS, work: (signal) => this.sweep(signal) });
+  }
+
+  /** Returns how many waits expired. */
+  sweep(signal?: AbortSignal): Promise<number> {
+    const source = {
+      name: 'expired waits',
+      nextDue: (except: readonly number[], limit: number) => this.repository.nextDue(except, limit),
+      look: (work: Work, ids: readonly string[]) => this.#expire(work, ids),
+    };
+    return sweepDue(source, this.work, this.log, signal);
+  }
+
+  async #expire(work: Work, ids: readonly string[]): Promise<number> {
+    let expired = 0;
+    for (const wait of await work.findAll(ids)) if ((await expireWhenDue(work, wait)) !== wait) expired++;
+    return expired;
+  }
+}

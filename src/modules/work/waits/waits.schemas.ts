@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { beadTitle } from '../../../contract/beads.schemas.js';
+import { parseDuration } from '../../../contract/duration.js';
+import { queryBool, queryInt, queryText } from '../../../contract/query.js';
+import { contract } from '../../../contract/registry.js';
+import { instant, text } from '../../../contract/scalars.js';
+
+export const WaitIdParam = text.min(1).max(255);
+
+export const WaitView = contract(
+  'WaitView',
+  z.strictObject({
+    id: z.string(),
+    session_id: z.string(),
+    kind: z.string(),
+    state: z.string(),
+    status: z.string().meta({ description: 'The status of the bead that the wait is.' }),
+    created_at: z.string().optional(),
+    session_name: z.string().optional(),
+    note: z.string().optional(),
+    labels: z.array(z.string()).nullable().optional(),
+    dep_ids: z.array(z.string()).nullable().optional(),
+    dep_mode: z.string().optional(),
+    registered_epoch: z.string().optional(),
+    delivery_attempt: z.string().optional(),
+    nudge_id: z.string().optional().meta({ description: 'Names the reminder that a ready wait sends; to be given with its outcome.' }),
+    expires_at: z.string().optional(),
+    ready_at: z.string().optional(),
+    closed_at: z.string().optional(),
+    failed_at: z.string().optional(),
+    expired_at: z.string().optional(),
+    canceled_at: z.string().optional(),
+    last_error: z.string().optional(),
+    close_reason: z.string().optional(),
+    retried_from_wait: z.string().optional(),
+  }),
+);
+export type WaitView = z.infer<typeof WaitView>;
+
+export const WaitListBody = contract(
+  'WaitListBody',
+  z.strictObject({
+    waits: z.array(WaitView).nullable(),
+    capped: z.boolean().meta({ description: 'There are more than are shown; `next_cursor` goes on.' }),
+    next_cursor: z.string().optional(),
+    partial: z.boolean().optional(),
+    partial_errors: z.array(z.string()).nullable().optional(),
+  }),
+);
+export type WaitListBody = z.infer<typeof WaitListBody>;
+
+export const WaitsQuery = z.strictObject({
+  state: queryText(),
+  session: queryText(),
+  all: queryBool().describe('Finished waits too.'),
+  limit: queryInt({ min: 0, max: 1000, default: 1000 }),
+  cursor: queryText(),
+});
+export type WaitsQuery = z.infer<typeof WaitsQuery>;
+
+const bounded = { dep: 255, session: 190, note: 16 * 1024, error: 16 * 1024, nudge: 400 };
+
+export const WaitCreateInputBody = contract(
+  'WaitCreateInputBody',
+  z
+    .strictObject({
+      session: text.max(bounded.session).regex(/\S/).meta({ description: 'Who waits: the address of an agent, or any name.' }),
+      kind: z.enum(['deps', 'manual']).default('deps').meta({ description: '`manual` waits become ready only when they are told to.' }),
+      dep_ids: z
+        .array(text.min(1).max(bounded.dep))
+        .max(1000)
+        .default([])
+        .meta({ description: 'The beads that a wait of kind `deps` waits for to be closed.' }),
+      dep_mode: z.enum(['all', 'any']).default('all'),
+      note: text.max(bounded.note).optional().meta({ description: 'What the session is told when the wait is ready.' }),
+      title: beadTitle.optional(),
+      expires_at: instant.optional(),
+      timeout: z
+        .string()
+        .refine((value) => (parseDuration(value) ?? 0) > 0, 'must be a positive duration such as 30m')
+        .optional()
+        .meta({ description: 'Instead of `expires_at`: how long from now.' }),
+    })
+    .refine((body) => body.kind === 'manual' || body.dep_ids.length > 0, { path: ['dep_ids'], error: 'must name a bead to wait for' })
+    .refine((body) => body.kind === 'deps' || body.dep_ids.length === 0, { path: ['dep_ids'], error: 'a manual wait waits for no beads' })
+    .refine((body) => body.expires_at === undefined || body.timeout === undefined, {
+      path: ['timeout'],
+      error: 'cannot be given with expires_at',
+    }),
+);
+export type WaitCreateInput = z.infer<typeof WaitCreateInputBody>;
+
+export const WaitCancelInputBody = contract('WaitCancelInputBody', z.strictObject({ reason: text.max(bounded.error).optional() }));
+export type WaitCancelInput = z.infer<typeof WaitCancelInputBody>;
+
+const nudge_id = text.min(1).max(bounded.nudge);
+export const WaitAcceptInputBody = contract('WaitAcceptInputBody', z.strictObject({ nudge_id }));
+export type WaitAcceptInput = z.infer<typeof WaitAcceptInputBody>;
+
+export const WaitFailInputBody = contract('WaitFailInputBody', z.strictObject({ nudge_id, error: text.min(1).max(bounded.error) }));
+export type WaitFailInput = z.infer<typeof WaitFailInputBody>;

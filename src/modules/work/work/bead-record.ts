@@ -1,0 +1,91 @@
+import type { Bead } from '../../../contract/beads.schemas.js';
+
+export type BeadStatus = 'open' | 'in_progress' | 'closed';
+
+/** A bead as its row stands, with what is derived from it. */
+export interface BeadRecord {
+  readonly id: string;
+  /** Empty for the city's own. */
+  readonly rig: string;
+  readonly title: string;
+  readonly status: BeadStatus;
+  readonly issue_type: string;
+  readonly priority: number | null;
+  readonly assignee: string | null;
+  readonly parent: string | null;
+  readonly description: string | null;
+  readonly labels: readonly string[];
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly defer_until: Date | null;
+  /** Blocking dependencies whose target is not closed. */
+  readonly open_blockers: number;
+  readonly revision: number;
+  /** Rises whenever the bead changes hands; a claimant that knows an older value has lost it. */
+  readonly claim_fence: number;
+  readonly lease_ms: number | null;
+  readonly lease_until: Date | null;
+  readonly sling_source: string | null;
+  /** The run that it is part of: the id of its root. */
+  readonly run_id: string | null;
+  /** The step of the recipe that it stands for. */
+  readonly ref: string | null;
+  readonly created_at: Date;
+  readonly ready: boolean;
+  /** As clients see it. */
+  readonly snapshot: Bead;
+}
+
+export interface NewBead {
+  /** Empty for the city's own. */
+  readonly rig: string;
+  readonly title: string;
+  readonly type?: string | undefined;
+  readonly priority?: number | undefined;
+  readonly assignee?: string | undefined;
+  readonly author?: string | undefined;
+  readonly description?: string | undefined;
+  readonly labels?: readonly string[] | undefined;
+  readonly parent?: string | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  readonly deferUntil?: Date | undefined;
+  readonly ephemeral?: boolean | undefined;
+  readonly noHistory?: boolean | undefined;
+  readonly slingSource?: string | undefined;
+}
+
+/** A bead of a run; its id comes from `Work.reserve`. */
+export interface NewRunBead extends Pick<
+  NewBead,
+  'rig' | 'title' | 'type' | 'priority' | 'assignee' | 'description' | 'labels' | 'parent' | 'metadata'
+> {
+  readonly id: string;
+  /** The id of the run's root. */
+  readonly runId: string;
+  readonly ref: string;
+}
+
+/** What to change; absent members stay as they are. */
+export interface BeadChange {
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly type?: string | undefined;
+  readonly status?: BeadStatus | undefined;
+  readonly priority?: number | undefined;
+  /** Null takes it from whoever has it. */
+  readonly assignee?: string | null | undefined;
+  readonly parent?: string | null | undefined;
+  readonly deferUntil?: Date | null | undefined;
+  /** The whole set; `addLabels` and `removeLabels` apply afterwards, in this order. */
+  readonly labels?: readonly string[] | undefined;
+  readonly addLabels?: readonly string[] | undefined;
+  readonly removeLabels?: readonly string[] | undefined;
+  /** Merged key by key; an empty value takes the key away. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  readonly lease?: { readonly ms: number } | undefined;
+}
+
+export interface Edge {
+  readonly issue_id: string;
+  readonly depends_on_id: string;
+  readonly type: string;
+}

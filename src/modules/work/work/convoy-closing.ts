@@ -1,0 +1,51 @@
+import { ConvoyClosed } from '../../../contract/events/convoys.events.js';
+import { event } from '../../../platform/event-log/event.js';
+import { completedWith, countMembers, isConvoyCompleted } from './convoy-members.js';
+import type { ChangedReaction, ClosedReaction, RemovedReaction, Work } from './work.js';
+
+const COMPLETED = 'convoy autoclose: all children closed';
+const BEREFT = 'convoy autoclose: its bead was removed';
+
+/**
+ * Closes the convoys whose last open member has just been closed, and theirs in turn. Whichever way a convoy is closed
+ * (its own operations, those of beads, by itself), it comes by here: this is the only place that reports it.
+ */
+export const closeConvoys: ClosedReaction = async (work, closed) => {
+  if (closed.issue_type === 'convoy') {
+    const reason = closed.metadata.close_reason;
+    const counts = await countMembers(work.tx, work.city.streamId, closed.id);
+    const payload = { ...counts, ...(reason === undefined ? {} : { reason }) };
+    work.emit(event(ConvoyClosed, { ...work.facts(closed), message: closed.title, payload }));
+  }
+  for (const id of await completedWith(work.tx, work.city.streamId, closed.id)) await work.close(id, COMPLETED);
+};
+
+/** Closes the convoys whose last open member has just been removed for good, and the one that was made to follow it and follows nothing now. */
+export const closeBereftConvoys: RemovedReaction = async (work, removed, dependents) => {
+  if (removed.status === 'closed') return;
+  const ids = new Set(dependents.filter((edge) => edge.type === 'tracks').map((edge) => edge.issue_id));
+  if (removed.parent !== null) ids.add(removed.parent);
+  for (const id of [...ids].sort()) {
+    if (await closeIfCompleted(work, id)) continue;
+    const convoy = await work.find(id);
+    if (convoy?.sling_source === removed.id && convoy.status !== 'closed' && !convoy.labels.includes('owned') && (await isEmpty(work, id)))
+      await work.close(id, BEREFT);
+  }
+};
+
+async function isEmpty(work: Work, id: string): Promise<boolean> {
+  return (await countMembers(work.tx, work.city.streamId, id)).total === 0;
+}
+
+/** Closes the convoy whose last open child has got another parent, and one with nothing left to wait for that its owner lets go. */
+export const closeLeftConvoys: ChangedReaction = async (work, before, after) => {
+  if (before.status !== 'closed' && before.parent !== null && before.parent !== after.parent) await closeIfCompleted(work, before.parent);
+  if (before.labels.includes('owned') && !after.labels.includes('owned')) await closeIfCompleted(work, after.id);
+};
+
+/** Closes a convoy that has lost its last open member; false when it still waits for something, or for its owner. */
+export async function closeIfCompleted(work: Work, id: string): Promise<boolean> {
+  if (!(await isConvoyCompleted(work.tx, work.city.streamId, id))) return false;
+  await work.close(id, COMPLETED);
+  return true;
+}

@@ -1,0 +1,39 @@
+import type { AppLogger } from '../../../platform/logging/logger.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import type { Work } from './work.js';
+import type { WorkService } from './work.service.js';
+
+const BATCH = 100;
+
+/** Beads whose time has come, and what is done about them. */
+export interface DueSource {
+  /** As logs name it. */
+  readonly name: string;
+  /** The running city with the bead that has been due the longest, and up to `limit` of its due ones. `except` are streams to pass over. */
+  nextDue(except: readonly number[], limit: number): Promise<{ readonly city: CityScope; readonly ids: readonly string[] } | undefined>;
+  /** Looks at them again, under the city's lock. Answers how many were decided. */
+  look(work: Work, ids: readonly string[]): Promise<number>;
+}
+
+/** Looks at whatever is due, city by city; one that fails does not hold up the others. Any number of workers may. Returns how many were decided. */
+export async function sweepDue(source: DueSource, work: WorkService, log: AppLogger, signal?: AbortSignal): Promise<number> {
+  const done: number[] = [];
+  /** What was looked at last, by city: what stays due although it was looked at is not looked at for ever. */
+  const last = new Map<number, string>();
+  let decided = 0;
+  while (signal?.aborted !== true) {
+    const due = await source.nextDue(done, BATCH);
+    if (due === undefined) break;
+    const { streamId, name } = due.city;
+    try {
+      decided += (await work.run(due.city, 'reconciler', (w) => source.look(w, due.ids))).value;
+      const these = due.ids.join();
+      if (due.ids.length < BATCH || last.get(streamId) === these) done.push(streamId);
+      last.set(streamId, these);
+    } catch (error) {
+      done.push(streamId);
+      log.warn({ err: error, city: name }, `${source.name} could not be looked at; the next turn tries again`);
+    }
+  }
+  return decided;
+}

@@ -1,0 +1,313 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { Tx } from '../../../platform/database/transactions.js';
+import type { BeadRecord, Edge, NewBead, NewRunBead } from './bead-record.js';
+
+const COLUMNS = sql`b.id, b.rig, b.title, b.status, b.issue_type, b.priority, b.assignee, b.parent, b.description, b.labels, b.metadata,
+  b.defer_until, b.open_blockers, b.revision, b.claim_fence, b.lease_ms, b.lease_until, b.sling_source, b.run_id, b.ref,
+  b.created_at, bead_is_ready(b) as ready`;
+const RECORD = sql`${COLUMNS}, bead_json(b) as snapshot`;
+
+/** Types of the edges that hold a bead up. */
+const BLOCKING: readonly string[] = ['blocks', 'waits-for', 'conditional-blocks'];
+
+/** The new values of a row's columns; absent ones stay. */
+export interface RowChange {
+  readonly title?: string;
+  readonly description?: string | null;
+  readonly issue_type?: string;
+  readonly status?: string;
+  readonly priority?: number | null;
+  readonly assignee?: string | null;
+  readonly parent?: string | null;
+  readonly labels?: readonly string[];
+  readonly defer_until?: Date | null;
+}
+
+export interface Merge {
+  readonly set: Readonly<Record<string, string>>;
+  readonly unset: readonly string[];
+}
+
+/** SQL of writers, which hold the city's work lock. Reads that answer requests are the families' own. */
+@Injectable()
+export class WorkRepository {
+  /** Takes the city's work lock until the end of the transaction. False when the city does not run. */
+  async begin(tx: Tx, streamId: number): Promise<boolean> {
+    const { rows } = await sql<{ running: boolean }>`select begin_work(${streamId}) as running`.execute(tx);
+    return rows[0]!.running;
+  }
+
+  /** Where the transaction can go back to, until it is taken away. */
+  async mark(tx: Tx): Promise<void> {
+    await sql`savepoint tried`.execute(tx);
+  }
+
+  async backToMark(tx: Tx): Promise<void> {
+    await sql`rollback to savepoint tried`.execute(tx);
+  }
+
+  async unmark(tx: Tx): Promise<void> {
+    await sql`release savepoint tried`.execute(tx);
+  }
+
+  async now(tx: Tx): Promise<Date> {
+    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(tx);
+    return rows[0]!.now;
+  }
+
+  async head(tx: Tx, streamId: number): Promise<number> {
+    const { head } = await tx.selectFrom('event_streams').select('head').where('id', '=', streamId).executeTakeFirstOrThrow();
+    return head;
+  }
+
+  async find(tx: Tx, streamId: number, ids: readonly string[]): Promise<BeadRecord[]> {
+    const { rows } = await sql<BeadRecord>`
+      select ${RECORD} from beads b where b.stream_id = ${streamId} and b.id = any(${[...ids]}::text[])`.execute(tx);
+    return rows;
+  }
+
+  /** Undefined when the rig is not there. */
+  async nextId(tx: Tx, streamId: number, rig: string): Promise<string | undefined> {
+    const { rows } = await sql<{ id: string | null }>`select next_bead_id(${streamId}, ${rig}) as id`.execute(tx);
+    return rows[0]?.id ?? undefined;
+  }
+
+  async hasRig(tx: Tx, streamId: number, rig: string): Promise<boolean> {
+    const row = await tx.selectFrom('rigs').select('present').where('stream_id', '=', streamId).where('name', '=', rig).executeTakeFirst();
+    return row?.present ?? false;
+  }
+
+  async insert(tx: Tx, streamId: number, id: string, bead: NewBead): Promise<BeadRecord> {
+    const { rows } = await sql<BeadRecord>`
+      insert into beads as b (stream_id, id, rig, title, issue_type, priority, assignee, author, parent, description, labels, metadata,
+        defer_until, ephemeral, no_history, sling_source)
+      values (${streamId}, ${id}, ${bead.rig}, ${bead.title}, ${bead.type || 'task'}, ${bead.priority ?? null}, ${bead.assignee || null},
+        ${bead.author || null}, ${bead.parent || null}, ${bead.description || null}, ${[...(bead.labels ?? [])]}::text[],
+        ${JSON.stringify(bead.metadata ?? {})}::jsonb, ${bead.deferUntil ?? null}, ${bead.ephemeral ?? false}, ${bead.noHistory ?? false},
+        ${bead.slingSource || null})
+      returning ${RECORD}`.execute(tx);
+    return rows[0]!;
+  }
+
+  /** As `nextId`, for many; empty when the rig is not there. */
+  async nextIds(tx: Tx, streamId: number, rig: string, count: number): Promise<string[]> {
+    const { rows } = await sql<{ prefix: string; last: number }>`
+      insert into bead_counters as c (stream_id, prefix, last)
+      select r.stream_id, r.prefix, ${count}::integer from rigs r where r.stream_id = ${streamId} and r.name = ${rig} and r.present
+      on conflict (stream_id, prefix) do update set last = c.last + ${count}::integer
+      returning c.prefix, c.last`.execute(tx);
+    const [row] = rows;
+    return row === undefined ? [] : Array.from({ length: count }, (_, n) => `${row.prefix}-${row.last - count + 1 + n}`);
+  }
+
+  /**
+   * Makes beads of runs with their edges; what they wait for is open. Their JSON gets the edges from the same statement: to read two hundred
+   * beads back after they are written takes 5 ms more.
+   */
+  async insertAll(tx: Tx, streamId: number, beads: readonly NewRunBead[], edges: readonly Edge[]): Promise<BeadRecord[]> {
+    const blockers = new Map<string, number>();
+    for (const { issue_id: id, type } of edges) if (BLOCKING.includes(type)) blockers.set(id, (blockers.get(id) ?? 0) + 1);
+    const rows = beads.map(({ id, rig, title, type, priority, assignee, description, parent, labels, metadata, runId, ref }) => ({
+      ...{ id, rig, title, priority, ref, type: type || 'task', assignee: assignee || null, description: description || null },
+      ...{ parent: parent || null, labels: labels ?? [], metadata: metadata ?? {}, run_id: runId, blockers: blockers.get(id) ?? 0 },
+    }));
+    const { rows: made } = await sql<BeadRecord>`
+      with put as (
+        insert into bead_dependencies (stream_id, issue_id, depends_on_id, type)
+        select ${streamId}, d.* from jsonb_to_recordset(${JSON.stringify(edges)}::jsonb) as d(issue_id text, depends_on_id text, type text)
+        returning issue_id, depends_on_id, type, blocking
+      ), known as materialized (
+        select jsonb_object_agg(d.id, jsonb_build_array(d.dependencies, d.needs)) as edges from (
+          select p.issue_id as id, jsonb_agg(to_jsonb(p) - 'blocking' order by p.depends_on_id) as dependencies,
+            jsonb_agg(p.depends_on_id order by p.depends_on_id) filter (where p.blocking) as needs
+          from put p group by p.issue_id) d
+      )
+      insert into beads as b (stream_id, id, rig, title, issue_type, priority, assignee, parent, description, labels, metadata, run_id, ref, open_blockers)
+      select ${streamId}, e.id, e.rig, e.title, e.type, e.priority, e.assignee, e.parent, e.description, e.labels, e.metadata, e.run_id, e.ref, e.blockers
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as e(id text, rig text, title text, type text, priority smallint, assignee text,
+        parent text, description text, labels text[], metadata jsonb, run_id text, ref text, blockers integer)
+      returning ${COLUMNS}, bead_json(b, ((select k.edges from known k) -> b.id -> 0)::json, ((select k.edges from known k) -> b.id -> 1)::json) as snapshot`.execute(
+      tx,
+    );
+    return made;
+  }
+
+  /** Closes those that are not closed; a lease ends with it. `metadata` is merged in. */
+  async closeAll(tx: Tx, streamId: number, ids: readonly string[], metadata: Readonly<Record<string, string>>): Promise<BeadRecord[]> {
+    const { rows } = await sql<BeadRecord>`
+      update beads b set status = 'closed', closed_at = clock_timestamp(), updated_at = clock_timestamp(), revision = b.revision + 1,
+        lease_ms = null, lease_until = null, metadata = b.metadata || ${JSON.stringify(metadata)}::jsonb
+      where b.stream_id = ${streamId} and b.id = any(${[...ids]}::text[]) and b.status <> 'closed' returning ${RECORD}`.execute(tx);
+    return rows;
+  }
+
+  /** Gives many beads one label more, or one less; answers those that it changes. */
+  async relabelAll(tx: Tx, streamId: number, ids: readonly string[], label: string, has: boolean): Promise<BeadRecord[]> {
+    const labels = has ? sql`b.labels || ${label}::text` : sql`array_remove(b.labels, ${label}::text)`;
+    const { rows } = await sql<BeadRecord>`
+      update beads b set labels = ${labels}, revision = b.revision + 1, updated_at = clock_timestamp()
+      where b.stream_id = ${streamId} and b.id = any(${[...ids]}::text[]) and (${label}::text = any(b.labels)) <> ${has} returning ${RECORD}`.execute(
+      tx,
+    );
+    return rows.sort((x, y) => (x.id < y.id ? -1 : 1));
+  }
+
+  /** Dependents of beads that have been closed, as they are before `releaseAll`. */
+  async releasable(tx: Tx, streamId: number, ids: readonly string[]): Promise<BeadRecord[]> {
+    const { rows } = await sql<BeadRecord>`
+      select ${RECORD} from beads b where b.stream_id = ${streamId} and b.id in (
+        select d.issue_id from bead_dependencies d
+        where d.stream_id = ${streamId} and d.depends_on_id = any(${[...ids]}::text[]) and d.blocking)`.execute(tx);
+    return rows;
+  }
+
+  /** Takes beads that have been closed off the blockers of their dependents. */
+  async releaseAll(tx: Tx, streamId: number, ids: readonly string[]): Promise<BeadRecord[]> {
+    const { rows } = await sql<BeadRecord>`
+      update beads b set open_blockers = b.open_blockers - f.n, revision = b.revision + (b.open_blockers = f.n)::int,
+        updated_at = case when b.open_blockers = f.n then clock_timestamp() else b.updated_at end
+      from (
+        select d.issue_id, count(*)::integer as n from bead_dependencies d
+        where d.stream_id = ${streamId} and d.depends_on_id = any(${[...ids]}::text[]) and d.blocking group by d.issue_id) f
+      where b.stream_id = ${streamId} and b.id = f.issue_id returning ${RECORD}`.execute(tx);
+    return rows.sort((x, y) => (x.id < y.id ? -1 : 1));
+  }
+
+  /**
+   * Of beads, those that another one looks at: it depends on it in whichever way, or is its parent. The root of a run looks at its steps
+   * through the run, and at thousands of them at once.
+   */
+  async watched(tx: Tx, streamId: number, ids: readonly string[]): Promise<string[]> {
+    const all = [...ids];
+    const { rows } = await sql<{ id: string }>`
+      select d.depends_on_id as id from bead_dependencies d join beads b on b.stream_id = d.stream_id and b.id = d.depends_on_id
+      where d.stream_id = ${streamId} and d.depends_on_id = any(${all}::text[]) and d.issue_id is distinct from b.run_id
+        and not exists (select from unnest(${all}::text[]) a where a = d.issue_id)
+      union
+      select b.id from beads b join beads p on p.stream_id = b.stream_id and p.id = b.parent and p.issue_type = 'convoy'
+      where b.stream_id = ${streamId} and b.id = any(${all}::text[])
+      union
+      select b.id from beads b where b.stream_id = ${streamId} and b.id = any(${all}::text[]) and b.issue_type = 'convoy'
+      order by id`.execute(tx);
+    return rows.map((row) => row.id);
+  }
+
+  /**
+   * Writes a change and raises the revision; `handover` raises the claim fence too. A lease ends with the claim that it
+   * belongs to, `leaseMs` begins one. Beginning a lease anew is nothing that clients see of a bead: no new revision.
+   */
+  async update(
+    tx: Tx,
+    streamId: number,
+    id: string,
+    change: RowChange,
+    metadata: Merge,
+    { handover, leaseMs }: { handover: boolean; leaseMs: number | undefined },
+  ): Promise<BeadRecord> {
+    const set = Object.entries(change).map(([column, value]) => sql`${sql.ref(column)} = ${value}`);
+    const hasMetadata = Object.keys(metadata.set).length > 0 || metadata.unset.length > 0;
+    if (set.length > 0 || hasMetadata) set.push(sql`revision = b.revision + 1, updated_at = clock_timestamp()`);
+    if (change.status !== undefined) set.push(sql`closed_at = ${change.status === 'closed' ? sql`clock_timestamp()` : null}`);
+    if (hasMetadata) set.push(sql`metadata = (b.metadata || ${JSON.stringify(metadata.set)}::jsonb) - ${[...metadata.unset]}::text[]`);
+    if (leaseMs !== undefined)
+      set.push(sql`lease_ms = ${leaseMs}, lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'`);
+    else if (handover || (change.status !== undefined && change.status !== 'in_progress'))
+      set.push(sql`lease_ms = null, lease_until = null`);
+    if (handover) set.push(sql`claim_fence = b.claim_fence + 1`);
+    if (handover && leaseMs !== undefined) set.push(sql`attempts = b.attempts + 1`);
+    const { rows } = await sql<BeadRecord>`
+      update beads b set ${sql.join(set)}
+      where b.stream_id = ${streamId} and b.id = ${id} returning ${RECORD}`.execute(tx);
+    return rows[0]!;
+  }
+
+  /** Dependents whose blockage changes when `id` starts (`by` = 1) or stops (-1) blocking them. */
+  async flipped(tx: Tx, streamId: number, id: string, by: 1 | -1): Promise<BeadRecord[]> {
+    const { rows } = await sql<BeadRecord>`
+      select ${RECORD} from bead_dependencies d join beads b on b.stream_id = d.stream_id and b.id = d.issue_id
+      where d.stream_id = ${streamId} and d.depends_on_id = ${id} and d.blocking and b.open_blockers = ${by === 1 ? 0 : 1}`.execute(tx);
+    return rows;
+  }
+
+  /** Counts one blocker more or less in the dependents of `id`; answers all of them, by id. */
+  async shiftBlockers(tx: Tx, streamId: number, id: string, by: 1 | -1): Promise<BeadRecord[]> {
+    const flips = sql`b.open_blockers = ${by === 1 ? 0 : 1}`;
+    const { rows } = await sql<BeadRecord>`
+      update beads b set open_blockers = b.open_blockers + ${by}, revision = b.revision + (${flips})::int,
+        updated_at = case when ${flips} then clock_timestamp() else b.updated_at end
+      from bead_dependencies d
+      where d.stream_id = ${streamId} and d.depends_on_id = ${id} and d.blocking and b.stream_id = d.stream_id and b.id = d.issue_id
+      returning ${RECORD}`.execute(tx);
+    return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  /** Edges from (`down`) or to (`up`) a bead. */
+  async edges(tx: Tx, streamId: number, id: string, direction: 'down' | 'up'): Promise<Edge[]> {
+    return tx
+      .selectFrom('bead_dependencies')
+      .select(['issue_id', 'depends_on_id', 'type'])
+      .where('stream_id', '=', streamId)
+      .where(direction === 'down' ? 'issue_id' : 'depends_on_id', '=', id)
+      .orderBy('issue_id')
+      .orderBy('depends_on_id')
+      .execute();
+  }
+
+  /** How many edges were added or have changed. */
+  async putEdges(tx: Tx, streamId: number, issue: string, dependsOn: readonly string[], type: string): Promise<number> {
+    const { rows } = await sql<{ n: number }>`
+      with put as (
+        insert into bead_dependencies as d (stream_id, issue_id, depends_on_id, type)
+        select distinct ${streamId}::integer, ${issue}, unnest(${[...dependsOn]}::text[]), ${type}
+        on conflict (stream_id, issue_id, depends_on_id) do update set type = excluded.type where d.type <> excluded.type
+        returning 1)
+      select count(*) as n from put`.execute(tx);
+    return rows[0]!.n;
+  }
+
+  /** Takes away all edges from and to a bead. */
+  async deleteAllEdges(tx: Tx, streamId: number, id: string): Promise<void> {
+    await sql`
+      delete from bead_dependencies where stream_id = ${streamId} and (issue_id = ${id} or depends_on_id = ${id})`.execute(tx);
+  }
+
+  /** Takes away all edges from and to many beads. */
+  async deleteEdgesOf(tx: Tx, streamId: number, ids: readonly string[]): Promise<void> {
+    await sql`delete from bead_dependencies where stream_id = ${streamId} and issue_id = any(${[...ids]}::text[])`.execute(tx);
+    await sql`delete from bead_dependencies where stream_id = ${streamId} and depends_on_id = any(${[...ids]}::text[])`.execute(tx);
+  }
+
+  /** Answers how many of the edges there were. */
+  async deleteEdges(tx: Tx, streamId: number, issue: string, dependsOn: readonly string[]): Promise<number> {
+    const { rows } = await sql`
+      delete from bead_dependencies
+      where stream_id = ${streamId} and issue_id = ${issue} and depends_on_id = any(${[...dependsOn]}::text[]) returning 1`.execute(tx);
+    return rows.length;
+  }
+
+  /** Counts the open blockers of `id` anew and raises its revision: its dependencies have changed. */
+  async recount(tx: Tx, streamId: number, id: string): Promise<BeadRecord> {
+    const [row] = await this.recountAll(tx, streamId, [id]);
+    return row!;
+  }
+
+  /** As `recount`, for many; answers them by id. */
+  async recountAll(tx: Tx, streamId: number, ids: readonly string[]): Promise<BeadRecord[]> {
+    if (ids.length === 0) return [];
+    const { rows } = await sql<BeadRecord>`
+      update beads b set revision = b.revision + 1, updated_at = clock_timestamp(), open_blockers = (
+        select count(*) from bead_dependencies d join beads t on t.stream_id = d.stream_id and t.id = d.depends_on_id
+        where d.stream_id = b.stream_id and d.issue_id = b.id and d.blocking and t.status <> 'closed')
+      where b.stream_id = ${streamId} and b.id = any(${[...ids]}::text[]) returning ${RECORD}`.execute(tx);
+    return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  async deleteAll(tx: Tx, streamId: number, ids: readonly string[]): Promise<void> {
+    await sql`delete from beads where stream_id = ${streamId} and id = any(${[...ids]}::text[])`.execute(tx);
+  }
+
+  async delete(tx: Tx, streamId: number, id: string): Promise<void> {
+    await tx.deleteFrom('beads').where('stream_id', '=', streamId).where('id', '=', id).execute();
+  }
+}

@@ -1,0 +1,307 @@
+import { problem, ProblemError } from '../../../contract/problems.js';
+import { violatedConstraint } from '../../../platform/database/pg-errors.js';
+import type { Tx } from '../../../platform/database/transactions.js';
+import type { NewEvent } from '../../../platform/event-log/event.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { Account } from './account.js';
+import { beadEvent, factsOf, type BeadFacts } from './bead-event.js';
+import type { BeadChange, BeadRecord, Edge, NewBead, NewRunBead } from './bead-record.js';
+import { diffOf, mergeOf } from './diff.js';
+import type { WorkRepository } from './work.repository.js';
+
+/** Runs in the transaction in which a bead became closed, right after it: convoys close themselves, waits become ready. */
+export type ClosedReaction = (work: Work, closed: BeadRecord) => Promise<void>;
+
+/** Runs in the transaction in which a bead was removed, right after it, with the edges that led to it. */
+export type RemovedReaction = (work: Work, removed: BeadRecord, dependents: readonly Edge[]) => Promise<void>;
+
+/** Runs in the transaction in which a bead was changed, right after it and after what follows from its closing. */
+export type ChangedReaction = (work: Work, before: BeadRecord, after: BeadRecord) => Promise<void>;
+
+export interface Reactions {
+  readonly closed: readonly ClosedReaction[];
+  readonly changed: readonly ChangedReaction[];
+  readonly removed: readonly RemovedReaction[];
+}
+
+/**
+ * One transaction on a city's work, opened by `WorkService.run`: nobody else writes the city's work meanwhile, so what is
+ * read here still holds when it is written. It keeps account of every bead it changes and makes exactly one event for
+ * each whose row has really changed, in the order in which they first changed.
+ */
+export class Work {
+  readonly #account = new Account();
+  #clock: Promise<Date> | undefined;
+
+  constructor(
+    readonly tx: Tx,
+    readonly city: CityScope,
+    /** The actor of every event of this transaction. */
+    readonly actor: string,
+    private readonly repository: WorkRepository,
+    private readonly reactions: Reactions,
+  ) {}
+
+  async find(id: string): Promise<BeadRecord | undefined> {
+    if (!this.#account.knows(id)) await this.findAll([id]);
+    return this.#account.get(id);
+  }
+
+  /** Those of `ids` that exist, in the given order, each once. */
+  async findAll(ids: readonly string[]): Promise<BeadRecord[]> {
+    const unknown = [...new Set(ids)].filter((id) => !this.#account.knows(id));
+    if (unknown.length > 0) {
+      const rows = new Map((await this.repository.find(this.tx, this.city.streamId, unknown)).map((row) => [row.id, row]));
+      for (const id of unknown) this.#account.read(id, rows.get(id));
+    }
+    return [...new Set(ids)].flatMap((id) => this.#account.get(id) ?? []);
+  }
+
+  /** @throws ProblemError bead_not_found */
+  async require(id: string): Promise<BeadRecord> {
+    const bead = await this.find(id);
+    if (bead === undefined) throw problem('bead_not_found', `bead ${id} not found`);
+    return bead;
+  }
+
+  /** Whether the city has the rig now: beads of one that has gone stay where they are. */
+  hasRig(rig: string): Promise<boolean> {
+    return this.repository.hasRig(this.tx, this.city.streamId, rig);
+  }
+
+  /**
+   * Makes an open bead. Empty text and metadata without a value count as not given.
+   *
+   * @throws ProblemError rig_not_found; bead_not_found for the parent
+   */
+  async create(bead: NewBead): Promise<BeadRecord> {
+    const id = await this.repository.nextId(this.tx, this.city.streamId, bead.rig);
+    if (id === undefined) throw problem('rig_not_found', `rig ${bead.rig} not found`);
+    if (bead.parent) await this.require(bead.parent);
+    const { set: metadata } = mergeOf({}, bead.metadata ?? {});
+    const row = await this.repository.insert(this.tx, this.city.streamId, id, { ...bead, labels: [...new Set(bead.labels)], metadata });
+    this.#account.changed(undefined, row);
+    return row;
+  }
+
+  /** Ids for so many new beads, one after the other. @throws ProblemError rig_not_found */
+  async reserve(rig: string, count: number): Promise<string[]> {
+    const ids = await this.repository.nextIds(this.tx, this.city.streamId, rig, count);
+    if (ids.length === 0) throw problem('rig_not_found', `rig ${rig} not found`);
+    return ids;
+  }
+
+  /**
+   * Makes the beads of a run, and the edges from them: in as many statements for two hundred as for one. Ids are reserved ones.
+   * What an edge leads to is one of them, or an open bead. Answers them in the given order.
+   */
+  async createAll(beads: readonly NewRunBead[], edges: readonly Edge[]): Promise<BeadRecord[]> {
+    const rows = new Map((await this.repository.insertAll(this.tx, this.city.streamId, beads, edges)).map((row) => [row.id, row]));
+    return beads.map(({ id }) => {
+      const row = rows.get(id)!;
+      this.#account.changed(undefined, row);
+      return row;
+    });
+  }
+
+  /**
+   * Closes those of many beads that are not closed, in few statements. Answers how many. What follows from it happens for those
+   * that somebody outside looks at; `metadata` comes to all of them.
+   */
+  async closeAll(ids: readonly string[], metadata: Readonly<Record<string, string>>): Promise<number> {
+    const before = new Map((await this.findAll(ids)).filter((bead) => bead.status !== 'closed').map((bead) => [bead.id, bead]));
+    const open = [...before.keys()];
+    if (open.length === 0) return 0;
+    const { tx, repository } = this;
+    const { streamId } = this.city;
+    const closed = new Map((await repository.closeAll(tx, streamId, open, metadata)).map((row) => [row.id, row]));
+    for (const id of open) this.#account.changed(before.get(id), closed.get(id));
+    const held = new Map((await repository.releasable(tx, streamId, open)).map((row) => [row.id, row]));
+    for (const row of await repository.releaseAll(tx, streamId, open)) this.#account.changed(held.get(row.id), row);
+    for (const id of await repository.watched(tx, streamId, open))
+      for (const react of this.reactions.closed) await react(this, this.#account.get(id)!);
+    return open.length;
+  }
+
+  /** Has many beads get a label, or lose it, in few statements. */
+  async relabelAll(ids: readonly string[], label: string, has: boolean): Promise<void> {
+    const before = new Map((await this.findAll(ids)).map((bead) => [bead.id, bead]));
+    const changed = await this.repository.relabelAll(this.tx, this.city.streamId, [...before.keys()], label, has);
+    for (const row of changed) this.#account.changed(before.get(row.id), row);
+    for (const row of changed) for (const react of this.reactions.changed) await react(this, before.get(row.id)!, row);
+  }
+
+  /**
+   * Changes a bead; a change that alters nothing writes nothing. A status that becomes `closed` does all that closing does.
+   *
+   * @throws ProblemError bead_not_found; wrong_state for a move from closed to in_progress, and for reopening a sling
+   * convoy whose bead is followed by another one by now.
+   */
+  async update(id: string, change: BeadChange): Promise<BeadRecord> {
+    const before = await this.require(id);
+    if (before.status === 'closed' && change.status === 'in_progress')
+      throw problem('wrong_state', `bead ${id} is closed; reopen it first`);
+    const diff = diffOf(before, change);
+    if (diff === undefined) return before;
+    const row = await this.repository.update(this.tx, this.city.streamId, id, diff.columns, diff.metadata, diff).catch((error: unknown) => {
+      if (violatedConstraint(error) !== 'beads_sling_source_key') throw error;
+      throw problem('wrong_state', `another open convoy follows ${before.sling_source} meanwhile`, { cause: error });
+    });
+    this.#account.changed(before, row);
+    if (before.status !== 'closed' && row.status === 'closed') await this.#onClosed(row);
+    if (before.status === 'closed' && row.status !== 'closed') await this.#shift(id, 1);
+    for (const react of this.reactions.changed) await react(this, before, row);
+    return this.#account.get(id)!;
+  }
+
+  /** Closes a bead that is not closed; with a reason it is kept as `close_reason`. */
+  async close(id: string, reason?: string): Promise<BeadRecord> {
+    const before = await this.require(id);
+    if (before.status === 'closed') return before;
+    return this.update(id, { status: 'closed', ...(reason === undefined ? {} : { metadata: { close_reason: reason } }) });
+  }
+
+  /** @throws ProblemError wrong_state when it is not closed. */
+  async reopen(id: string): Promise<BeadRecord> {
+    const before = await this.require(id);
+    if (before.status !== 'closed') throw problem('wrong_state', `bead ${id} is not closed (status: ${before.status})`);
+    return this.update(id, { status: 'open' });
+  }
+
+  /** Removes a bead and its edges in both directions; children stay. */
+  async remove(id: string): Promise<void> {
+    const before = await this.require(id);
+    const up = await this.edges(id, 'up');
+    const dependents = await this.findAll(up.map((edge) => edge.issue_id));
+    await this.repository.deleteAllEdges(this.tx, this.city.streamId, id);
+    const counted = await this.repository.recountAll(
+      this.tx,
+      this.city.streamId,
+      dependents.map((dependent) => dependent.id),
+    );
+    for (const row of counted) this.#account.changed(this.#account.get(row.id), row);
+    await this.repository.delete(this.tx, this.city.streamId, id);
+    this.#account.changed(before, undefined);
+    for (const react of this.reactions.removed) await react(this, before, up);
+  }
+
+  /** Removes many beads and their edges in few statements. What follows from it happens for those that somebody outside looked at. */
+  async removeAll(ids: readonly string[]): Promise<void> {
+    const { tx, repository } = this;
+    const { streamId } = this.city;
+    const beads = await this.findAll(ids);
+    const gone = new Set(beads.map(({ id }) => id));
+    const watched = (await repository.watched(tx, streamId, [...gone])).filter((id) => gone.has(id));
+    const up = new Map<string, readonly Edge[]>();
+    for (const id of watched)
+      up.set(
+        id,
+        (await this.edges(id, 'up')).filter((edge) => !gone.has(edge.issue_id)),
+      );
+    const dependents = await this.findAll([...up.values()].flatMap((edges) => edges.map((edge) => edge.issue_id)));
+    await repository.deleteEdgesOf(tx, streamId, [...gone]);
+    const counted = await repository.recountAll(
+      tx,
+      streamId,
+      dependents.map(({ id }) => id),
+    );
+    for (const row of counted) this.#account.changed(this.#account.get(row.id), row);
+    await repository.deleteAll(tx, streamId, [...gone]);
+    for (const bead of beads) this.#account.changed(bead, undefined);
+    for (const bead of beads) if (up.has(bead.id)) for (const react of this.reactions.removed) await react(this, bead, up.get(bead.id)!);
+  }
+
+  /** The database's clock, of which there is one, whatever the processes' own say; read once a transaction. */
+  now(): Promise<Date> {
+    return (this.#clock ??= this.repository.now(this.tx));
+  }
+
+  /** Edges from (`down`: what it depends on) or to (`up`: what depends on it) a bead. */
+  edges(id: string, direction: 'down' | 'up'): Promise<Edge[]> {
+    return this.repository.edges(this.tx, this.city.streamId, id, direction);
+  }
+
+  /**
+   * Adds an edge or changes its type; false when it is there already. Rules (cycles, who may) are the caller's.
+   *
+   * @throws ProblemError bead_not_found for either end.
+   */
+  putEdge(edge: Edge): Promise<boolean> {
+    return this.putEdges(edge.issue_id, [edge.depends_on_id], edge.type);
+  }
+
+  /** Adds edges of one type to all of `dependsOn`, or changes their type; false when all are there already. @throws as `putEdge`. */
+  async putEdges(issue: string, dependsOn: readonly string[], type: string): Promise<boolean> {
+    const before = await this.#requireEnds(issue, dependsOn);
+    if ((await this.repository.putEdges(this.tx, this.city.streamId, issue, dependsOn, type)) === 0) return false;
+    this.#account.changed(before, await this.repository.recount(this.tx, this.city.streamId, issue));
+    return true;
+  }
+
+  /** Takes away many edges of one bead at once; false when none of them was there. */
+  async deleteEdges(issue: string, dependsOn: readonly string[]): Promise<boolean> {
+    const before = await this.require(issue);
+    if ((await this.repository.deleteEdges(this.tx, this.city.streamId, issue, dependsOn)) === 0) return false;
+    this.#account.changed(before, await this.repository.recount(this.tx, this.city.streamId, issue));
+    return true;
+  }
+
+  /** False when there is no such edge. */
+  deleteEdge(issue: string, dependsOn: string): Promise<boolean> {
+    return this.deleteEdges(issue, [dependsOn]);
+  }
+
+  /** Does a part of the transaction that may be refused: nothing of it is written then, and the rest goes on as if it had not been tried. */
+  async attempt<T>(part: () => Promise<T>): Promise<T> {
+    const { tx, repository } = this;
+    await repository.mark(tx);
+    const tried = this.#account.attempt();
+    try {
+      const value = await part();
+      tried.keep();
+      await repository.unmark(tx);
+      return value;
+    } catch (error) {
+      // Anything else ends the transaction.
+      if (error instanceof ProblemError) {
+        await repository.backToMark(tx);
+        await repository.unmark(tx);
+        tried.giveUp();
+      }
+      throw error;
+    }
+  }
+
+  /** Adds an event of another kind after everything that has changed so far. */
+  emit(...events: readonly NewEvent[]): void {
+    this.#account.emit(events);
+  }
+
+  /** The events of this transaction: one for each bead that is not what it was. */
+  events(): NewEvent[] {
+    return this.#account.events((before, after) => beadEvent(before, after, (bead) => this.facts(bead)));
+  }
+
+  async #requireEnds(issue: string, dependsOn: readonly string[]): Promise<BeadRecord> {
+    await this.findAll([issue, ...dependsOn]);
+    for (const id of dependsOn) await this.require(id);
+    return this.require(issue);
+  }
+
+  async #onClosed(row: BeadRecord): Promise<void> {
+    await this.#shift(row.id, -1);
+    for (const react of this.reactions.closed) await react(this, row);
+  }
+
+  /** Tells the dependents of `id` that it blocks them now, or no longer does. Those that others block anyway only count anew. */
+  async #shift(id: string, by: 1 | -1): Promise<void> {
+    const flipped = new Map((await this.repository.flipped(this.tx, this.city.streamId, id, by)).map((row) => [row.id, row]));
+    for (const row of await this.repository.shiftBlockers(this.tx, this.city.streamId, id, by))
+      this.#account.changed(flipped.get(row.id) ?? row, row);
+  }
+
+  /** The envelope of an event about a bead. */
+  facts(bead: BeadRecord): BeadFacts {
+    return factsOf(bead, this.city.stream, this.actor);
+  }
+}
