@@ -32,6 +32,50 @@ const rooms = {
   isolation: ['config', 'logging', 'runtime', 'health', 'outgoing'],
 };
 
+/**
+ * The domains of src/modules: what each may import beside itself, and its families in the order in which they build on each
+ * other. A family imports those before it in its line; so neither domains nor families make a circle.
+ */
+const domains = {
+  files: { may: [], families: ['composition', 'directories'] },
+  hosts: { may: ['files'], families: ['runner-list', 'providers'] },
+  tenancy: { may: ['files', 'hosts'], families: ['cities', 'events'] },
+  configuration: { may: ['files', 'hosts', 'tenancy'], families: ['roster', 'config', 'packs', 'patches', 'city-providers'] },
+  work: {
+    may: ['tenancy', 'configuration'],
+    families: ['work', 'convoys', 'dependencies', 'beads', 'hooks', 'mail', 'waits'],
+  },
+  sessions: {
+    may: ['files', 'hosts', 'tenancy', 'configuration', 'work'],
+    families: [
+      'session-store',
+      'agents',
+      'launch',
+      'session-tokens',
+      'session-names',
+      'messages',
+      'sessions',
+      'interactions',
+      'transcripts',
+      'usage',
+      'rigs',
+    ],
+  },
+  runners: { may: ['files', 'hosts', 'tenancy', 'configuration', 'work', 'sessions'], families: ['pools', 'runners'] },
+  orchestration: {
+    may: ['files', 'tenancy', 'configuration', 'work', 'sessions'],
+    families: ['formulas', 'runs', 'sling', 'orders'],
+  },
+  integrations: { may: ['files', 'tenancy', 'configuration', 'sessions'], families: ['extmsg', 'services'] },
+  administration: {
+    may: ['files', 'tenancy', 'configuration', 'work', 'sessions', 'runners', 'orchestration', 'integrations'],
+    families: ['system', 'audit', 'keys', 'bring-up', 'city-status', 'maintenance'],
+  },
+};
+const families = Object.entries(domains).flatMap(([domain, { may, families: line }]) =>
+  line.map((family, nth) => ({ domain, family, may, before: line.slice(0, nth + 1) })),
+);
+
 const only = (name, from, allowed, comment) => ({
   name,
   comment,
@@ -73,12 +117,30 @@ module.exports = {
       to: {},
     },
     only('modules', '^src/modules/', '^src/(contract|platform|modules)/', 'Families know neither entries nor the client.'),
+    ...families.map(({ domain, family, may, before }) =>
+      only(
+        `${domain}-${family}`,
+        `^src/modules/${domain}/${family}/`,
+        `^src/(contract|platform)/|^src/modules/(${domain}/(${before.join('|')})${may.length === 0 ? '' : `|${may.join('|')}`})/`,
+        `${domain}/${family} may import: ${[...before, ...may].join(', ')}.`,
+      ),
+    ),
+    {
+      name: 'families-are-listed',
+      comment: 'A new family has its place among those of its domain.',
+      severity: 'error',
+      from: {
+        path: '^src/modules/[^/]+/',
+        pathNot: `^src/modules/(${families.map(({ domain, family }) => `${domain}/${family}`).join('|')})/`,
+      },
+      to: {},
+    },
     {
       name: 'families-meet-at-services',
       comment: "Another family's repository, mapper, controller and reconciler are its own business.",
       severity: 'error',
-      from: { path: '^src/modules/([^/]+)/', pathNot: SPEC },
-      to: { path: '^src/modules/[^/]+/.*\\.(repository|mapper|controller|reconciler)\\.ts$', pathNot: '^src/modules/$1/' },
+      from: { path: '^src/modules/([^/]+/[^/]+)/', pathNot: SPEC },
+      to: { path: '^src/modules/[^/]+/[^/]+/.*\\.(repository|mapper|controller|reconciler)\\.ts$', pathNot: '^src/modules/$1/' },
     },
     {
       name: 'api-does-no-background-work',
@@ -90,7 +152,7 @@ module.exports = {
     only(
       'cli',
       '^src/cli/',
-      '^src/(contract|cli)/|^src/entry/serve\\.ts$|^src/platform/embedded/server-file\\.ts$|^src/modules/(formulas/compile/describe|composition/issue)\\.ts$',
+      '^src/(contract|cli)/|^src/entry/serve\\.ts$|^src/platform/embedded/server-file\\.ts$|^src/modules/(orchestration/formulas/compile/describe|files/composition/issue)\\.ts$',
       'The client knows the contract and speaks HTTP; `svc serve` runs the entry; where the server of a directory is says its file; formulas are checked here as there.',
     ),
     {
@@ -98,7 +160,7 @@ module.exports = {
       comment: 'Compiling is a function of plain data: it knows no table, no Nest and no family but composition.',
       severity: 'error',
       from: { path: '^src/modules/orchestration/formulas/compile/', pathNot: SPEC },
-      to: { path: '^src/(platform|modules)/|node_modules/@nestjs', pathNot: '^src/modules/(formulas/compile|composition)/' },
+      to: { path: '^src/(platform|modules)/|node_modules/@nestjs', pathNot: '^src/modules/(orchestration/formulas/compile|files/composition)/' },
     },
     {
       name: 'e2e-from-outside',

@@ -1,6 +1,6 @@
 import type { Guard } from './guard.js';
 
-const COMPILE = 'src/modules/formulas/compile';
+const COMPILE = 'src/modules/orchestration/formulas/compile';
 const CORPUS = `${COMPILE}/corpus.spec.ts`;
 const HOSTILE = `${COMPILE}/hostile.spec.ts`;
 

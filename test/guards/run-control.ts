@@ -1,6 +1,6 @@
 import type { Guard } from './guard.js';
 
-const CONTROL = 'src/modules/runs/control';
+const CONTROL = 'src/modules/orchestration/runs/control';
 const MODEL = `${CONTROL}/advance.model.spec.ts`;
 const CHECKS = 'src/modules/orchestration/runs/checks/checks.repository.ts';
 const CHECKS_TEST = 'src/modules/orchestration/runs/checks/checks.db-spec.ts';

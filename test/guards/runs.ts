@@ -1,6 +1,6 @@
 import type { Guard } from './guard.js';
 
-const RUNS = 'src/modules/runs';
+const RUNS = 'src/modules/orchestration/runs';
 const RACES = `${RUNS}/run-races.db-spec.ts`;
 const KEEPER = `${RUNS}/run-keeper.db-spec.ts`;
 const LAUNCH = `${RUNS}/launch/launch.db-spec.ts`;

@@ -11,7 +11,7 @@ import { eventually, sleep } from '../../../../test/support/sse.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { undoPlan } from './edit-files.js';
 
-const PROJECT = fileURLToPath(new URL('../../../', import.meta.url));
+const PROJECT = fileURLToPath(new URL('../../../../', import.meta.url));
 
 let realm: ConfigRealm;
 let city: CityScope;

@@ -54,7 +54,7 @@ export class AgentHost {
   programs(): string[] {
     const parts = ['bin', 'dist', 'scripts', 'node_modules', 'packs', 'package.json', '.swcrc'];
     // What runs now need not be what `npm run build` makes.
-    const code = fileURLToPath(new URL('../../', import.meta.url));
+    const code = fileURLToPath(new URL('../../../', import.meta.url));
     return [...parts.map((name) => path.join(projectDirectory(), name)), path.resolve(code), this.node];
   }
 
