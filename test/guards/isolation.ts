@@ -148,7 +148,7 @@ export const ISOLATION: readonly Guard[] = [
   },
   {
     guard: 'What runs as the user of a session that nobody has is ended.',
-    file: 'src/modules/runners/runners/leftovers.ts',
+    file: 'src/modules/runners/runners/orphan-reaper.ts',
     find: ' + (await this.#endUsers(host))',
     replace: '',
     test: 'test/e2e/isolation-users.e2e-spec.ts',

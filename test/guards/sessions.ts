@@ -76,7 +76,7 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'Who waits for a session hears of each start that fails.',
-    file: 'src/modules/runners/runners/settlements.ts',
+    file: 'src/modules/runners/runners/session-exits.ts',
     find: '...again(decision),',
     replace: '',
     test: 'test/e2e/cli-commands.e2e-spec.ts',
@@ -149,7 +149,7 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'A process that is somebody else’s by now is not settled.',
-    file: 'src/modules/runners/runners/settlements.ts',
+    file: 'src/modules/runners/runners/session-exits.ts',
     find: '    if (row === undefined || row.runner_id !== owned.runnerId || row.generation !== owned.generation) return undefined;\n    const facts',
     replace: '    if (row === undefined) return undefined;\n    const facts',
     test: OWNERSHIP,

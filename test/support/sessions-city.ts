@@ -262,7 +262,7 @@ export class StandIn {
 
   /** The process is dead: what was asked for happens. */
   async carryOut(pk: number): Promise<SessionRow | undefined> {
-    return this.changes.anyhow(this.city, 'runner', async (changes) => {
+    return this.changes.runInAnyState(this.city, 'runner', async (changes) => {
       const row = await changes.lock(pk);
       if (row === undefined || row.stop_request === null) return row;
       this.done.push(row.stop_request);
@@ -281,7 +281,7 @@ export class StandIn {
 
   /** A start, from the claim to the readiness. */
   async start(id: string, ready = true): Promise<void> {
-    await this.changes.anyhow(this.city, 'runner', async (changes) => {
+    await this.changes.runInAnyState(this.city, 'runner', async (changes) => {
       const [{ pk }] = (await this.sql<{ pk: string }>('select pk from sessions where id = $1', [id])) as [{ pk: string }];
       let row = (await changes.lock(Number(pk)))!;
       row = await changes.move(row, 'start', {
@@ -293,10 +293,10 @@ export class StandIn {
 
   async within<T>(
     id: string,
-    body: (changes: Parameters<Parameters<SessionChangesService['anyhow']>[2]>[0], row: SessionRow) => Promise<T>,
+    body: (changes: Parameters<Parameters<SessionChangesService['runInAnyState']>[2]>[0], row: SessionRow) => Promise<T>,
   ): Promise<T> {
     const [row] = await this.sql<{ pk: string }>('select pk from sessions where id = $1', [id]);
-    return this.changes.anyhow(this.city, 'runner', async (changes) => body(changes, (await changes.lock(Number(row!.pk)))!));
+    return this.changes.runInAnyState(this.city, 'runner', async (changes) => body(changes, (await changes.lock(Number(row!.pk)))!));
   }
 
   /** The next message reaches the process. */

@@ -20,7 +20,7 @@ export interface LoggedEvent {
   readonly payload: Record<string, unknown>;
 }
 
-export interface WorkRealm {
+export interface WorkFixture {
   readonly db: Db;
   readonly pool: PgPool;
   readonly transactions: Transactions;
@@ -49,7 +49,7 @@ const AGENTS = [
 ] as const;
 
 /** A cloned database with one running city, for tests below HTTP. */
-export async function workRealm(): Promise<WorkRealm> {
+export async function workFixture(): Promise<WorkFixture> {
   const database = await cloneDatabase();
   const pool = createPool(database.url);
   const db = createDb(pool);

@@ -5,7 +5,7 @@ import { Transactions } from '../database/transactions.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { Idempotency } from '../idempotency/idempotency.js';
 import { AppLogger } from '../logging/logger.js';
-import { Bell } from '../time/bell.js';
+import { AutoResetEvent } from '../time/auto-reset-event.js';
 import { sleep } from '../time/clock.js';
 import { OperationsRepository, type ClaimedRow } from './operations.repository.js';
 import { OperationRunner } from './runner.js';
@@ -23,7 +23,7 @@ export class OperationSweeper {
   #stop: AbortController | undefined;
   #loop: Promise<void> | undefined;
   /** Rung when something taken here has ended. */
-  readonly #ended = new Bell();
+  readonly #ended = new AutoResetEvent();
   #purgedAt = -Infinity;
   /** Claimed here and not over yet: what is past its deadline has no places of its own, and must not pile up. */
   #taken = 0;
@@ -54,7 +54,7 @@ export class OperationSweeper {
   /** One round. Returns true when there may be more that is past its deadline than it could take. */
   async sweep(): Promise<boolean> {
     const { leaseMs } = this.timings;
-    this.#ended.hush();
+    this.#ended.reset();
     if (!(await this.repository.anyDue(this.db, this.timings))) return false;
     await this.failpoints.hit('sweeper.before_redispatch');
     const limit = Math.max(0, EXPIRED_AT_ONCE - this.#taken);
@@ -68,7 +68,7 @@ export class OperationSweeper {
     this.#taken++;
     await this.runner.runClaimed(row);
     this.#taken--;
-    this.#ended.ring();
+    this.#ended.set();
   }
 
   /** Deletes operations and idempotency answers that have had their time. */
@@ -96,7 +96,7 @@ export class OperationSweeper {
   /** Until the next round; with a backlog only until one has ended. Spread, so that processes do not march in step. */
   async #pause(signal: AbortSignal, backlog: boolean): Promise<void> {
     const ms = this.timings.sweepMs * (0.9 + Math.random() * 0.2);
-    if (backlog) await this.#ended.heardWithin(ms, signal);
+    if (backlog) await this.#ended.waitFor(ms, signal);
     else await sleep(ms, signal);
   }
 }

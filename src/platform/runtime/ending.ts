@@ -64,7 +64,7 @@ async function climb({ pid, birth, markers, closeInput, hurry, limits, table = l
  *
  * @throws UnconfirmedDead when one of them is still there after all.
  */
-export async function endLeftovers(
+export async function endOrphans(
   markers: Markers,
   limits: Partial<EndingLimits> = {},
   table: ProcessTable = listProcesses,

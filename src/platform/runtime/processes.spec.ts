@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { spawn as spawnRaw, execFileSync } from 'node:child_process';
 import { removeFolders } from '../../../test/support/folders.js';
 import { eventually } from '../../../test/support/sse.js';
-import { endFound, endLeftovers, endProcess } from './ending.js';
+import { endFound, endOrphans, endProcess } from './ending.js';
 import { StartError, UnconfirmedDead } from './port.js';
 import { birthOf, findProcesses, listProcesses, markersOf, parsePs, type TableEntry } from './process-table.js';
 import { spawnAgent, type AgentProcess, type SpawnSpec } from './spawn.js';
@@ -179,7 +179,7 @@ process.stdin.resume().on('end', () => process.exit(0));`;
     await eventually(() => agent.end({ hard: true }).catch((error: Error) => error.message.includes(String(ghost.pid))));
     expect(await alive(agent.pid)).toBe(false);
     await expect(endFound(async () => [ghost], { inputMs: 50, confirmMs: 50 })).rejects.toThrow(UnconfirmedDead);
-    await expect(endLeftovers(markersOf(env)!, { inputMs: 50, confirmMs: 50 }, haunted.table)).rejects.toThrow(UnconfirmedDead);
+    await expect(endOrphans(markersOf(env)!, { inputMs: 50, confirmMs: 50 }, haunted.table)).rejects.toThrow(UnconfirmedDead);
   });
 
   it('waits for one that dies slowly, which has given its environment away before it leaves the table', async () => {
@@ -192,7 +192,7 @@ process.stdin.resume().on('end', () => process.exit(0));`;
       return { table: async () => [...(await listProcesses()), ...(asked && --left < 0 ? [] : [dying])], left: () => left };
     };
     const leftover = dyingIn(5);
-    expect(await endLeftovers(markersOf(env)!, { inputMs: 0, confirmMs: 60_000 }, leftover.table)).toBe(1);
+    expect(await endOrphans(markersOf(env)!, { inputMs: 0, confirmMs: 60_000 }, leftover.table)).toBe(1);
     expect(leftover.left()).toBe(-1);
     const child = dyingIn(5);
     const agent = await spawnAgent(await script(STAYS, { env }), { limits: QUICK, table: child.table });
@@ -212,9 +212,9 @@ describe('leftovers', () => {
     expect(await findProcesses({ deployment, city: 'alpha', session: 'al-1', generation: '2' })).toEqual([]);
     const found = await findProcesses({ deployment, city: 'alpha', session: 'al-1' });
     expect(found.find(({ pid }) => pid === child.pid)).toMatchObject({ group: child.pid, city: 'alpha', session: 'al-1', generation: '1' });
-    expect(await endLeftovers({ deployment, city: 'alpha' }, QUICK)).toBe(3);
+    expect(await endOrphans({ deployment, city: 'alpha' }, QUICK)).toBe(3);
     expect(await findProcesses({ deployment })).toEqual([]);
-    expect(await endLeftovers({ deployment })).toBe(0);
+    expect(await endOrphans({ deployment })).toBe(0);
   });
 
   it('need a deployment, a city and a session to be told apart', () => {

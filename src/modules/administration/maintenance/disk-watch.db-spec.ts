@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { putSession } from '../../../../test/support/session-examples.js';
-import { MaintenanceRealm } from './testing/maintenance-realm.js';
+import { MaintenanceFixture } from './testing/maintenance-fixture.js';
 
-let kept: MaintenanceRealm;
-beforeEach(async () => (kept = await MaintenanceRealm.open()));
+let kept: MaintenanceFixture;
+beforeEach(async () => (kept = await MaintenanceFixture.open()));
 afterEach(() => kept.close());
 
 const ON = '[maintenance.dolt]\nenabled = true\ninterval = "2h"\n';
@@ -12,7 +12,7 @@ describe('a disk that fills up', () => {
   const MB = 1024 * 1024;
   const look = async (free: number): Promise<void> => {
     kept.a.disk.freeAt = () => Promise.resolve(free);
-    await kept.realm.sql(`update maintenance_cities set look_at = now()`);
+    await kept.fixture.sql(`update maintenance_cities set look_at = now()`);
     await kept.a.watch.look();
   };
 
@@ -45,12 +45,12 @@ describe('a disk that fills up', () => {
 
   it('has a cycle do nothing, and say so, once it is nearly full', async () => {
     await kept.write(`[maintenance]\nclosed_session_ttl = "30d"\n${ON}`);
-    await putSession(kept.realm.database.url, 'alpha', { id: 'al-1', agent: 'scout', token: false, state: 'closed' });
-    await kept.realm.sql(`update sessions set closed_at = now() - interval '31 days'`);
+    await putSession(kept.fixture.database.url, 'alpha', { id: 'al-1', agent: 'scout', token: false, state: 'closed' });
+    await kept.fixture.sql(`update sessions set closed_at = now() - interval '31 days'`);
     kept.a.disk.freeAt = () => Promise.resolve(1);
     await kept.a.cycles.schedule(20);
     expect(await kept.carryOut()).toMatchObject({ stage: 'done', skipped: 'disk_critical', error: null });
-    expect(await kept.realm.sql('select id from sessions')).toEqual([{ id: 'al-1' }]);
+    expect(await kept.fixture.sql('select id from sessions')).toEqual([{ id: 'al-1' }]);
     expect((await kept.told()).map(({ type }) => type)).toEqual(['gc.store.disk_critical', 'gc.store.maintenance.done']);
   });
 });

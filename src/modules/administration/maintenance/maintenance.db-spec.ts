@@ -3,10 +3,10 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { sql } from 'kysely';
 import { registerCity } from '../../../../test/support/registry.js';
 import { putSession } from '../../../../test/support/session-examples.js';
-import { MaintenanceRealm } from './testing/maintenance-realm.js';
+import { MaintenanceFixture } from './testing/maintenance-fixture.js';
 
-let kept: MaintenanceRealm;
-beforeEach(async () => (kept = await MaintenanceRealm.open()));
+let kept: MaintenanceFixture;
+beforeEach(async () => (kept = await MaintenanceFixture.open()));
 afterEach(() => kept.close());
 
 const ON = '[maintenance.dolt]\nenabled = true\ninterval = "2h"\n';
@@ -26,7 +26,7 @@ describe('what a city says of its maintenance', () => {
 
   it('keeps the time of the next cycle when something else of the files changes', async () => {
     await kept.write(ON);
-    await kept.realm.sql(`update maintenance_cities set next_at = '2040-01-01'`);
+    await kept.fixture.sql(`update maintenance_cities set next_at = '2040-01-01'`);
     await kept.write(`${ON}gc_timeout = "1m"\n`);
     expect((await kept.row())[0]!.next_at).toEqual(new Date('2040-01-01T00:00:00Z'));
   });
@@ -35,9 +35,9 @@ describe('what a city says of its maintenance', () => {
 describe('cycles that are due', () => {
   it('begin once, whoever looks, and not in a city that does not run', async () => {
     await kept.write(ON);
-    await kept.realm.sql(`update cities set running = false`);
+    await kept.fixture.sql(`update cities set running = false`);
     expect(await kept.a.cycles.schedule(20)).toBe(0);
-    await kept.realm.sql(`update cities set running = true`);
+    await kept.fixture.sql(`update cities set running = true`);
     const began = await Promise.all([kept.a, kept.b, kept.a, kept.b].map(({ cycles }) => cycles.schedule(20)));
     expect(began.reduce((sum, n) => sum + n)).toBe(1);
     const taken = await Promise.all([kept.a.take('one'), kept.b.take('two')]);
@@ -50,7 +50,7 @@ describe('cycles that are due', () => {
     const asked = await Promise.all([kept.a, kept.b, kept.a, kept.b].map((each) => each.ask(kept.city.streamId)));
     expect(asked.filter((each) => each !== undefined)).toHaveLength(1);
     expect(await kept.b.cycles.schedule(20)).toBe(0);
-    expect(await kept.realm.sql(`select state from maintenance_cycles`)).toEqual([{ state: 'queued' }]);
+    expect(await kept.fixture.sql(`select state from maintenance_cycles`)).toEqual([{ state: 'queued' }]);
     const cycle = (await kept.a.take())[0]!;
     expect(await kept.a.cycles.end(cycle, 'worker', DONE)).toBe(true);
     expect(await kept.a.ask(kept.city.streamId)).toBeDefined();
@@ -98,7 +98,7 @@ describe('the end of a cycle', () => {
     await kept.a.cycles.schedule(20);
     const [cycle] = await kept.a.take();
     expect(await kept.a.cycles.end(cycle!, 'worker', { stage: 'prune', error: 'it broke' })).toBe(true);
-    expect(await kept.realm.sql('select sender, recipient, subject, body from messages')).toEqual([
+    expect(await kept.fixture.sql('select sender, recipient, subject, body from messages')).toEqual([
       {
         sender: 'supervisor',
         recipient: 'scout',
@@ -114,12 +114,12 @@ describe('the end of a cycle', () => {
   it('does without a mail where nobody has that name, or the city has stopped', async () => {
     await kept.write(`${ON}alert_to = "nobody"\n`);
     for (const running of [true, false]) {
-      await kept.realm.sql(`update cities set running = ${running}`);
+      await kept.fixture.sql(`update cities set running = ${running}`);
       await kept.a.ask(kept.city.streamId, { intervalMs: HOUR, timeoutMs: HOUR, ...{ alertTo: running ? 'nobody' : 'scout' } });
       const [cycle] = await kept.a.take();
       expect(await kept.a.cycles.end(cycle!, 'worker', { stage: 'prune', error: 'it broke' })).toBe(true);
     }
-    expect(await kept.realm.sql('select 1 from messages')).toEqual([]);
+    expect(await kept.fixture.sql('select 1 from messages')).toEqual([]);
     expect(await kept.told()).toHaveLength(2);
   });
 });
@@ -130,7 +130,7 @@ describe('a cycle whose worker is gone', () => {
     return (await kept.a.take('dead'))[0]!;
   };
   const expire = (): Promise<unknown> =>
-    kept.realm.sql(`update maintenance_cycles set lease_until = now() - interval '1 second' where worker is not null`);
+    kept.fixture.sql(`update maintenance_cycles set lease_until = now() - interval '1 second' where worker is not null`);
 
   it('is ended as failed, once, and another one can begin', async () => {
     const cycle = await begun();
@@ -149,7 +149,7 @@ describe('a cycle whose worker is gone', () => {
     const cycle = await begun();
     await expire();
     const [seen] = await kept.b.repository.lost(10);
-    await kept.realm.sql(`update maintenance_cycles set lease_until = now() + interval '1 hour'`);
+    await kept.fixture.sql(`update maintenance_cycles set lease_until = now() + interval '1 hour'`);
     expect(await kept.b.cycles.end(seen!, undefined, { stage: 'prune', error: 'lost' })).toBe(false);
     expect(await kept.a.cycles.end(cycle, 'dead', DONE)).toBe(true);
   });
@@ -166,21 +166,21 @@ describe('a cycle whose worker is gone', () => {
 
 describe('a cycle', () => {
   it('takes sessions away that were closed long ago, with all of theirs, and nothing younger', async () => {
-    const { url } = kept.realm.database;
+    const { url } = kept.fixture.database;
     await kept.write(`[maintenance]\nclosed_session_ttl = "30d"\n${ON}`);
     for (const id of ['al-1', 'al-2', 'al-3'])
       await putSession(url, 'alpha', { id, agent: 'scout', token: false, state: id === 'al-3' ? 'asleep' : 'closed' });
-    await kept.realm.sql(`update sessions set closed_at = now() - interval '31 days' where id = 'al-1'`);
-    await kept.realm.sql(
+    await kept.fixture.sql(`update sessions set closed_at = now() - interval '31 days' where id = 'al-1'`);
+    await kept.fixture.sql(
       `insert into session_entries (session_pk, seq, rev, entry_id, epoch, generation, turn, kind, role, status, blocks)
        select pk, 1, 1, 'e', 1, 1, 1, 'message', 'user', 'final', '[]' from sessions`,
     );
-    for (const id of ['al-1', 'al-3']) await mkdir(kept.realm.at(`.gc/sessions/${id}/home`), { recursive: true });
+    for (const id of ['al-1', 'al-3']) await mkdir(kept.fixture.at(`.gc/sessions/${id}/home`), { recursive: true });
     await kept.a.cycles.schedule(20);
     expect(await kept.carryOut()).toMatchObject({ stage: 'done', error: null, removed: { runs: 0, sessions: 1, folders: 1 } });
-    expect(await kept.realm.sql('select id from sessions order by id')).toEqual([{ id: 'al-2' }, { id: 'al-3' }]);
-    expect(await kept.realm.sql('select count(*)::int as n from session_entries')).toEqual([{ n: 2 }]);
-    expect(await readdir(kept.realm.at('.gc/sessions'))).toEqual(['al-3']);
+    expect(await kept.fixture.sql('select id from sessions order by id')).toEqual([{ id: 'al-2' }, { id: 'al-3' }]);
+    expect(await kept.fixture.sql('select count(*)::int as n from session_entries')).toEqual([{ n: 2 }]);
+    expect(await readdir(kept.fixture.at('.gc/sessions'))).toEqual(['al-3']);
   });
 
   it('takes whole runs away that ended long ago, and none that somebody is at again', async () => {
@@ -205,9 +205,11 @@ describe('a cycle', () => {
     }
     await kept.a.cycles.schedule(20);
     expect((await kept.carryOut()).removed).toEqual({ runs: 1, sessions: 0, folders: 0 });
-    expect(await kept.realm.sql('select id from runs order by id')).toEqual([{ id: 'al-20' }, { id: 'al-30' }]);
-    expect(await kept.realm.sql('select id from beads order by id')).toEqual(['al-20', 'al-201', 'al-30', 'al-301'].map((id) => ({ id })));
-    const told = await kept.realm.sql(`select subject, actor from events where type = 'bead.deleted' order by subject`);
+    expect(await kept.fixture.sql('select id from runs order by id')).toEqual([{ id: 'al-20' }, { id: 'al-30' }]);
+    expect(await kept.fixture.sql('select id from beads order by id')).toEqual(
+      ['al-20', 'al-201', 'al-30', 'al-301'].map((id) => ({ id })),
+    );
+    const told = await kept.fixture.sql(`select subject, actor from events where type = 'bead.deleted' order by subject`);
     expect(told).toEqual(['al-10', 'al-101'].map((subject) => ({ subject, actor: 'supervisor' })));
   });
 
@@ -218,12 +220,12 @@ describe('a cycle', () => {
         insert into beads (stream_id, id, title) select ${streamId}, 'x-' || n || random(), 't' from generate_series(1, 100) n`.execute(
         kept.a.db,
       );
-    await kept.realm.sql('analyze beads');
+    await kept.fixture.sql('analyze beads');
     const [mine, theirs] = [await kept.a.store.size(kept.city.streamId), await kept.a.store.size(other.streamId)];
     expect(theirs).toMatchObject({ rows: 200, events: 0, closedSessions: 0 });
     expect(mine.bytes).toBeGreaterThan(0);
     // Two thirds of the only table that they have anything in; what keeps account of its pages may come in between.
-    const [all] = await kept.realm.sql<{ bytes: number }>(`select pg_total_relation_size('beads')::float8 as bytes`);
+    const [all] = await kept.fixture.sql<{ bytes: number }>(`select pg_total_relation_size('beads')::float8 as bytes`);
     expect(theirs.bytes / all!.bytes).toBeGreaterThan(0.5);
     expect(theirs.bytes / all!.bytes).toBeLessThan(0.7);
   });
@@ -241,23 +243,23 @@ describe('the tables of the deployment', () => {
   it('are looked at once an hour, however many cycles there are', async () => {
     const taken = await Promise.all([kept.a, kept.b, kept.a, kept.b].map(({ store }) => store.take(HOUR)));
     expect(taken.filter((one) => one)).toHaveLength(1);
-    await kept.realm.sql(`update store_looks set look_at = now()`);
+    await kept.fixture.sql(`update store_looks set look_at = now()`);
     expect(await kept.b.store.take(HOUR)).toBe(true);
   });
 
   it('lose what was said in sessions that are gone, and nothing else', async () => {
-    const { pk } = await putSession(kept.realm.database.url, 'alpha', { id: 'al-1', agent: 'scout' });
+    const { pk } = await putSession(kept.fixture.database.url, 'alpha', { id: 'al-1', agent: 'scout' });
     const entry = (session: number) =>
-      kept.realm.sql(
+      kept.fixture.sql(
         `insert into session_entries (session_pk, seq, rev, entry_id, epoch, generation, turn, kind, role, status, blocks)
          select ${session}, n, n, 'e' || n, 1, 1, 1, 'message', 'user', 'final', '[]' from generate_series(1, 3) n`,
       );
     await entry(pk);
     await entry(pk + 7);
     await kept.a.look.look(new AbortController().signal);
-    expect(await kept.realm.sql('select distinct session_pk::int as pk from session_entries')).toEqual([{ pk }]);
+    expect(await kept.fixture.sql('select distinct session_pk::int as pk from session_entries')).toEqual([{ pk }]);
     // What is said of dead rows depends on what other tests have left, and on when PostgreSQL counted it.
-    const [look] = await kept.realm.sql<{ n: number; warnings: string[] }>('select entries_seen::int as n, warnings from store_looks');
+    const [look] = await kept.fixture.sql<{ n: number; warnings: string[] }>('select entries_seen::int as n, warnings from store_looks');
     expect([look!.n, look!.warnings.filter((warning) => !/rows are dead/.test(warning))]).toEqual([0, []]);
   });
 });

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { EditOrder } from '../../../../test/support/config-edit.js';
 import type { ConfigProcess } from '../../../../test/support/config-process.js';
-import { CITY_TOML, ConfigRealm, refusal, variablesOf } from '../../../../test/support/config-realm.js';
+import { CITY_TOML, ConfigFixture, refusal, variablesOf } from '../../../../test/support/config-fixture.js';
 import { HoldingGate } from '../../../../test/support/gate.js';
 import { eventually, sleep } from '../../../../test/support/sse.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -13,21 +13,21 @@ import { undoPlan } from './edit-files.js';
 
 const PROJECT = fileURLToPath(new URL('../../../../', import.meta.url));
 
-let realm: ConfigRealm;
+let fixture: ConfigFixture;
 let city: CityScope;
 let a: ConfigProcess;
 let b: ConfigProcess;
 
 beforeEach(async () => {
-  realm = await ConfigRealm.open();
-  ({ a, b, city } = realm);
+  fixture = await ConfigFixture.open();
+  ({ a, b, city } = fixture);
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 describe('a process that is killed', () => {
   /** Makes an edit in a process of its own, which dies at the failpoint. */
   async function killedAt(failpoint: string, order: Partial<EditOrder> = {}): Promise<void> {
-    const full: EditOrder = { databaseUrl: realm.database.url, citiesRoot: realm.root, city, variable: 'CHILD', ...order };
+    const full: EditOrder = { databaseUrl: fixture.database.url, citiesRoot: fixture.root, city, variable: 'CHILD', ...order };
     const child = spawn(process.execPath, ['--import', `${PROJECT}scripts/typescript.mjs`, `${PROJECT}test/support/config-edit.ts`], {
       env: { PATH: process.env.PATH, SVC_TEST_EDIT: JSON.stringify(full), SVC_TEST_FAILPOINTS: `${failpoint}=kill` },
       stdio: ['ignore', 'inherit', 'inherit'],
@@ -38,21 +38,21 @@ describe('a process that is killed', () => {
 
   const extra = { creates: 'notes/new.txt', removes: 'agents/old' };
   beforeEach(async () => {
-    await realm.write('agents/old/agent.toml', 'description = "old"\n');
-    await realm.write('agents/old/prompt.md', 'Work.\n');
+    await fixture.write('agents/old/agent.toml', 'description = "old"\n');
+    await fixture.write('agents/old/prompt.md', 'Work.\n');
     await a.reloads.reload(city, 'reload', 'test');
   });
   async function expectBefore(): Promise<void> {
-    expect(await realm.read()).toBe(CITY_TOML);
-    expect(await realm.read('agents/old/agent.toml')).toBe('description = "old"\n');
-    await expect(stat(realm.at('notes/new.txt'))).rejects.toThrow('ENOENT');
+    expect(await fixture.read()).toBe(CITY_TOML);
+    expect(await fixture.read('agents/old/agent.toml')).toBe('description = "old"\n');
+    await expect(stat(fixture.at('notes/new.txt'))).rejects.toThrow('ENOENT');
   }
 
   // Guard: the owner's heartbeat; a process that nobody knows of is given its time.
   it('is taken for dead once it has stopped beating, long before its time is up', async () => {
     await killedAt('config.after_write', extra);
     expect(await b.edits.recover()).toBe(false);
-    await realm.sql(`insert into processes (id, role, hostname, version, heartbeat_at)
+    await fixture.sql(`insert into processes (id, role, hostname, version, heartbeat_at)
       select owner, 'api', 'gone', '0', now() - interval '11 seconds' from config_edits`);
     expect(await b.edits.recover()).toBe(true);
     await expectBefore();
@@ -63,35 +63,35 @@ describe('a process that is killed', () => {
     'at %s leaves nothing once another process has come across it',
     async (failpoint) => {
       await killedAt(failpoint, extra);
-      expect(await realm.sql('select plan is null as none from config_edits')).toEqual([{ none: false }]);
-      if (failpoint !== 'config.before_write') expect(await realm.read()).not.toBe(CITY_TOML);
+      expect(await fixture.sql('select plan is null as none from config_edits')).toEqual([{ none: false }]);
+      if (failpoint !== 'config.before_write') expect(await fixture.read()).not.toBe(CITY_TOML);
       // What is half done does not become a revision.
       const reload = b.reloads.reload(city, 'files', 'test').then(
         () => 'reloaded',
         (error: unknown) => refusal(error).problem,
       );
-      await realm.expire();
+      await fixture.expire();
       if (failpoint === 'config.between_files') expect(await a.setVariable(city, 'NEXT')).toMatchObject({ status: 200 });
       else {
         expect(await b.edits.recover()).toBe(true);
         await expectBefore();
-        expect(await realm.variables()).toEqual([]);
+        expect(await fixture.variables()).toEqual([]);
       }
       expect(['reloaded', 'unavailable']).toContain(await reload);
-      expect(await realm.variables()).toEqual(failpoint === 'config.between_files' ? ['NEXT'] : []);
-      expect(await realm.read()).not.toContain('CHILD');
-      expect(await realm.sql(`select 1 from config_revisions where config like '%CHILD%'`)).toEqual([]);
-      await realm.expectTidy();
+      expect(await fixture.variables()).toEqual(failpoint === 'config.between_files' ? ['NEXT'] : []);
+      expect(await fixture.read()).not.toContain('CHILD');
+      expect(await fixture.sql(`select 1 from config_revisions where config like '%CHILD%'`)).toEqual([]);
+      await fixture.expectTidy();
     },
   );
 
   it('after the commit leaves everything', async () => {
     await killedAt('config.after_commit', extra);
     expect(await b.edits.recover()).toBe(false);
-    expect(variablesOf(await realm.read())).toEqual(['CHILD']);
-    expect(await realm.variables()).toEqual(['CHILD']);
-    expect(await realm.read('notes/new.txt')).toBe('# new\n');
-    await expect(stat(realm.at('agents/old'))).rejects.toThrow('ENOENT');
+    expect(variablesOf(await fixture.read())).toEqual(['CHILD']);
+    expect(await fixture.variables()).toEqual(['CHILD']);
+    expect(await fixture.read('notes/new.txt')).toBe('# new\n');
+    await expect(stat(fixture.at('agents/old'))).rejects.toThrow('ENOENT');
   });
 });
 
@@ -102,14 +102,14 @@ describe('an edit that hangs', () => {
     a.failpoints.arm(place, gate.action(1));
     const slow = a.setVariable(city, 'SLOW').then(() => undefined, refusal);
     await eventually(() => gate.held === 1);
-    await realm.expire();
+    await fixture.expire();
     expect(await b.edits.recover(city.streamId)).toBe(true);
     gate.release();
     expect(await slow).toMatchObject({ problem: 'unavailable' });
-    expect(await realm.read()).toBe(CITY_TOML);
+    expect(await fixture.read()).toBe(CITY_TOML);
     await b.setVariable(city, 'NEXT');
-    expect(await realm.variables()).toEqual(['NEXT']);
-    await realm.expectTidy();
+    expect(await fixture.variables()).toEqual(['NEXT']);
+    await fixture.expectTidy();
   });
 
   // Guard: a reload is believed only when nobody has edited since it began.
@@ -124,7 +124,7 @@ describe('an edit that hangs', () => {
     gate.release();
     await slow;
     expect(await reload).toMatchObject({ revision: 2, changed: false });
-    expect(await realm.sql(`select cause from config_revisions order by revision`)).toEqual([{ cause: 'start' }, { cause: 'api' }]);
+    expect(await fixture.sql(`select cause from config_revisions order by revision`)).toEqual([{ cause: 'start' }, { cause: 'api' }]);
   });
 
   // Guard: the attempt, which every edit raises.
@@ -140,7 +140,7 @@ describe('an edit that hangs', () => {
     gate.release();
     await Promise.all(others);
     expect(await reload).toMatchObject({ revision: 2, changed: false });
-    expect(await realm.variables()).toEqual(['ONE']);
+    expect(await fixture.variables()).toEqual(['ONE']);
   });
 
   it('makes another one wait, not fail', async () => {
@@ -151,7 +151,7 @@ describe('an edit that hangs', () => {
     const second = b.setVariable(city, 'TWO');
     gate.release();
     await Promise.all([first, second]);
-    expect(await realm.variables()).toEqual(['ONE', 'TWO']);
+    expect(await fixture.variables()).toEqual(['ONE', 'TWO']);
   });
 });
 
@@ -163,20 +163,20 @@ describe('taking back', () => {
     ['somebody saved meanwhile', { target: 'theirs', old: CITY_TOML }, 'theirs'],
     ['somebody took the file away', {}, undefined],
   ])('mends what is left when %s', async (_name, left: { target?: string; old?: string; undone?: string }, result) => {
-    await rm(realm.at('city.toml'));
-    await realm.write('desk/real.toml', 'x');
-    await rm(realm.at('desk/real.toml'));
-    await symlink('desk/real.toml', realm.at('city.toml'));
-    if (left.target !== undefined) await realm.write('desk/real.toml', left.target);
-    if (left.old !== undefined) await realm.write('desk/.svc-e1.old.real.toml', left.old);
-    if (left.undone !== undefined) await realm.write('desk/.svc-e1.undone.real.toml', left.undone);
-    await realm.write('desk/.svc-e1.new.real.toml', 'new');
+    await rm(fixture.at('city.toml'));
+    await fixture.write('desk/real.toml', 'x');
+    await rm(fixture.at('desk/real.toml'));
+    await symlink('desk/real.toml', fixture.at('city.toml'));
+    if (left.target !== undefined) await fixture.write('desk/real.toml', left.target);
+    if (left.old !== undefined) await fixture.write('desk/.svc-e1.old.real.toml', left.old);
+    if (left.undone !== undefined) await fixture.write('desk/.svc-e1.undone.real.toml', left.undone);
+    await fixture.write('desk/.svc-e1.new.real.toml', 'new');
     const plan = { id: 'e1', writes: [{ path: 'city.toml', before: CITY_TOML, after: 'new' }], removals: [] };
     for (let n = 0; n < 2; n++) {
       await undoPlan(city.path, plan);
-      expect(await realm.read('desk/real.toml').catch(() => undefined)).toBe(result);
-      expect(await readlink(realm.at('city.toml'))).toBe('desk/real.toml');
-      await realm.expectTidy();
+      expect(await fixture.read('desk/real.toml').catch(() => undefined)).toBe(result);
+      expect(await readlink(fixture.at('city.toml'))).toBe('desk/real.toml');
+      await fixture.expectTidy();
     }
   });
 });
@@ -184,9 +184,9 @@ describe('taking back', () => {
 describe('a reload', () => {
   // Guard: what was read is looked at again before it is believed.
   it('never sees half of a change: a folder that comes and goes as a whole', async () => {
-    await realm.write('.kept/agent.toml', 'description = "whole"\n');
-    await realm.write('.kept/prompt.md', 'Work.\n');
-    await realm.write('agents/first/prompt.md', 'Work.\n');
+    await fixture.write('.kept/agent.toml', 'description = "whole"\n');
+    await fixture.write('.kept/prompt.md', 'Work.\n');
+    await fixture.write('agents/first/prompt.md', 'Work.\n');
     const errors: string[] = [];
     let took = 20;
     for (let n = 0, there = false; n < 60; n++, there = !there) {
@@ -194,7 +194,7 @@ describe('a reload', () => {
       const reloading = a.reloads.reload(city, 'files', 'test');
       // One change a reload, at any moment of it: whoever changes files faster than they can be read is not the subject.
       await sleep(Math.random() * took);
-      await rename(realm.at(there ? 'agents/kept' : '.kept'), realm.at(there ? '.kept' : 'agents/kept'));
+      await rename(fixture.at(there ? 'agents/kept' : '.kept'), fixture.at(there ? '.kept' : 'agents/kept'));
       const done = await reloading;
       took = performance.now() - began;
       if ('errors' in done) errors.push(...done.errors.map((issue) => issue.message));

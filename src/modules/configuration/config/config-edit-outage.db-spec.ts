@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { CITY_TOML, ConfigRealm } from '../../../../test/support/config-realm.js';
+import { CITY_TOML, ConfigFixture } from '../../../../test/support/config-fixture.js';
 import { admin } from '../../../../test/support/database.js';
 
-let realm: ConfigRealm;
+let fixture: ConfigFixture;
 let name: string;
 
 beforeEach(async () => {
-  realm = await ConfigRealm.open();
-  name = new URL(realm.database.url).pathname.slice(1);
+  fixture = await ConfigFixture.open();
+  name = new URL(fixture.database.url).pathname.slice(1);
 });
 afterEach(async () => {
   await allow(true);
-  await realm.close();
+  await fixture.close();
 });
 
 /** Lets nobody connect any more, or everybody again. */
@@ -24,7 +24,7 @@ async function allow(connections: boolean): Promise<void> {
 it.each(['config.before_write', 'config.after_write'] as const)(
   'an edit that loses the database at %s is taken back as soon as it is there again',
   async (place) => {
-    const { a, b, city } = realm;
+    const { a, b, city } = fixture;
     a.failpoints.arm(place, async () => {
       a.failpoints.disarm();
       await allow(false);
@@ -35,9 +35,9 @@ it.each(['config.before_write', 'config.after_write'] as const)(
       (error: unknown) => error,
     );
     expect(failed).toBeInstanceOf(Error);
-    expect(await realm.read()).toBe(CITY_TOML);
-    await realm.expectTidy();
+    expect(await fixture.read()).toBe(CITY_TOML);
+    await fixture.expectTidy();
     await b.setVariable(city, 'NEXT');
-    expect(await realm.variables()).toEqual(['NEXT']);
+    expect(await fixture.variables()).toEqual(['NEXT']);
   },
 );

@@ -2,25 +2,25 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ConfigProcess } from '../../../../test/support/config-process.js';
-import { ConfigRealm, refusal } from '../../../../test/support/config-realm.js';
+import { ConfigFixture, refusal } from '../../../../test/support/config-fixture.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { EditAnswer } from './config-edits.service.js';
 import { undoPlan, withFolders } from './edit-files.js';
 
 const CALLER = { actor: 'test', keyId: undefined, scope: 'write', cities: undefined } as const;
 
-let realm: ConfigRealm;
+let fixture: ConfigFixture;
 let city: CityScope;
 let a: ConfigProcess;
 
 beforeEach(async () => {
-  realm = await ConfigRealm.open();
-  ({ a, city } = realm);
+  fixture = await ConfigFixture.open();
+  ({ a, city } = fixture);
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 async function everything(): Promise<string[]> {
-  return (await readdir(realm.city.path, { recursive: true })).sort();
+  return (await readdir(fixture.city.path, { recursive: true })).sort();
 }
 
 describe('a failed edit', () => {
@@ -44,16 +44,16 @@ describe('a failed edit', () => {
       await addsAgent().catch(() => undefined);
       a.failpoints.disarm();
       expect(await everything()).toEqual(before);
-      await realm.expectTidy();
+      await fixture.expectTidy();
       expect(await a.setVariable(city, 'NEXT')).toMatchObject({ status: 200 });
       expect(await addsAgent()).toMatchObject({ status: 200 });
     },
   );
 
   it('leaves folders alone that were there, or that hold what somebody else has put there', async () => {
-    await mkdir(realm.at('agents'));
+    await mkdir(fixture.at('agents'));
     a.failpoints.arm('config.after_write', async () => {
-      await realm.write('agents/fresh/deep/theirs.md', 'y');
+      await fixture.write('agents/fresh/deep/theirs.md', 'y');
       throw new Error('stop');
     });
     await addsAgent().catch(() => undefined);
@@ -63,15 +63,15 @@ describe('a failed edit', () => {
       'agents/fresh/deep',
       'agents/fresh/deep/theirs.md',
     ]);
-    await realm.expectTidy();
+    await fixture.expectTidy();
   });
 });
 
 describe('taking back', () => {
   // Guard: a pipe is not opened as a file is; opening one for reading waits for a writer.
   it('does not wait for a pipe in the place of a file', async () => {
-    await rm(realm.at('city.toml'));
-    execFileSync('mkfifo', [realm.at('city.toml')]);
+    await rm(fixture.at('city.toml'));
+    execFileSync('mkfifo', [fixture.at('city.toml')]);
     const plan = { id: 'e1', writes: [{ path: 'city.toml', before: 'old', after: 'new' }], removals: [] };
     await undoPlan(city.path, await withFolders(city.path, plan));
     expect(await everything()).toContain('city.toml');
@@ -79,16 +79,16 @@ describe('taking back', () => {
 
   it('says why when the disk does not let it', async () => {
     const plan = { id: 'gone', writes: [{ path: 'desk/a', before: null, after: 'new' }], removals: ['agents/old'] };
-    await realm.write('.gc/cache/removed/gone/agents/old/prompt.md', 'Work.\n');
+    await fixture.write('.gc/cache/removed/gone/agents/old/prompt.md', 'Work.\n');
     // A file in the way of the folder that has to be put back.
-    await realm.write('agents', 'in the way');
-    await realm.sql(`insert into config_edits (stream_id, id, owner, expires_at, dir, plan)
+    await fixture.write('agents', 'in the way');
+    await fixture.sql(`insert into config_edits (stream_id, id, owner, expires_at, dir, plan)
       values (${city.streamId}, 'gone', 'dead', now() - interval '1 minute', '${city.path}', '${JSON.stringify(plan)}')`);
     const failed = await a.setVariable(city, 'NEXT').catch((error: unknown) => error);
     expect(refusal(failed).problem).toBe('dependency_missing');
-    await rm(realm.at('agents'));
-    await mkdir(realm.at('agents'));
-    await realm.expire();
+    await rm(fixture.at('agents'));
+    await mkdir(fixture.at('agents'));
+    await fixture.expire();
     expect(await a.setVariable(city, 'NEXT')).toMatchObject({ status: 200 });
   });
 });

@@ -2,7 +2,7 @@ import { chmod, lstat, mkdir, readdir, readFile, readlink, rename, rm, stat, sym
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setsVariable, type ConfigProcess } from '../../../../test/support/config-process.js';
-import { CITY_TOML, ConfigRealm, refusal, variablesOf } from '../../../../test/support/config-realm.js';
+import { CITY_TOML, ConfigFixture, refusal, variablesOf } from '../../../../test/support/config-fixture.js';
 import { eventually } from '../../../../test/support/sse.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { hashOf } from './edit-plan.js';
@@ -15,78 +15,78 @@ const EDITS = DEEP ? 50 : 16;
 
 const CALLER = { actor: 'test', keyId: undefined, scope: 'write', cities: undefined } as const;
 
-let realm: ConfigRealm;
+let fixture: ConfigFixture;
 let city: CityScope;
 let a: ConfigProcess;
 let b: ConfigProcess;
 
 beforeEach(async () => {
-  realm = await ConfigRealm.open();
-  ({ a, b, city } = realm);
+  fixture = await ConfigFixture.open();
+  ({ a, b, city } = fixture);
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 describe('one edit', () => {
   it('changes file and revision together, and keeps comments', async () => {
     const answer = await a.setVariable(city, 'ONE');
     expect(answer).toMatchObject({ status: 200, body: { done: 'city.toml' }, revision: 2 });
-    expect(await realm.read()).toContain('start_command = "agent"   # by hand');
-    expect(await realm.read()).toContain('[workspace] # ours');
-    expect(variablesOf(await realm.read())).toEqual(['ONE']);
+    expect(await fixture.read()).toContain('start_command = "agent"   # by hand');
+    expect(await fixture.read()).toContain('[workspace] # ours');
+    expect(variablesOf(await fixture.read())).toEqual(['ONE']);
     expect(await b.reads.current(city)).toMatchObject({ revision: 2, index: answer.index });
-    expect(await realm.variables()).toEqual(['ONE']);
-    await realm.expectTidy();
+    expect(await fixture.variables()).toEqual(['ONE']);
+    await fixture.expectTidy();
   });
 
   it('keeps links and modes', async () => {
-    await realm.write('real/desk.toml', CITY_TOML);
-    await chmod(realm.at('real/desk.toml'), 0o640);
-    await rm(realm.at('city.toml'));
-    await symlink('real/desk.toml', realm.at('city.toml'));
+    await fixture.write('real/desk.toml', CITY_TOML);
+    await chmod(fixture.at('real/desk.toml'), 0o640);
+    await rm(fixture.at('city.toml'));
+    await symlink('real/desk.toml', fixture.at('city.toml'));
     await a.setVariable(city, 'ONE');
-    expect(await readlink(realm.at('city.toml'))).toBe('real/desk.toml');
-    expect(variablesOf(await realm.read('real/desk.toml'))).toEqual(['ONE']);
-    expect((await lstat(realm.at('real/desk.toml'))).mode & 0o777).toBe(0o640);
-    await realm.expectTidy();
+    expect(await readlink(fixture.at('city.toml'))).toBe('real/desk.toml');
+    expect(variablesOf(await fixture.read('real/desk.toml'))).toEqual(['ONE']);
+    expect((await lstat(fixture.at('real/desk.toml'))).mode & 0o777).toBe(0o640);
+    await fixture.expectTidy();
   });
 
   it('writes nothing through a link that leads out of the city', async () => {
-    await writeFile(path.join(realm.root, 'outside.toml'), CITY_TOML);
-    await rm(realm.at('city.toml'));
-    await symlink('../outside.toml', realm.at('city.toml'));
+    await writeFile(path.join(fixture.root, 'outside.toml'), CITY_TOML);
+    await rm(fixture.at('city.toml'));
+    await symlink('../outside.toml', fixture.at('city.toml'));
     await expect(a.setVariable(city, 'ONE')).rejects.toMatchObject({ problem: 'wrong_state' });
-    expect(await readFile(path.join(realm.root, 'outside.toml'), 'utf8')).toBe(CITY_TOML);
-    await mkdir(path.join(realm.root, 'elsewhere'));
-    await rm(realm.at('city.toml'));
-    await realm.write('city.toml', CITY_TOML);
-    await symlink('../elsewhere', realm.at('agents'));
+    expect(await readFile(path.join(fixture.root, 'outside.toml'), 'utf8')).toBe(CITY_TOML);
+    await mkdir(path.join(fixture.root, 'elsewhere'));
+    await rm(fixture.at('city.toml'));
+    await fixture.write('city.toml', CITY_TOML);
+    await symlink('../elsewhere', fixture.at('agents'));
     const edit = a.edits.run({ city, caller: CALLER }, async (draft) => {
       await draft.write('agents/new/agent.toml', 'description = "x"\n');
       return { body: {} };
     });
     await expect(edit).rejects.toMatchObject({ problem: expect.stringMatching(/wrong_state|conflict/) });
-    expect(await readdir(path.join(realm.root, 'elsewhere'))).toEqual([]);
-    await realm.expectTidy();
+    expect(await readdir(path.join(fixture.root, 'elsewhere'))).toEqual([]);
+    await fixture.expectTidy();
   });
 
   // Guard: where a write goes is looked at once more when it is made.
   it('does not follow a link that leads out since the file was read', async () => {
-    const outside = path.join(realm.root, 'outside.toml');
+    const outside = path.join(fixture.root, 'outside.toml');
     await writeFile(outside, CITY_TOML);
     a.failpoints.arm('config.before_write', async () => {
-      await rm(realm.at('city.toml'));
-      await symlink('../outside.toml', realm.at('city.toml'));
+      await rm(fixture.at('city.toml'));
+      await symlink('../outside.toml', fixture.at('city.toml'));
     });
     await expect(a.setVariable(city, 'ONE')).rejects.toMatchObject({ problem: 'conflict' });
     expect(await readFile(outside, 'utf8')).toBe(CITY_TOML);
-    expect(await readlink(realm.at('city.toml'))).toBe('../outside.toml');
+    expect(await readlink(fixture.at('city.toml'))).toBe('../outside.toml');
   });
 
   it('can change a file that begins with a byte order mark', async () => {
-    await realm.write('city.toml', `\ufeff${CITY_TOML}`);
+    await fixture.write('city.toml', `\ufeff${CITY_TOML}`);
     await a.setVariable(city, 'ONE');
-    expect(variablesOf((await realm.read()).replace('\ufeff', ''))).toEqual(['ONE']);
-    expect((await realm.read()).startsWith('\ufeff')).toBe(true);
+    expect(variablesOf((await fixture.read()).replace('\ufeff', ''))).toEqual(['ONE']);
+    expect((await fixture.read()).startsWith('\ufeff')).toBe(true);
   });
 
   it('is refused as a whole when the result cannot be used', async () => {
@@ -94,28 +94,28 @@ describe('one edit', () => {
       document.named_session = [{ name: 'desk', template: 'scout', mode: 'sometimes' }];
     });
     await expect(edit).rejects.toMatchObject({ problem: 'validation_failed', detail: expect.stringContaining('mode') });
-    expect(await realm.read()).toBe(CITY_TOML);
+    expect(await fixture.read()).toBe(CITY_TOML);
     expect((await b.reads.current(city)).revision).toBe(1);
-    await realm.expectTidy();
+    await fixture.expectTidy();
   });
 
   it('says that the files were broken before it came', async () => {
-    await realm.write('city.toml', CITY_TOML.replace('name = "scout"', 'name = "scout"\nscope = "moon"'));
-    const before = await realm.read();
+    await fixture.write('city.toml', CITY_TOML.replace('name = "scout"', 'name = "scout"\nscope = "moon"'));
+    const before = await fixture.read();
     await expect(a.setVariable(city, 'ONE')).rejects.toMatchObject({ problem: 'wrong_state', detail: expect.stringContaining('scope') });
-    await realm.write('city.toml', '[workspace\n');
+    await fixture.write('city.toml', '[workspace\n');
     await expect(a.setVariable(city, 'ONE')).rejects.toMatchObject({ problem: 'wrong_state' });
     expect(before).toContain('moon');
-    expect(await realm.read()).toBe('[workspace\n');
-    await realm.expectTidy();
+    expect(await fixture.read()).toBe('[workspace\n');
+    await fixture.expectTidy();
   });
 
   it('asks for the revision that the caller has seen', async () => {
     await a.setVariable(city, 'ONE', { expected: 1 });
     await expect(b.setVariable(city, 'TWO', { expected: 1 })).rejects.toMatchObject({ problem: 'revision_mismatch' });
     await b.setVariable(city, 'TWO', { expected: '*' });
-    expect(await realm.variables()).toEqual(['ONE', 'TWO']);
-    await realm.expectTidy();
+    expect(await fixture.variables()).toEqual(['ONE', 'TWO']);
+    await fixture.expectTidy();
   });
 
   it('happens once under a key, and an edit that failed can be tried again under it', async () => {
@@ -124,12 +124,12 @@ describe('one edit', () => {
       throw new Error('a broken disk');
     });
     await expect(a.setVariable(city, 'ONE', { key })).rejects.toThrow('a broken disk');
-    expect(await realm.read()).toBe(CITY_TOML);
+    expect(await fixture.read()).toBe(CITY_TOML);
     a.failpoints.disarm();
     expect(await a.setVariable(city, 'ONE', { key, status: 201 })).toMatchObject({ status: 201, revision: 2 });
     expect(await b.setVariable(city, 'TWO', { key, status: 201 })).toEqual({ status: 201, body: { done: 'city.toml' } });
-    expect(await realm.variables()).toEqual(['ONE']);
-    await realm.expectTidy();
+    expect(await fixture.variables()).toEqual(['ONE']);
+    await fixture.expectTidy();
   });
 
   it('answers what it did when only the answer of the commit was lost', async () => {
@@ -143,14 +143,14 @@ describe('one edit', () => {
       }
     });
     expect(await a.setVariable(city, 'ONE', { key })).toMatchObject({ status: 200, body: { done: 'city.toml' } });
-    expect(variablesOf(await realm.read())).toEqual(['ONE']);
-    expect(await realm.variables()).toEqual(['ONE']);
-    await realm.expectTidy();
+    expect(variablesOf(await fixture.read())).toEqual(['ONE']);
+    expect(await fixture.variables()).toEqual(['ONE']);
+    await fixture.expectTidy();
   });
 
   it('changes several files, makes new ones and takes folders away, all or nothing', async () => {
-    await realm.write('agents/old/agent.toml', 'description = "old"\n');
-    await realm.write('agents/old/prompt.md', 'Work.\n');
+    await fixture.write('agents/old/agent.toml', 'description = "old"\n');
+    await fixture.write('agents/old/prompt.md', 'Work.\n');
     await a.reloads.reload(city, 'reload', 'test');
     const both = (): Promise<unknown> =>
       a.edits.run({ city, caller: CALLER }, async (draft) => {
@@ -169,16 +169,16 @@ describe('one edit', () => {
       });
       await expect(both()).rejects.toThrow('no');
       a.failpoints.disarm();
-      expect(await realm.read()).toBe(CITY_TOML);
-      expect((await readdir(realm.at('agents'))).filter((name) => name !== 'new')).toEqual(['old']);
-      expect(await realm.read('agents/old/agent.toml')).toBe('description = "old"\n');
-      await expect(stat(realm.at('agents/new/agent.toml'))).rejects.toThrow('ENOENT');
-      await realm.expectTidy();
+      expect(await fixture.read()).toBe(CITY_TOML);
+      expect((await readdir(fixture.at('agents'))).filter((name) => name !== 'new')).toEqual(['old']);
+      expect(await fixture.read('agents/old/agent.toml')).toBe('description = "old"\n');
+      await expect(stat(fixture.at('agents/new/agent.toml'))).rejects.toThrow('ENOENT');
+      await fixture.expectTidy();
     }
     await both();
     expect((await b.reads.current(city)).config.agents.map((agent) => agent.name)).toEqual(expect.arrayContaining(['scout', 'new']));
-    expect(await readdir(realm.at('agents'))).toEqual(['new']);
-    await realm.expectTidy();
+    expect(await readdir(fixture.at('agents'))).toEqual(['new']);
+    await fixture.expectTidy();
   });
 });
 
@@ -196,11 +196,11 @@ describe('several editors through the API', () => {
         }),
       );
     }
-    expect(variablesOf(await realm.read()).sort()).toEqual([...names].sort());
-    expect((await realm.variables()).sort()).toEqual([...names].sort());
+    expect(variablesOf(await fixture.read()).sort()).toEqual([...names].sort());
+    expect((await fixture.variables()).sort()).toEqual([...names].sort());
     expect((await a.reads.current(city)).revision).toBe(EDITS + 1);
-    expect(await realm.sql("select count(*)::int as n from events where type = 'config.reloaded'")).toEqual([{ n: EDITS + 1 }]);
-    await realm.expectTidy();
+    expect(await fixture.sql("select count(*)::int as n from events where type = 'config.reloaded'")).toEqual([{ n: EDITS + 1 }]);
+    await fixture.expectTidy();
   });
 });
 
@@ -209,25 +209,25 @@ describe('an editor on disk', () => {
   it('wins against an edit that was made from the file before', async () => {
     const theirs = CITY_TOML.replace('"agent"', '"their-agent"');
     for (const place of ['config.before_write'] as const) {
-      a.failpoints.arm(place, () => realm.write('city.toml', theirs));
+      a.failpoints.arm(place, () => fixture.write('city.toml', theirs));
       const outcome = await a.setVariable(city, 'ONE').then(() => undefined, refusal);
       expect(outcome).toMatchObject({ problem: 'conflict' });
       expect(outcome!.detail).toContain(hashOf(CITY_TOML));
       expect(outcome!.detail).toContain(hashOf(theirs));
-      expect(await realm.read()).toBe(theirs);
+      expect(await fixture.read()).toBe(theirs);
     }
-    await realm.expectTidy();
+    await fixture.expectTidy();
   });
 
   // Guard: taking back only what still holds what the edit wrote.
   it('wins against an edit that has written and is taken back', async () => {
     a.failpoints.arm('config.after_write', async () => {
-      await realm.write('city.toml', `${await realm.read()}# theirs\n`);
+      await fixture.write('city.toml', `${await fixture.read()}# theirs\n`);
       throw new Error('no');
     });
     await expect(a.setVariable(city, 'ONE')).rejects.toThrow('no');
-    expect(await realm.read()).toContain('# theirs');
-    await realm.expectTidy();
+    expect(await fixture.read()).toContain('# theirs');
+    await fixture.expectTidy();
   });
 
   it.each([
@@ -241,17 +241,17 @@ describe('an editor on disk', () => {
     const editor = (async () => {
       for (let n = 0; !over || n === 0; n++) {
         const mark = `# mark ${n}.`;
-        const text = `${await realm.read().catch(() => '')}`;
+        const text = `${await fixture.read().catch(() => '')}`;
         // An editor that finds half a file does not save.
         if (!text.includes('[workspace]')) continue;
         const next = `${text}${mark}\n`;
         if (how === 'rename') {
-          await writeFile(realm.at('.theirs'), next);
-          await rename(realm.at('.theirs'), realm.at('city.toml'));
-        } else await writeFile(realm.at('city.toml'), next);
+          await writeFile(fixture.at('.theirs'), next);
+          await rename(fixture.at('.theirs'), fixture.at('city.toml'));
+        } else await writeFile(fixture.at('city.toml'), next);
         marks.push(mark);
         const seen = await eventually(async () => {
-          const now = await realm.read().catch(() => '');
+          const now = await fixture.read().catch(() => '');
           return now.includes('[workspace]') ? now : undefined;
         });
         expect(seen).toContain(mark);
@@ -275,8 +275,8 @@ describe('an editor on disk', () => {
       over = true;
       await editor;
     }
-    const text = await realm.read();
+    const text = await fixture.read();
     expect(marks.filter((mark) => !text.includes(mark))).toEqual([]);
-    await realm.expectTidy();
+    await fixture.expectTidy();
   });
 });

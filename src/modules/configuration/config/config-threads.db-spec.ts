@@ -3,35 +3,35 @@ import { ANYBODY } from '../../../contract/principal.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { ThreadOptions } from '../../../platform/threads/threads.js';
 import { ConfigProcess } from '../../../../test/support/config-process.js';
-import { CITY_TOML, ConfigRealm } from '../../../../test/support/config-realm.js';
+import { CITY_TOML, ConfigFixture } from '../../../../test/support/config-fixture.js';
 
 /** What threads make of a city that is too much for them, where it meets requests, events and revisions. */
-let realm: ConfigRealm;
+let fixture: ConfigFixture;
 /** A process whose threads may do next to nothing. */
 let strict: ConfigProcess;
 
 beforeEach(async () => {
-  realm = await ConfigRealm.open();
-  strict = new ConfigProcess(realm.database.url, realm.root, new Failpoints(), new ThreadOptions({ busyMs: 5 }));
+  fixture = await ConfigFixture.open();
+  strict = new ConfigProcess(fixture.database.url, fixture.root, new Failpoints(), new ThreadOptions({ busyMs: 5 }));
 });
 afterEach(async () => {
   await strict.close();
-  await realm.close();
+  await fixture.close();
 });
 
 /** Variables in every rig: a large result of a short file. */
 async function grow(rigs = 100, variables = 400): Promise<void> {
   const env = Array.from({ length: variables }, (_, n) => `V${n} = "1"`).join();
   const places = Array.from({ length: rigs }, (_, n) => `[[rigs]]\nname = "r${n}"\n`).join('');
-  await realm.write('city.toml', `${CITY_TOML}scope = "rig"\nenv = { ${env} }\n${places}`);
+  await fixture.write('city.toml', `${CITY_TOML}scope = "rig"\nenv = { ${env} }\n${places}`);
 }
 
 it('files that take too much are rejected with the reason, and the city goes on with what it runs', async () => {
-  const { city, a } = realm;
+  const { city, a } = fixture;
   await grow();
   const message = 'composing the city takes more than 0.005 s of work';
   expect(await strict.reloads.reload(city, 'files', 'test')).toMatchObject({ revision: 1, errors: [{ file: 'city.toml', message }] });
-  const [event] = await realm.sql(`select type, payload::text from events where type = 'config.rejected'`);
+  const [event] = await fixture.sql(`select type, payload::text from events where type = 'config.rejected'`);
   expect(event!.payload).toContain(message);
   expect((await strict.reads.current(city)).revision).toBe(1);
   // The same files are no mistake where there is time for them.
@@ -39,7 +39,7 @@ it('files that take too much are rejected with the reason, and the city goes on 
 });
 
 it('a change that makes the files too much is refused, and nothing is written', async () => {
-  const { city } = realm;
+  const { city } = fixture;
   const env = Object.fromEntries(Array.from({ length: 400 }, (_, n) => [`V${n}`, '1']));
   const rigs = Array.from({ length: 100 }, (_, n) => ({ name: `r${n}` }));
   const change = strict.change(city, (document) => {
@@ -47,14 +47,14 @@ it('a change that makes the files too much is refused, and nothing is written', 
     Object.assign((document.agent as object[])[0]!, { scope: 'rig', env });
   });
   await expect(change).rejects.toMatchObject({ problem: 'validation_failed', kind: { status: 422 } });
-  expect(await realm.read()).toBe(CITY_TOML);
-  await realm.expectTidy();
+  expect(await fixture.read()).toBe(CITY_TOML);
+  await fixture.expectTidy();
   await strict.setVariable(city, 'ONE');
-  expect(await realm.variables()).toEqual(['ONE']);
+  expect(await fixture.variables()).toEqual(['ONE']);
 });
 
 it('what is asked of a large configuration is answered from threads, or refused by them', async () => {
-  const { city, a } = realm;
+  const { city, a } = fixture;
   await grow();
   await a.reloads.reload(city, 'files', 'test');
   const query = { limit: 3 } as never;
@@ -80,13 +80,13 @@ it('what is asked of a large configuration is answered from threads, or refused 
 });
 
 it('a revision of a large city tells what it changes', async () => {
-  const { city, a } = realm;
+  const { city, a } = fixture;
   await grow(60);
   await a.reloads.reload(city, 'files', 'test');
-  const text = await realm.read();
-  await realm.write('city.toml', text.replace('name = "r7"', 'name = "s7"'));
+  const text = await fixture.read();
+  await fixture.write('city.toml', text.replace('name = "r7"', 'name = "s7"'));
   expect(await a.reloads.reload(city, 'files', 'test')).toMatchObject({ revision: 3, changed: true });
-  const events = await realm.sql(
+  const events = await fixture.sql(
     `select type, subject from events where (payload->>'revision')::int = 3 and type <> 'config.reloaded' order by seq`,
   );
   expect(events.map(({ type, subject }) => [type, subject])).toEqual([
@@ -98,10 +98,10 @@ it('a revision of a large city tells what it changes', async () => {
 });
 
 it('a configuration is taken apart by the database and is the same again', async () => {
-  const { city, a, b } = realm;
-  await realm.write('city.toml', `${CITY_TOML}[providers.own]\ncommand = "b"\n[providers.other]\nbase = "own"\n[[rigs]]\nname = "r"\n`);
+  const { city, a, b } = fixture;
+  await fixture.write('city.toml', `${CITY_TOML}[providers.own]\ncommand = "b"\n[providers.other]\nbase = "own"\n[[rigs]]\nname = "r"\n`);
   await a.reloads.reload(city, 'files', 'test');
-  const [stored] = await realm.sql<{ config: string }>('select config from config_revisions where revision = 2');
+  const [stored] = await fixture.sql<{ config: string }>('select config from config_revisions where revision = 2');
   expect((await b.reads.current(city)).config).toEqual(JSON.parse(stored!.config));
   expect(JSON.stringify((await b.reads.current(city)).config)).toBe(stored!.config);
 });

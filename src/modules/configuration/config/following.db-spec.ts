@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { ConfigRealm } from '../../../../test/support/config-realm.js';
+import { ConfigFixture } from '../../../../test/support/config-fixture.js';
 import type { ConfigProcess } from '../../../../test/support/config-process.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
 import type { Follower, RunningFollower } from './follower.js';
 import { AT_ONCE, Following } from './following.js';
 import { FollowingRepository } from './following.repository.js';
 
-let realm: ConfigRealm;
+let fixture: ConfigFixture;
 let a: Following;
 let b: Following;
 /** What was followed, in this order. */
@@ -17,12 +17,12 @@ const of = ({ db, reads, transactions }: ConfigProcess): Following =>
   new Following(new FollowingRepository(db), reads, transactions, new AppLogger(createLogger('silent')));
 
 beforeEach(async () => {
-  realm = await ConfigRealm.open();
-  a = of(realm.a);
-  b = of(realm.b);
+  fixture = await ConfigFixture.open();
+  a = of(fixture.a);
+  b = of(fixture.b);
   told = [];
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 const ORDERS: Follower = {
   table: 'order_cities',
@@ -37,8 +37,8 @@ const SERVICES: RunningFollower = {
 };
 
 async function change(text: string): Promise<void> {
-  await realm.write('scout.md', text);
-  await realm.a.reloads.reload(realm.city, 'files', 'test');
+  await fixture.write('scout.md', text);
+  await fixture.a.reloads.reload(fixture.city, 'files', 'test');
 }
 
 describe('what a city runs', () => {
@@ -61,13 +61,13 @@ describe('what a city runs', () => {
       },
     };
     expect(await a.turn(failing)).toBe(0);
-    expect(await realm.sql('select from order_cities')).toEqual([]);
+    expect(await fixture.sql('select from order_cities')).toEqual([]);
     expect(await b.turn(ORDERS)).toBe(1);
   });
 
   // Guard: cities that cannot be followed keep no other from its turn.
   it('is followed behind any number of cities that cannot be', async () => {
-    await realm.sql(`
+    await fixture.sql(`
       with streams as (insert into event_streams (name) select 'city-' || n from generate_series(0, ${AT_ONCE}) n returning id, name),
         made as (insert into cities (name, dir, stream_id, running) select name, '/' || name, id, true from streams),
         states as (insert into config_states (stream_id, revision) select id, 1 from streams)
@@ -91,11 +91,11 @@ describe('what a city runs', () => {
 describe('what is there while a city runs', () => {
   it('follows its running, and its end', async () => {
     await a.turn(SERVICES);
-    await realm.sql('update cities set running = false');
+    await fixture.sql('update cities set running = false');
     expect([await a.turn(ORDERS), await a.turn(SERVICES), await b.turn(SERVICES)]).toEqual([1, 1, 0]);
-    await realm.sql('delete from cities');
+    await fixture.sql('delete from cities');
     expect([await a.turn(ORDERS), await a.turn(SERVICES), await b.turn(SERVICES)]).toEqual([0, 1, 0]);
     expect(told).toEqual(['alpha 1 true', 'alpha 1', 'alpha 1 false', 'alpha is gone']);
-    expect(await realm.sql('select from service_cities')).toEqual([]);
+    expect(await fixture.sql('select from service_cities')).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { CITY_TOML, ConfigRealm } from '../../../../test/support/config-realm.js';
+import { CITY_TOML, ConfigFixture } from '../../../../test/support/config-fixture.js';
 import type { ConfigProcess } from '../../../../test/support/config-process.js';
 import { registerCity } from '../../../../test/support/registry.js';
 import type { Lifecycle } from '../../../platform/health/lifecycle.js';
@@ -20,21 +20,21 @@ import { FollowingRepository } from './following.repository.js';
 
 /** What the files say of how long something is kept has its effect, and others keep theirs. */
 const log = new AppLogger(createLogger('silent'));
-let realm: ConfigRealm;
+let fixture: ConfigFixture;
 /** Another city, whose files say nothing. */
 let beta: number;
 
 beforeEach(async () => {
-  realm = await ConfigRealm.open();
-  beta = (await registerCity(realm.a.db, 'beta', '/beta')).streamId;
+  fixture = await ConfigFixture.open();
+  beta = (await registerCity(fixture.a.db, 'beta', '/beta')).streamId;
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 const following = ({ db, reads, transactions }: ConfigProcess): Following =>
   new Following(new FollowingRepository(db), reads, transactions, log);
 async function says(text: string): Promise<void> {
-  await realm.write('city.toml', `${CITY_TOML}${text}`);
-  await realm.a.reloads.reload(realm.city, 'files', 'test');
+  await fixture.write('city.toml', `${CITY_TOML}${text}`);
+  await fixture.a.reloads.reload(fixture.city, 'files', 'test');
 }
 
 describe('[mail] retention_ttl', () => {
@@ -46,23 +46,24 @@ describe('[mail] retention_ttl', () => {
     );
   };
   const archived = (streamId: number, name: string, days: number): Promise<unknown> =>
-    realm.sql(`insert into messages (stream_id, id, thread_id, principal, recipient, sender, subject, body, archived_at, archived_as)
+    fixture.sql(`insert into messages (stream_id, id, thread_id, principal, recipient, sender, subject, body, archived_at, archived_as)
       select ${streamId}, '${name}-' || n, 't', 'human', 'human', 's', 's', '', now() - interval '${days} days', 'archived' from generate_series(1, 3) n`);
-  const left = async (): Promise<string[]> => (await realm.sql<{ id: string }>('select id from messages order by id')).map(({ id }) => id);
+  const left = async (): Promise<string[]> =>
+    (await fixture.sql<{ id: string }>('select id from messages order by id')).map(({ id }) => id);
 
   // Guard: archived mail is kept as long as its city's files say.
   it('says how long archived mail is kept, sooner or later than elsewhere', async () => {
-    await archived(realm.city.streamId, 'new', 1);
-    await archived(realm.city.streamId, 'old', 8);
+    await archived(fixture.city.streamId, 'new', 1);
+    await archived(fixture.city.streamId, 'old', 8);
     await archived(beta, 'theirs', 8);
-    const [a, b] = [retention(realm.a), retention(realm.b)];
+    const [a, b] = [retention(fixture.a), retention(fixture.b)];
     await a.pass();
     expect(await left()).toHaveLength(9);
     await says('[mail]\nretention_ttl = "7d"\n');
     await Promise.all([a.pass(), b.pass()]);
     expect(await left()).toEqual(['new-1', 'new-2', 'new-3', 'theirs-1', 'theirs-2', 'theirs-3']);
     await says('[mail]\nretention_ttl = "2160h"\n');
-    await realm.sql(`update messages set archived_at = archived_at - interval '40 days'`);
+    await fixture.sql(`update messages set archived_at = archived_at - interval '40 days'`);
     await a.pass();
     expect(await left()).toEqual(['new-1', 'new-2', 'new-3']);
     await says('');
@@ -73,20 +74,20 @@ describe('[mail] retention_ttl', () => {
 
 describe('[beads.policies.order_tracking] delete_after_close', () => {
   const fired = (streamId: number, name: string, days: number): Promise<unknown> =>
-    realm.sql(`insert into order_firings (id, stream_id, scoped_name, name, rig, definition, cause, actor, state, created_at, finished_at, outcome)
+    fixture.sql(`insert into order_firings (id, stream_id, scoped_name, name, rig, definition, cause, actor, state, created_at, finished_at, outcome)
       select '${name}-' || n, ${streamId}, '${name}', '${name}', '', '{}', 'run', 'api', 'done', now(), now() - interval '${days} days', 'success'
       from generate_series(1, 12) n order by n`);
-  const left = async (): Promise<number> => (await realm.sql('select 1 from order_firings')).length;
+  const left = async (): Promise<number> => (await fixture.sql('select 1 from order_firings')).length;
 
   // Guard: the history of orders is kept as long as its city's files say.
   it('says how long the history of orders is kept, but for the last ten of each', async () => {
-    const { db } = realm.a;
+    const { db } = fixture.a;
     const times = { now: () => Promise.resolve(new Date()) } as unknown as OrderTimes;
-    const sync = new OrderSync(new OrderSyncRepository(db), following(realm.a), times);
+    const sync = new OrderSync(new OrderSyncRepository(db), following(fixture.a), times);
     const webhooks = { forget: () => Promise.resolve() } as unknown as DeliveriesRepository;
     const sweeper = new OrderSweeper(new FiringsRepository(db), undefined as unknown as Firings, webhooks, log);
-    await fired(realm.city.streamId, 'old', 8);
-    await fired(realm.city.streamId, 'new', 1);
+    await fired(fixture.city.streamId, 'old', 8);
+    await fired(fixture.city.streamId, 'new', 1);
     await fired(beta, 'theirs', 8);
     await sync.follow();
     await sweeper.forget();
@@ -95,7 +96,7 @@ describe('[beads.policies.order_tracking] delete_after_close', () => {
     await sync.follow();
     await sweeper.forget();
     expect(
-      await realm.sql(`select scoped_name, count(*)::int as n, min(pk) - (select min(pk) from order_firings) > 0 as later from order_firings
+      await fixture.sql(`select scoped_name, count(*)::int as n, min(pk) - (select min(pk) from order_firings) > 0 as later from order_firings
       group by scoped_name order by scoped_name`),
     ).toMatchObject([
       { scoped_name: 'new', n: 12 },
@@ -104,9 +105,11 @@ describe('[beads.policies.order_tracking] delete_after_close', () => {
     ]);
     await says('[beads.policies.order_tracking]\ndelete_after_close = "90d"\n');
     await sync.follow();
-    await realm.sql(`update order_firings set finished_at = finished_at - interval '40 days'`);
+    await fixture.sql(`update order_firings set finished_at = finished_at - interval '40 days'`);
     await sweeper.forget();
-    expect(await realm.sql('select scoped_name, count(*)::int as n from order_firings group by scoped_name order by scoped_name')).toEqual([
+    expect(
+      await fixture.sql('select scoped_name, count(*)::int as n from order_firings group by scoped_name order by scoped_name'),
+    ).toEqual([
       { scoped_name: 'new', n: 12 },
       { scoped_name: 'old', n: 10 },
       { scoped_name: 'theirs', n: 10 },

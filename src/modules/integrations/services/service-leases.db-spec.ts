@@ -2,24 +2,24 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { KEEPER } from './service-row.js';
-import { openRealm, type Realm } from './testing/service-realm.js';
+import { openFixture, type Fixture } from './testing/service-fixture.js';
 
 let database: TestDatabase;
-let realm: Realm;
+let fixture: Fixture;
 
 beforeEach(async () => {
   database = await cloneDatabase();
-  realm = await openRealm(database.url);
+  fixture = await openFixture(database.url);
 });
 afterEach(async () => {
-  await realm.close();
+  await fixture.close();
   await database.drop();
 });
 
 const READY = { condition: { state: 'ready', localState: 'ready' }, reached: { address: '127.0.0.1:1', instance: 'i' } } as const;
-const claim = (worker: string) => realm.run((tx) => realm.leases.claim(tx, worker, 60_000));
+const claim = (worker: string) => fixture.run((tx) => fixture.leases.claim(tx, worker, 60_000));
 const publish = (pk: number, generation: number, worker: string) =>
-  realm.run((tx) => realm.leases.publish(tx, { pk, generation }, worker, READY));
+  fixture.run((tx) => fixture.leases.publish(tx, { pk, generation }, worker, READY));
 
 describe('who has a service', () => {
   it('is one process, until it says nothing more of itself', async () => {
@@ -28,10 +28,10 @@ describe('who has a service', () => {
     const mine = both.find((row) => row !== undefined)!;
     expect(mine).toMatchObject({ city: 'alpha', name: 'board', before: null, wanted: true });
     expect(await claim('c')).toBeUndefined();
-    await sql`update services set lease_until = now() - interval '1 s'`.execute(realm.db);
+    await sql`update services set lease_until = now() - interval '1 s'`.execute(fixture.db);
     expect(await claim('c')).toMatchObject({ before: mine.worker, pk: mine.pk });
-    expect(await realm.leases.renew(mine.worker!, [mine.pk], 1_000)).toEqual([]);
-    expect(await realm.leases.renew('c', [mine.pk], 1_000)).toMatchObject([{ pk: mine.pk, wanted: true }]);
+    expect(await fixture.leases.renew(mine.worker!, [mine.pk], 1_000)).toEqual([]);
+    expect(await fixture.leases.renew('c', [mine.pk], 1_000)).toMatchObject([{ pk: mine.pk, wanted: true }]);
   });
 
   // Guard: a worker that has lost a service says nothing of it.
@@ -40,10 +40,10 @@ describe('who has a service', () => {
     expect(await publish(pk, generation, 'b')).toBeUndefined();
     expect(await publish(pk, generation, 'a')).toBe(true);
     expect(await publish(pk, generation, 'a')).toBe(false);
-    expect(await realm.route()).toMatchObject({ state: 'ready', owned: true, address: '127.0.0.1:1', instance: 'i' });
-    await realm.run((tx) => realm.services.restart(tx, realm.streamId, 'board'));
+    expect(await fixture.route()).toMatchObject({ state: 'ready', owned: true, address: '127.0.0.1:1', instance: 'i' });
+    await fixture.run((tx) => fixture.services.restart(tx, fixture.streamId, 'board'));
     // From the restart on nobody is sent to the old process, whatever its owner says of it.
-    expect(await realm.route()).toMatchObject({ state: 'stopping', reason: 'restart_requested', address: null });
+    expect(await fixture.route()).toMatchObject({ state: 'stopping', reason: 'restart_requested', address: null });
     expect(await publish(pk, generation, 'a')).toBeUndefined();
     expect(await publish(pk, generation + 1, 'a')).toBe(true);
   });
@@ -51,12 +51,12 @@ describe('who has a service', () => {
   // Guard: what an owner says of a service that is not wanted any more counts no more.
   it('puts it away when nobody wants it any more', async () => {
     const { pk, generation } = (await claim('a'))!;
-    await sql`update services set wanted = false, present = false`.execute(realm.db);
+    await sql`update services set wanted = false, present = false`.execute(fixture.db);
     expect(await publish(pk, generation, 'a')).toBeUndefined();
     const stopped = { condition: { state: 'stopped', localState: 'stopped' } } as const;
-    expect(await realm.run((tx) => realm.leases.publish(tx, { pk, generation }, 'a', stopped))).toBe(true);
-    await realm.run((tx) => realm.leases.release(tx, pk, 'a'));
-    const { rows } = await sql`select 1 from services`.execute(realm.db);
+    expect(await fixture.run((tx) => fixture.leases.publish(tx, { pk, generation }, 'a', stopped))).toBe(true);
+    await fixture.run((tx) => fixture.leases.release(tx, pk, 'a'));
+    const { rows } = await sql`select 1 from services`.execute(fixture.db);
     expect([rows, KEEPER]).toEqual([[], 'services']);
   });
 });
@@ -66,14 +66,14 @@ describe('what it writes', () => {
     const { pk } = (await claim('a'))!;
     const at = new Date();
     const lines = (count: number) => Array.from({ length: count }, (_, n) => ({ at, text: `${n}` }));
-    await Promise.all(Array.from({ length: 5 }, () => realm.lines.append(pk, 1, lines(7))));
-    const first = await realm.lines.last(pk, 100, 100);
+    await Promise.all(Array.from({ length: 5 }, () => fixture.lines.append(pk, 1, lines(7))));
+    const first = await fixture.lines.last(pk, 100, 100);
     expect(first.map(({ seq }) => seq)).toEqual(Array.from({ length: 35 }, (_, n) => n + 1));
-    await realm.lines.append(pk, 1, lines(1_990));
-    const [before] = await realm.lines.after([{ pk, pos: 0 }], 5_000);
+    await fixture.lines.append(pk, 1, lines(1_990));
+    const [before] = await fixture.lines.after([{ pk, pos: 0 }], 5_000);
     expect([before!.head, before!.rows.length, before!.rows[0]!.seq]).toEqual([2_025, 2_000, 26]);
-    await realm.lines.append(pk, 1, lines(3_000));
-    const [after] = await realm.lines.after([{ pk, pos: 0 }], 5_000);
+    await fixture.lines.append(pk, 1, lines(3_000));
+    const [after] = await fixture.lines.after([{ pk, pos: 0 }], 5_000);
     expect([after!.head, after!.rows.length, after!.rows[0]!.seq]).toEqual([5_025, 2_000, 3_026]);
   });
 });

@@ -2,9 +2,9 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { DEEP } from '../../../../test/support/depth.js';
 import { eventually } from '../../../../test/support/sse.js';
-import { OrderRealm } from './testing/order-realm.js';
+import { OrderFixture } from './testing/order-fixture.js';
 
-let orders: OrderRealm;
+let orders: OrderFixture;
 afterEach(() => orders.close());
 
 const SUCCESS = { outcome: 'success', exitCode: 0 } as const;
@@ -16,7 +16,7 @@ const isHeld = async (): Promise<boolean> => {
 
 describe('an order that is due', () => {
   it('is fired once, whoever looks', async () => {
-    orders = await OrderRealm.open({ tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
+    orders = await OrderFixture.open({ tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
     const { a, b } = orders;
     const looked = await Promise.all([a, b, a, b].map(({ evaluator }) => evaluator.look()));
     expect(looked.reduce((sum, began) => sum + began)).toBe(1);
@@ -26,7 +26,7 @@ describe('an order that is due', () => {
 
   // Guard: the index of open firings. Here nobody else keeps the second one away: the row says that it is due again.
   it('has one firing open at a time, whatever its row says', async () => {
-    orders = await OrderRealm.open({ tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
+    orders = await OrderFixture.open({ tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
     const { a, b } = orders;
     await a.evaluator.look();
     await sql`update orders set look_at = now() - interval '2 hours', next_due_at = now() - interval '1 hour'`.execute(a.db);
@@ -41,7 +41,7 @@ describe('an order that is due', () => {
   });
 
   it('is carried out by one worker', async () => {
-    orders = await OrderRealm.open(
+    orders = await OrderFixture.open(
       Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`o${n}`, 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"'])),
     );
     const { a, b } = orders;
@@ -56,7 +56,7 @@ describe('an order that is due', () => {
   it('is carried out from its beginning to its end with one connection', async () => {
     const now = 'trigger = "cooldown"\ninterval = "1h"';
     const condition = 'exec = "true"\ntrigger = "condition"\ncheck = "true"';
-    orders = await OrderRealm.open({ tick: `exec = "true"\n${now}`, yes: condition, no: condition });
+    orders = await OrderFixture.open({ tick: `exec = "true"\n${now}`, yes: condition, no: condition });
     const one = orders.narrow();
     expect(await one.evaluator.look()).toBe(3);
     const taken = Object.fromEntries((await one.take()).map((firing) => [firing.name, firing]));
@@ -69,7 +69,7 @@ describe('an order that is due', () => {
   // Guard: leases are renewed in the order in which firings end together.
   it('can end with others while its lease is renewed', async () => {
     const now = 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"';
-    orders = await OrderRealm.open({ one: now, two: now });
+    orders = await OrderFixture.open({ one: now, two: now });
     const { a, b } = orders;
     await a.evaluator.look();
     const pks = (await a.take()).map(({ pk }) => pk).sort((x, y) => x - y);
@@ -88,9 +88,9 @@ describe('an order that is due', () => {
   // Guard: places for commands are for commands.
   it('launches a run without a place for commands', async () => {
     const now = 'trigger = "cooldown"\ninterval = "1h"';
-    orders = await OrderRealm.open({ launch: `formula = "grow"\n${now}`, run: `exec = "true"\n${now}` });
+    orders = await OrderFixture.open({ launch: `formula = "grow"\n${now}`, run: `exec = "true"\n${now}` });
     const { a } = orders;
-    await orders.realm.write('formulas/grow.toml', 'formula = "grow"\n[[steps]]\nid = "look"\ntitle = "Look"\n');
+    await orders.fixture.write('formulas/grow.toml', 'formula = "grow"\n[[steps]]\nid = "look"\ntitle = "Look"\n');
     await orders.write({});
     expect(await a.evaluator.look()).toBe(2);
     expect(await a.repository.waiting()).toEqual({ command: 1, launch: 1 });
@@ -100,7 +100,7 @@ describe('an order that is due', () => {
   });
 
   it('waits while its city is suspended', async () => {
-    orders = await OrderRealm.open({ tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
+    orders = await OrderFixture.open({ tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
     await sql`update cities set suspended = true`.execute(orders.a.db);
     expect(await orders.a.evaluator.look()).toBe(0);
     await sql`update cities set suspended = false`.execute(orders.a.db);
@@ -112,7 +112,7 @@ describe('an order that is due', () => {
 describe('an order that somebody forces', () => {
   // Guard: a forced firing holds the order back from nobody.
   it('comes at its time all the same', async () => {
-    orders = await OrderRealm.open({ tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
+    orders = await OrderFixture.open({ tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
     const { a, b } = orders;
     await a.evaluator.look();
     const [first] = await a.take();
@@ -142,7 +142,7 @@ describe('an order that somebody forces', () => {
 
 describe('a firing whose host is gone', () => {
   const lost = async (name: string, more = ''): Promise<void> => {
-    orders = await OrderRealm.open({ [name]: `exec = "true"\ntrigger = "cooldown"\ninterval = "1h"\n${more}` });
+    orders = await OrderFixture.open({ [name]: `exec = "true"\ntrigger = "cooldown"\ninterval = "1h"\n${more}` });
     await orders.a.evaluator.look();
     await orders.a.take('dead');
     await sql`update order_firings set lease_until = now() - interval '1 second'`.execute(orders.a.db);
@@ -180,7 +180,7 @@ describe('a firing whose host is gone', () => {
 describe('a sweep', () => {
   // Guard: the lease is looked at again in the transaction that takes the firing.
   it('is not taken from a host that has renewed its lease meanwhile', async () => {
-    orders = await OrderRealm.open({ deploy: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
+    orders = await OrderFixture.open({ deploy: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
     await orders.a.evaluator.look();
     const [firing] = await orders.a.take('alive');
     expect(await orders.b.firings.end(orders.city, firing!, undefined, { outcome: 'lost' })).toBe(false);
@@ -197,7 +197,7 @@ describe('an order that waits for events', () => {
     });
 
   it('gets each of them in turn from its beginning on, and nothing that came before', async () => {
-    orders = await OrderRealm.open({});
+    orders = await OrderFixture.open({});
     await closed('al-0');
     await orders.write({
       each: 'exec = "true"\ntrigger = "event"\non = "bead.closed"',
@@ -221,7 +221,7 @@ describe('an order that waits for events', () => {
 
   // Guard: who wakes an order waits for whoever looks at it, and has read the log before the event came.
   it('is not put to sleep over one that comes while it is looked at', async () => {
-    orders = await OrderRealm.open({ each: EACH });
+    orders = await OrderFixture.open({ each: EACH });
     const { a, b } = orders;
     expect(await a.evaluator.look()).toBe(0);
     await sql`update orders set look_at = now() - interval '1 second' where scoped_name = 'each'`.execute(a.db);
@@ -251,7 +251,7 @@ describe('an order that waits for events', () => {
 
 describe('a clock that is moved', () => {
   it('fires a nightly order once a day, and makes up once for what was missed', async () => {
-    orders = await OrderRealm.open({});
+    orders = await OrderFixture.open({});
     const [from, to, nights] = DEEP ? ['2026-01-01', '2027-01-01', 365] : ['2026-03-15', '2026-04-04', 20];
     orders.now = new Date(`${from}T00:00:00Z`);
     const nightly = 'exec = "true"\ntrigger = "cron"\nschedule = "30 2 * * *"\ntz = "Europe/Madrid"';

@@ -3,7 +3,7 @@ import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Signals } from '../../../platform/streams/signals.js';
-import { Bell } from '../../../platform/time/bell.js';
+import { AutoResetEvent } from '../../../platform/time/auto-reset-event.js';
 import { OrderEvaluator } from './order-evaluator.js';
 import { OrderSweeper } from './order-sweeper.js';
 import { OrderSync } from './order-sync.js';
@@ -15,7 +15,7 @@ const GATHER_MS = 200;
 /** Reads the orders of cities, fires what is due, and takes back what nobody carries out any more. Every worker has one. */
 @Injectable()
 export class OrdersReconciler implements OnApplicationBootstrap {
-  readonly #bell = new Bell();
+  readonly #woken = new AutoResetEvent();
 
   constructor(
     private readonly sync: OrderSync,
@@ -27,7 +27,7 @@ export class OrdersReconciler implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    const unlisten = this.signals.onStreams(() => this.#bell.ring());
+    const unlisten = this.signals.onStreams(() => this.#woken.set());
     this.lifecycle.onStop('worker', 'hints of orders', unlisten);
     repeat(this.lifecycle, this.log, { name: 'orders', everyMs: GATHER_MS, work: (signal) => this.#turn(signal) });
     repeat(this.lifecycle, this.log, { name: 'lost firings', everyMs: EVERY_MS, work: () => this.sweeper.sweep() });
@@ -36,7 +36,7 @@ export class OrdersReconciler implements OnApplicationBootstrap {
 
   /** What the clock brings is looked for each second; what an event brings, at once. */
   async #turn(signal: AbortSignal): Promise<void> {
-    await this.#bell.heardWithin(EVERY_MS, signal);
+    await this.#woken.waitFor(EVERY_MS, signal);
     if (signal.aborted) return;
     await this.sync.follow(signal);
     await this.evaluator.look(signal);

@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { hands } from '../sling/testing/slings.js';
 import type { RunRow } from './run-row.js';
 import { RunReadsRepository } from './run-reads.repository.js';
 import { launches, recipeOf, type Launches } from './testing/launches.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let runs: Launches;
 let h: ReturnType<typeof hands>;
 beforeEach(async () => {
-  realm = await workRealm();
-  runs = launches(realm);
-  h = hands(realm);
+  fixture = await workFixture();
+  runs = launches(fixture);
+  h = hands(fixture);
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 const TREE = `formula = "tree"
 [[steps]]
@@ -69,13 +69,13 @@ description = "All in one"
 
 /** Ids of a run's beads by the last part of their steps. */
 async function stepsOf(run: RunRow): Promise<Record<string, string>> {
-  const { rows } = await sql<{ id: string; ref: string }>`select id, ref from beads where run_id = ${run.id}`.execute(realm.db);
+  const { rows } = await sql<{ id: string; ref: string }>`select id, ref from beads where run_id = ${run.id}`.execute(fixture.db);
   return Object.fromEntries(rows.map(({ id, ref }) => [ref.split('.').at(-1)!, id]));
 }
 const close = (id: string, metadata: Record<string, string> = {}) => h.change(id, { status: 'closed', metadata });
 const counts = async (): Promise<Record<string, number>> =>
   Object.fromEntries(
-    (await new RunReadsRepository(realm.db).counts(realm.city.streamId)).value.filter((c) => c.runs > 0).map((c) => [c.status, c.runs]),
+    (await new RunReadsRepository(fixture.db).counts(fixture.city.streamId)).value.filter((c) => c.runs > 0).map((c) => [c.status, c.runs]),
   );
 
 describe('a tree', () => {
@@ -97,7 +97,7 @@ describe('a tree', () => {
     expect((await h.bead(run.id)).metadata).toMatchObject({ close_reason: 'molecule autoclose: all step children closed' });
     expect((await h.bead(run.id)).metadata).not.toHaveProperty('gc.outcome');
     expect(await counts()).toEqual({ completed: 1 });
-    expect((await realm.events()).at(-1)).toMatchObject({
+    expect((await fixture.events()).at(-1)).toMatchObject({
       message: 'molecule autoclose: all step children closed',
       payload: { issue_id: run.id, from_status: 'open', to_status: 'closed', actor: 'tester' },
     });

@@ -1,25 +1,25 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { DEEP } from '../../../../test/support/depth.js';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { WorkService } from '../../work/work/work.service.js';
 import { hands } from '../sling/testing/slings.js';
 import { launches, recipeOf, type Launches } from './testing/launches.js';
 
 /** A process that dies at one statement after the other of what it does for a run, and one that lives. */
-let realm: WorkRealm;
-let dying: ReturnType<WorkRealm['mortal']>;
+let fixture: WorkFixture;
+let dying: ReturnType<WorkFixture['mortal']>;
 let mortal: Launches;
 let alive: Launches;
 let h: ReturnType<typeof hands>;
 beforeEach(async () => {
-  realm = await workRealm();
-  dying = realm.mortal();
-  mortal = launches(realm, dying.work);
-  alive = launches(realm);
-  h = hands(realm);
+  fixture = await workFixture();
+  dying = fixture.mortal();
+  mortal = launches(fixture, dying.work);
+  alive = launches(fixture);
+  h = hands(fixture);
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 /** Most of what is in between is the same again. */
 const STRIDE = DEEP ? 1 : 5;
@@ -28,7 +28,7 @@ const MOST = 200;
 const everything = async (): Promise<unknown> => {
   const tables = ['beads', 'bead_dependencies', 'bead_counters', 'runs', 'run_steps', 'run_counts', 'event_streams', 'events'];
   const sums = tables.map((table) => sql`(select md5(string_agg(t::text, ',' order by t::text)) from ${sql.table(table)} t)`);
-  return (await sql`select array[${sql.join(sums)}] as sums`.execute(realm.db)).rows;
+  return (await sql`select array[${sql.join(sums)}] as sums`.execute(fixture.db)).rows;
 };
 
 /** Does it again and again, and is killed one place further each time, until it comes through. Answers how often that was. */
@@ -68,18 +68,18 @@ const stepsOf = async (run: string): Promise<Record<string, string>> => {
   const { rows } = await sql<{
     id: string;
     ref: string;
-  }>`select id, ref from beads where run_id = ${run} and id <> ${run} order by ref`.execute(realm.db);
+  }>`select id, ref from beads where run_id = ${run} and id <> ${run} order by ref`.execute(fixture.db);
   return Object.fromEntries(rows.map(({ id, ref }) => [ref.slice('list.'.length), id]));
 };
 const closing = (by: WorkService, id: string, metadata = {}) =>
-  by.run(realm.city, 'agent', (work) => work.update(id, { status: 'closed', metadata }));
+  by.run(fixture.city, 'agent', (work) => work.update(id, { status: 'closed', metadata }));
 
 describe('a process that is killed', () => {
   it('while it launches leaves nothing of the run', async () => {
     const source = await h.create();
     const kills = await killedEverywhere(() => mortal.launch({ ...fanning(), source }));
     expect(kills).toBeGreaterThan(15 / STRIDE);
-    expect((await sql`select from runs`.execute(realm.db)).rows).toHaveLength(1);
+    expect((await sql`select from runs`.execute(fixture.db)).rows).toHaveLength(1);
   });
 
   it('half way through a fan-out leaves none of its items, and whoever comes next makes each of them once', async () => {
@@ -97,7 +97,7 @@ describe('a process that is killed', () => {
     expect(await stepsOf(id)).toEqual(made);
     for (const item of items) await closing(alive.work, made[item]!);
     expect(await alive.run(id)).toMatchObject({ status: 'completed', steps: 6, closed: 6 });
-    const told = (await realm.events()).filter(({ type }) => type === 'execution.step_defined').map(({ subject }) => subject);
+    const told = (await fixture.events()).filter(({ type }) => type === 'execution.step_defined').map(({ subject }) => subject);
     expect(new Set(told).size).toBe(told.length);
   });
 
@@ -109,11 +109,11 @@ describe('a process that is killed', () => {
       const kills = await killedEverywhere(() =>
         end === 'close'
           ? closing(mortal.work, b!)
-          : mortal.work.run(realm.city, 'canceler', (work) => mortal.endings.end(work, run, { outcome: 'canceled', reason: 'enough' })),
+          : mortal.work.run(fixture.city, 'canceler', (work) => mortal.endings.end(work, run, { outcome: 'canceled', reason: 'enough' })),
       );
       expect(kills).toBeGreaterThan(15 / STRIDE);
       expect(await alive.run(run.id)).toMatchObject({ status: end === 'close' ? 'completed' : 'canceled', closed: 3 });
-      const ended = (await realm.events()).filter(({ type, subject }) => type === 'bead.closed' && subject === run.id);
+      const ended = (await fixture.events()).filter(({ type, subject }) => type === 'bead.closed' && subject === run.id);
       expect(ended).toHaveLength(1);
     }
   });

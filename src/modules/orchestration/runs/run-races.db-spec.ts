@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { hands } from '../sling/testing/slings.js';
 import type { RunRow } from './run-row.js';
 import { launches, recipeOf, type Launches } from './testing/launches.js';
 
 /** Two processes on one database. */
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let both: readonly Launches[];
 let h: ReturnType<typeof hands>;
 beforeEach(async () => {
-  realm = await workRealm();
-  both = [launches(realm), launches(realm, realm.another())];
-  h = hands(realm);
+  fixture = await workFixture();
+  both = [launches(fixture), launches(fixture, fixture.another())];
+  h = hands(fixture);
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 const ROUNDS = 8;
 const PAIR = `formula = "pair"
@@ -27,24 +27,24 @@ title = "B"
 `;
 const GRAPH = PAIR.replace('"pair"', '"graph"\n[requires]\nformula_compiler = ">=2.0.0"');
 
-const closeAt = (at: Launches, id: string) => at.work.run(realm.city, 'closer', (work) => work.close(id));
+const closeAt = (at: Launches, id: string) => at.work.run(fixture.city, 'closer', (work) => work.close(id));
 const cancelAt = (at: Launches, run: RunRow) =>
-  at.work.run(realm.city, 'canceler', (work) => at.endings.end(work, run, { outcome: 'canceled', reason: 'enough' }));
+  at.work.run(fixture.city, 'canceler', (work) => at.endings.end(work, run, { outcome: 'canceled', reason: 'enough' }));
 async function stepsOf(run: RunRow): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`select id from beads where run_id = ${run.id} and id <> ${run.id} order by ref`.execute(
-    realm.db,
+    fixture.db,
   );
   return rows.map(({ id }) => id);
 }
 const toldOf = async (id: string, type: string): Promise<number> =>
-  (await realm.events()).filter((e) => e.subject === id && e.type === type).length;
+  (await fixture.events()).filter((e) => e.subject === id && e.type === type).length;
 /** What is counted of a run where beads change, and what there is. */
 async function counted(run: RunRow): Promise<unknown> {
   const { rows } = await sql`
     select r.steps = count(b.*) as steps, r.closed = count(*) filter (where b.status = 'closed') as closed,
       r.active = count(*) filter (where b.status = 'in_progress') as active
     from runs r left join beads b on b.run_id = r.id and b.id <> r.id where r.id = ${run.id} group by r.steps, r.closed, r.active`.execute(
-    realm.db,
+    fixture.db,
   );
   return rows[0];
 }
@@ -58,12 +58,12 @@ describe('two processes', () => {
       expect(new Set(made.map(({ id }) => id)).size).toBe(1);
       expect(made.filter(({ created }) => created)).toHaveLength(1);
     }
-    expect((await sql`select from runs`.execute(realm.db)).rows).toHaveLength(ROUNDS);
+    expect((await sql`select from runs`.execute(fixture.db)).rows).toHaveLength(ROUNDS);
   });
 
   it('cannot write a second one, whatever they have read', async () => {
     const run = await both[0]!.launch({ recipe: recipeOf(PAIR), source: await h.create() });
-    const again = h.run((work) => both[1]!.repository.insert(work.tx, realm.city.streamId, { ...run, id: 'al-99' }));
+    const again = h.run((work) => both[1]!.repository.insert(work.tx, fixture.city.streamId, { ...run, id: 'al-99' }));
     await expect(again).rejects.toMatchObject({ constraint: 'runs_live_key' });
   });
 

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { hands, slings, type Shelf, type Slings } from './testing/slings.js';
 
 /** Two processes on one database. */
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let a: Slings;
 let b: Slings;
 let h: ReturnType<typeof hands>;
@@ -22,16 +22,16 @@ const SHELF: Shelf = {
   defaults: { mayor: 'tree' },
 };
 beforeEach(async () => {
-  realm = await workRealm();
-  a = slings(realm, realm.work, SHELF);
-  b = slings(realm, realm.another(), SHELF);
-  h = hands(realm);
+  fixture = await workFixture();
+  a = slings(fixture, fixture.work, SHELF);
+  b = slings(fixture, fixture.another(), SHELF);
+  h = hands(fixture);
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 const target = 'mayor';
 const live = async (): Promise<Record<string, string>> => {
-  const { rows } = await sql<{ source_id: string; id: string }>`select source_id, id from runs where outcome is null`.execute(realm.db);
+  const { rows } = await sql<{ source_id: string; id: string }>`select source_id, id from runs where outcome is null`.execute(fixture.db);
   return Object.fromEntries(rows.map(({ source_id: source, id }) => [source, id]));
 };
 /** A sum over every row that a sling could touch. */
@@ -39,7 +39,7 @@ const everything = async (): Promise<unknown> => {
   const sums = ['beads', 'bead_dependencies', 'bead_counters', 'runs', 'event_streams'].map(
     (table) => sql`(select md5(string_agg(t::text, ',' order by t::text)) from ${sql.table(table)} t)`,
   );
-  return (await sql`select array[${sql.join(sums)}] as sums`.execute(realm.db)).rows;
+  return (await sql`select array[${sql.join(sums)}] as sums`.execute(fixture.db)).rows;
 };
 
 describe('a batch for a target that works by a formula', () => {
@@ -70,7 +70,7 @@ describe('a batch for a target that works by a formula', () => {
       refused: 3,
     });
     expect(Object.keys(runs).sort()).toEqual([one, two, three].sort());
-    expect(index).toBe((await realm.events()).at(-1)!.seq);
+    expect(index).toBe((await fixture.events()).at(-1)!.seq);
     expect((await h.bead(one)).metadata).toMatchObject({ 'gc.routed_to': target, molecule_id: runs[one] });
     const again = (await b.batch({ target, beads: [one, three] })).value;
     expect(again).toMatchObject({ status: 'slung', results: [{ changed: false, workflow_id: runs[one] }, { changed: false }] });
@@ -94,9 +94,9 @@ describe('a batch for a target that works by a formula', () => {
       results: [{ convoy_id: convoy }, { convoy_id: convoy }, { bead: closed }],
     });
     expect(Object.keys(await live())).toEqual([one, two]);
-    const { rows } = await sql`select vars from runs`.execute(realm.db);
+    const { rows } = await sql`select vars from runs`.execute(fixture.db);
     expect(rows).toEqual([one, two].map((issue) => ({ vars: { how: 'fast', issue } })));
-    const types = (await realm.events()).filter(({ type }) => type === 'convoy.created');
+    const types = (await fixture.events()).filter(({ type }) => type === 'convoy.created');
     expect(types).toEqual([]);
   });
 
@@ -123,30 +123,30 @@ describe('a batch with a formula, all of it or none', () => {
       errors: formula === 'late' ? [{ value: one }, { value: other }, { value: two }] : [{ location: 'body.beads.1', value: other }],
     });
     expect(await everything()).toEqual(before);
-    const head = (await realm.events()).length;
+    const head = (await fixture.events()).length;
     const { value } = await b.batch(body);
     const { events, ...promised } = JSON.parse(JSON.stringify(dry).replaceAll('would_sling', 'slung')) as typeof dry;
     expect(promised).toEqual(value);
-    expect(events).toEqual((await realm.events(head)).map(({ type, subject }) => ({ type, subject })));
+    expect(events).toEqual((await fixture.events(head)).map(({ type, subject }) => ({ type, subject })));
   });
 
   it('launches all of them in one transaction', async () => {
     const beads = [await h.create(), await h.create(), await h.create()];
     let commits = 0;
-    realm.failpoints.arm('tx.before_commit', () => void commits++);
+    fixture.failpoints.arm('tx.before_commit', () => void commits++);
     const { value } = await a.batch({ target, beads, atomic: true });
-    realm.failpoints.disarm();
+    fixture.failpoints.disarm();
     expect(value).toMatchObject({ status: 'slung', slung: 3 });
     // The first only reads which beads there are.
     expect(commits).toBe(2);
     const more = [await h.create(), await h.create()];
     const before = await everything();
     commits = 2;
-    realm.failpoints.arm('tx.before_commit', () => {
+    fixture.failpoints.arm('tx.before_commit', () => {
       if (--commits === 0) throw new Error('planted');
     });
     await expect(a.batch({ target, beads: more, atomic: true })).rejects.toThrow('planted');
-    realm.failpoints.disarm();
+    fixture.failpoints.disarm();
     expect(await everything()).toEqual(before);
   });
 });
@@ -195,7 +195,7 @@ describe('two processes with the same beads', () => {
     const both = await Promise.all([a.batch(body), b.batch({ ...body, beads: [...beads].reverse() }), a.batch(body)]);
     const runs = await live();
     expect(Object.keys(runs).sort()).toEqual([...beads].sort());
-    expect((await sql`select from runs`.execute(realm.db)).rows).toHaveLength(6);
+    expect((await sql`select from runs`.execute(fixture.db)).rows).toHaveLength(6);
     for (const { value } of both) for (const { bead, workflow_id: id } of value.results) expect(id).toBe(runs[bead]);
     expect(both.flatMap(({ value }) => value.results).filter(({ changed }) => changed)).toHaveLength(6);
   });
@@ -203,11 +203,11 @@ describe('two processes with the same beads', () => {
   it('that break off find what was launched under the same key', async () => {
     const [one, two] = [await h.create(), await h.create()];
     let commits = 0;
-    realm.failpoints.arm('tx.before_commit', () => {
+    fixture.failpoints.arm('tx.before_commit', () => {
       if (++commits === 3) throw new Error('planted');
     });
     await expect(a.batch({ target, beads: [one, two] }, 'k')).rejects.toThrow('planted');
-    realm.failpoints.disarm();
+    fixture.failpoints.disarm();
     const first = await live();
     expect(Object.keys(first)).toEqual([one]);
     expect((await b.batch({ target, beads: [one, two] }, 'k')).value).toMatchObject({

@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { MAX_BATCH, MAX_TOGETHER } from './sling.schemas.js';
 import { hands, slings, type Slings } from './testing/slings.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let service: Slings;
 let h: ReturnType<typeof hands>;
 beforeEach(async () => {
-  realm = await workRealm();
-  service = slings(realm);
-  h = hands(realm);
+  fixture = await workFixture();
+  service = slings(fixture);
+  h = hands(fixture);
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 const target = 'mayor';
 const convoyOf = async (members: readonly string[], more = {}): Promise<string> => {
@@ -42,7 +42,7 @@ describe('a batch', () => {
       refused: 3,
       skipped: 0,
     });
-    expect(index).toBe((await realm.events()).at(-1)!.seq);
+    expect(index).toBe((await fixture.events()).at(-1)!.seq);
     expect((await h.bead(a)).metadata).toEqual({ 'gc.routed_to': target, merge_strategy: 'direct' });
     expect((await service.batch({ target, beads: [closed] })).value).toMatchObject({ status: 'refused', slung: 0, refused: 1 });
     expect((await service.batch({ target, beads: [a] })).value).toMatchObject({ status: 'slung', results: [{ changed: false }] });
@@ -109,10 +109,10 @@ describe('a batch', () => {
       [{ convoy: done }, `invalid: convoy ${done} has no open members`],
       [{ convoy: empty }, `invalid: convoy ${empty} has no open members`],
     ];
-    const head = (await realm.events()).length;
+    const head = (await fixture.events()).length;
     for (const atomic of [false, true])
       for (const [body, detail] of refused) await expect(service.batch({ target, atomic, ...body })).rejects.toMatchObject({ detail });
-    expect(await realm.events()).toHaveLength(head);
+    expect(await fixture.events()).toHaveLength(head);
   });
 
   it('is bounded, and more so when it is one transaction', async () => {
@@ -122,7 +122,7 @@ describe('a batch', () => {
       for (let i = 0; i <= MAX_BATCH; i++) ids.push((await work.create({ rig: '', title: 'x' })).id);
       return ids;
     });
-    await realm.db.updateTable('beads').set({ parent: convoy }).where('id', 'in', members).execute();
+    await fixture.db.updateTable('beads').set({ parent: convoy }).where('id', 'in', members).execute();
     await expect(service.batch({ target, convoy })).rejects.toMatchObject({
       detail: `invalid: convoy ${convoy} has more than 1000 members`,
     });
@@ -137,7 +137,7 @@ describe('a batch', () => {
   it('replays its answer under the same key; while it runs a repeat is refused', async () => {
     const [a, b] = [await h.create(), await h.create()];
     const body = { target, beads: [a, b] };
-    const both = await Promise.allSettled([service.batch(body, 'k'), slings(realm, realm.another()).batch(body, 'k')]);
+    const both = await Promise.allSettled([service.batch(body, 'k'), slings(fixture, fixture.another()).batch(body, 'k')]);
     const first = both.find((one) => one.status === 'fulfilled')!.value;
     for (const one of both)
       if (one.status === 'rejected') expect(one.reason).toMatchObject({ problem: 'idempotency_in_flight' });
@@ -150,11 +150,11 @@ describe('a batch', () => {
   it('that breaks off gives its key back: what was slung stays, and the repeat finds it so', async () => {
     const [a, b] = [await h.create(), await h.create()];
     let commits = 0;
-    realm.failpoints.arm('tx.before_commit', () => {
+    fixture.failpoints.arm('tx.before_commit', () => {
       if (++commits === 3) throw new Error('planted');
     });
     await expect(service.batch({ target, beads: [a, b] }, 'k')).rejects.toThrow('planted');
-    realm.failpoints.disarm();
+    fixture.failpoints.disarm();
     expect((await service.batch({ target, beads: [a, b] }, 'k')).value).toMatchObject({
       status: 'slung',
       results: [

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { SlingInputBody } from './sling.schemas.js';
 import { hands, slings, type Shelf, type Slings } from './testing/slings.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let service: Slings;
 let h: ReturnType<typeof hands>;
 /** Beads by what they are. */
@@ -20,14 +20,14 @@ const SHELF: Shelf = {
   defaults: { mayor: 'tree', 'web/polecat': 'graph' },
 };
 beforeAll(async () => {
-  realm = await workRealm();
-  service = slings(realm, realm.work, SHELF);
-  h = hands(realm);
+  fixture = await workFixture();
+  service = slings(fixture, fixture.work, SHELF);
+  h = hands(fixture);
   beads.closed = await h.create({}, { status: 'closed' });
   beads.foreign = await h.create({ rig: 'core' });
   beads.free = await h.create();
 });
-afterAll(() => realm.close());
+afterAll(() => fixture.close());
 
 describe('what is launched, and how it is called', () => {
   const city = { scope_kind: 'city', scope_ref: 'alpha' };
@@ -113,10 +113,10 @@ describe('what is refused', () => {
   ])('%s', async (detail, given) => {
     const named = (id: string | undefined): string | undefined => (id === undefined ? undefined : (beads[id] ?? id));
     const body = { target: 'mayor', ...given, bead: named(given.bead), attached_bead_id: named(given.attached_bead_id) };
-    const head = (await realm.events()).length;
+    const head = (await fixture.events()).length;
     await expect(service.sling(body)).rejects.toMatchObject({ detail });
     await expect(service.sling({ ...body, dry_run: true })).rejects.toMatchObject({ detail });
-    expect(await realm.events()).toHaveLength(head);
+    expect(await fixture.events()).toHaveLength(head);
   }); // prettier-ignore
 
   it('a bead that has another live run, with its ids', async () => {

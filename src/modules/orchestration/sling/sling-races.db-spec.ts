@@ -1,34 +1,34 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../../test/support/sse.js';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { hands, slings, type Slings } from './testing/slings.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let h: ReturnType<typeof hands>;
 let a: Slings;
 let b: Slings;
 beforeEach(async () => {
-  realm = await workRealm();
-  h = hands(realm);
-  a = slings(realm);
-  b = slings(realm, realm.another());
+  fixture = await workFixture();
+  h = hands(fixture);
+  a = slings(fixture);
+  b = slings(fixture, fixture.another());
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 /** The work lock taken away: what two processes read then no longer holds when they write. */
 const withoutLock = (): Promise<unknown> =>
-  sql`create or replace function begin_work(p_stream integer) returns boolean language sql as $$ select true $$`.execute(realm.db);
+  sql`create or replace function begin_work(p_stream integer) returns boolean language sql as $$ select true $$`.execute(fixture.db);
 
 /** Starts `calls` while the bead's row cannot be written, and lets go once each of them waits for a lock. */
 async function together<T>(bead: string, calls: readonly (() => Promise<T>)[]): Promise<PromiseSettledResult<T>[]> {
-  const holder = await realm.pool.connect();
+  const holder = await fixture.pool.connect();
   try {
     await holder.query('begin');
     await holder.query('select from beads where id = $1 for no key update', [bead]);
     const all = Promise.allSettled(calls.map((call) => call()));
     const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-    await eventually(async () => (await realm.pool.query(waiting)).rowCount === calls.length);
+    await eventually(async () => (await fixture.pool.query(waiting)).rowCount === calls.length);
     await holder.query('commit');
     return await all;
   } finally {
@@ -50,7 +50,7 @@ describe('two processes that sling one bead to two targets at once', () => {
     expect(results.filter((one) => one.status === 'rejected')).toMatchObject([
       { reason: { problem: 'sling_refused', detail: `conflict: bead ${bead} is routed to ${won}; pass force to override` } },
     ]);
-    expect((await realm.events()).filter((e) => e.type === 'bead.updated')).toHaveLength(1);
+    expect((await fixture.events()).filter((e) => e.type === 'bead.updated')).toHaveLength(1);
   });
 
   it('would both believe to have it without the work lock', async () => {
@@ -80,11 +80,11 @@ describe('two processes that sling one bead to two targets at once', () => {
 describe('many slings of one bead to one target at once', () => {
   it('are one: one convoy, one set of events', async () => {
     const bead = await h.create();
-    const head = (await realm.events()).length;
+    const head = (await fixture.events()).length;
     const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? a : b).sling({ target: 'mayor', bead })));
     expect(answers.filter(({ value }) => value.changed)).toHaveLength(1);
     expect(new Set(answers.map(({ value }) => value.convoy_id))).toEqual(new Set(['al-2']));
-    expect((await realm.events(head)).map((e) => `${e.type} ${e.subject}`)).toEqual([
+    expect((await fixture.events(head)).map((e) => `${e.type} ${e.subject}`)).toEqual([
       'bead.created al-2',
       'convoy.created al-2',
       `bead.updated ${bead}`,

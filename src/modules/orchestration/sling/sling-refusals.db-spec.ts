@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { BeadChange, NewBead } from '../../work/work/bead-record.js';
 import type { SlingInputBody } from './sling.schemas.js';
 import { hands, slings, type Slings } from './testing/slings.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let service: Slings;
 let h: ReturnType<typeof hands>;
 /** Beads that something is wrong with, by what it is. */
@@ -12,9 +12,9 @@ const beads: Record<string, string> = {};
 
 const FAR = new Date('9999-12-31T23:59:59Z');
 beforeAll(async () => {
-  realm = await workRealm();
-  service = slings(realm);
-  h = hands(realm);
+  fixture = await workFixture();
+  service = slings(fixture);
+  h = hands(fixture);
   const make = async (name: string, more: Partial<NewBead> = {}, change: BeadChange = {}): Promise<void> => {
     beads[name] = await h.create(more, change);
   };
@@ -38,7 +38,7 @@ beforeAll(async () => {
   await make('everything', { assignee: 'deacon', metadata: { 'gc.routed_to': 'web/polecat' }, deferUntil: FAR });
   await h.edge(beads.everything!, beads.free!);
 });
-afterAll(() => realm.close());
+afterAll(() => fixture.close());
 
 const refusal = (body: SlingInputBody): Promise<unknown> =>
   service.sling(body).then(
@@ -73,10 +73,10 @@ describe('the first fault of a sling is the one that is told', () => {
       const body = { target: 'mayor', bead: 'free', ...more } as SlingInputBody;
       return { ...body, bead: beads[body.bead ?? ''] ?? body.bead };
     };
-    const head = (await realm.events()).length;
+    const head = (await fixture.events()).length;
     expect(await refusal(request(both))).toMatch(firstDetail);
     expect(await refusal(request({ ...both, ...mended }))).toMatch(secondDetail);
-    expect(await realm.events()).toHaveLength(head);
+    expect(await fixture.events()).toHaveLength(head);
   });
 });
 

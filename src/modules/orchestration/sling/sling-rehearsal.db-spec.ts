@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { DEEP } from '../../../../test/support/depth.js';
 import { ProblemError } from '../../../contract/problems.js';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { BeadStatus } from '../../work/work/bead-record.js';
 import type { SlingBatchInputBody, SlingInputBody } from './sling.schemas.js';
 import { hands, slings, type Slings } from './testing/slings.js';
@@ -14,15 +14,15 @@ const SEED = Number(process.env.SVC_SLING_SEED ?? 20261121);
 const LIMIT_MS = 60_000 + RUNS * 2_000;
 const BEADS = 5;
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let service: Slings;
 let h: ReturnType<typeof hands>;
 beforeAll(async () => {
-  realm = await workRealm();
-  service = slings(realm);
-  h = hands(realm);
+  fixture = await workFixture();
+  service = slings(fixture);
+  h = hands(fixture);
 });
-afterAll(() => realm.close());
+afterAll(() => fixture.close());
 
 const some = <T>(...values: T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
 const rarely = (): fc.Arbitrary<boolean | undefined> => some(undefined, undefined, undefined, false, true);
@@ -85,9 +85,9 @@ interface Outcome {
 }
 
 async function outcome(call: () => Promise<{ value: object; index: number }>): Promise<Outcome> {
-  const head = (await realm.events()).at(-1)?.seq ?? 0;
+  const head = (await fixture.events()).at(-1)?.seq ?? 0;
   const ended = await call().catch((error: unknown) => error);
-  const events = (await realm.events(head)).map(({ type, subject }) => ({ type, subject }));
+  const events = (await fixture.events(head)).map(({ type, subject }) => ({ type, subject }));
   if (ended instanceof ProblemError) return { refused: { problem: ended.problem, detail: ended.detail, errors: ended.errors }, events };
   if (ended instanceof Error) throw ended;
   return { value: (ended as { value: object }).value, events };
@@ -98,7 +98,7 @@ async function everything(): Promise<unknown> {
   const sums = ['beads', 'bead_dependencies', 'bead_counters', 'event_streams', 'idempotency_keys'].map(
     (table) => sql`(select md5(string_agg(t::text, ',' order by t::text)) from ${sql.table(table)} t)`,
   );
-  return (await sql`select array[${sql.join(sums)}] as sums`.execute(realm.db)).rows;
+  return (await sql`select array[${sql.join(sums)}] as sums`.execute(fixture.db)).rows;
 }
 
 /** What a rehearsal says, as the real run would say it, and the events that it promises. */

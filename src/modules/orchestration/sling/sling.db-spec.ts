@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { hands, slings, type Slings } from './testing/slings.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let service: Slings;
 let h: ReturnType<typeof hands>;
 beforeEach(async () => {
-  realm = await workRealm();
-  service = slings(realm);
-  h = hands(realm);
+  fixture = await workFixture();
+  service = slings(fixture);
+  h = hands(fixture);
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 const PAST = new Date('2020-01-01T00:00:00Z');
 
@@ -30,14 +30,14 @@ describe('a sling', () => {
       warnings: [],
     });
     expect(events).toEqual(['bead.created web-2', 'convoy.created web-2', `bead.updated ${bead}`]);
-    expect(done.index).toBe((await realm.events()).at(-1)!.seq);
+    expect(done.index).toBe((await fixture.events()).at(-1)!.seq);
     expect(await h.bead(bead)).toMatchObject({
       status: 'open',
       assignee: null,
       metadata: { 'gc.routed_to': 'web/polecat', merge_strategy: 'mr' },
     });
     expect(await h.bead('web-2')).toMatchObject({ title: `sling-${bead}`, issue_type: 'convoy', sling_source: bead, labels: [] });
-    expect((await realm.events()).at(-1)).toMatchObject({ actor: 'api', payload: { bead: { id: bead } } });
+    expect((await fixture.events()).at(-1)).toMatchObject({ actor: 'api', payload: { bead: { id: bead } } });
   });
 
   it('changes nothing and reports nothing when it is repeated', async () => {
@@ -142,7 +142,7 @@ describe('a sling', () => {
 
   it('works in a running city only', async () => {
     const bead = await h.create();
-    await sql`update cities set running = false`.execute(realm.db);
+    await sql`update cities set running = false`.execute(fixture.db);
     await expect(service.sling({ target: 'mayor', bead })).rejects.toMatchObject({ problem: 'city_not_found' });
   });
 });

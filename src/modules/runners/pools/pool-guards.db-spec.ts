@@ -1,90 +1,91 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { OfferedWorkRepository } from '../../work/hooks/offered-work.repository.js';
-import { agentConfig, poolRealm, type PoolRealm } from './testing/pool-realm.js';
+import { agentConfig, poolFixture, type PoolFixture } from './testing/pool-fixture.js';
 
-let realm: PoolRealm;
-afterEach(() => realm.stop());
+let fixture: PoolFixture;
+afterEach(() => fixture.stop());
 
-const row = (pk: number) => realm.row(pk);
+const row = (pk: number) => fixture.row(pk);
 
 describe('a session that is idle for too long', () => {
   const HAPPENS: readonly (readonly [string, (pk: number, id: string) => Promise<unknown>])[] = [
-    ['a turn begins', (pk) => sql`update session_logs set activity = 'in-turn' where session_pk = ${pk}`.execute(realm.db)],
+    ['a turn begins', (pk) => sql`update session_logs set activity = 'in-turn' where session_pk = ${pk}`.execute(fixture.db)],
     [
       'somebody is asked',
       (pk) =>
-        realm.within(pk, (changes, session) =>
-          realm.a.interactions.open(changes, session, { requestId: 'q', kind: 'approval', prompt: 'May I?', options: [] }),
+        fixture.within(pk, (changes, session) =>
+          fixture.a.interactions.open(changes, session, { requestId: 'q', kind: 'approval', prompt: 'May I?', options: [] }),
         ),
     ],
     [
       'a message comes',
-      (pk) => realm.within(pk, (changes, session) => realm.a.queue.enqueue(changes, session, { body: 'x', source: 'nudge', sender: 'x' })),
+      (pk) =>
+        fixture.within(pk, (changes, session) => fixture.a.queue.enqueue(changes, session, { body: 'x', source: 'nudge', sender: 'x' })),
     ],
     [
       'it claims work',
       async (_pk, id) => {
-        const bead = await realm.bead({ 'gc.routed_to': 'boss' });
+        const bead = await fixture.bead({ 'gc.routed_to': 'boss' });
         await sql`update beads set status = 'in_progress', assignee = 'boss',
-          metadata = metadata || jsonb_build_object('gc.session_id', ${id}::text) where id = ${bead}`.execute(realm.db);
+          metadata = metadata || jsonb_build_object('gc.session_id', ${id}::text) where id = ${bead}`.execute(fixture.db);
       },
     ],
   ];
 
   it.each(HAPPENS)('goes on when, between the plan and its execution, %s', async (_, happens) => {
-    realm = await poolRealm();
-    realm.config.agents.push(agentConfig('boss', { sleep_after_idle: '1m' }));
-    const { pk, id } = await realm.session('active', { kind: 'agent', agent: 'boss', template: 'boss', agent_name: 'boss' });
-    await realm.ready(pk, 120_000);
+    fixture = await poolFixture();
+    fixture.config.agents.push(agentConfig('boss', { sleep_after_idle: '1m' }));
+    const { pk, id } = await fixture.session('active', { kind: 'agent', agent: 'boss', template: 'boss', agent_name: 'boss' });
+    await fixture.ready(pk, 120_000);
     // The lock of the row is taken once the plan is made.
-    const { carryOut } = realm.one.pass['executor'];
+    const { carryOut } = fixture.one.pass['executor'];
     let meanwhile: Promise<unknown> | undefined;
-    realm.one.pass['executor'].carryOut = async (carrying, decision) => {
+    fixture.one.pass['executor'].carryOut = async (carrying, decision) => {
       meanwhile ??= happens(pk, id);
       await meanwhile;
-      return carryOut.call(realm.one.pass['executor'], carrying, decision);
+      return carryOut.call(fixture.one.pass['executor'], carrying, decision);
     };
-    expect(await realm.pass()).toEqual([]);
+    expect(await fixture.pass()).toEqual([]);
     expect(meanwhile).toBeDefined();
     expect(await row(pk)).toMatchObject({ state: 'active', stop_request: null });
   });
 
   it('sleeps when nothing does', async () => {
-    realm = await poolRealm();
-    realm.config.agents.push(agentConfig('boss', { sleep_after_idle: '1m' }));
-    const { pk } = await realm.session('active', { kind: 'agent', agent: 'boss', template: 'boss', agent_name: 'boss' });
-    await realm.ready(pk, 120_000);
-    expect(await realm.pass()).toEqual([{ do: 'sleep', pk, reason: 'idle-timeout' }]);
+    fixture = await poolFixture();
+    fixture.config.agents.push(agentConfig('boss', { sleep_after_idle: '1m' }));
+    const { pk } = await fixture.session('active', { kind: 'agent', agent: 'boss', template: 'boss', agent_name: 'boss' });
+    await fixture.ready(pk, 120_000);
+    expect(await fixture.pass()).toEqual([{ do: 'sleep', pk, reason: 'idle-timeout' }]);
   });
 });
 
 it('a slow start is left to its runner, however long it takes, until that runner is gone', async () => {
-  realm = await poolRealm();
-  const { pk } = await realm.session('creating', { agent: 'worker', template: 'worker' });
+  fixture = await poolFixture();
+  const { pk } = await fixture.session('creating', { agent: 'worker', template: 'worker' });
   await sql`update sessions set start_deadline = now() - interval '1 hour', state_at = now() - interval '2 hours' where pk = ${pk}`.execute(
-    realm.db,
+    fixture.db,
   );
   const before = await row(pk);
-  expect(await realm.settle()).toEqual([]);
+  expect(await fixture.settle()).toEqual([]);
   expect(await row(pk)).toEqual(before);
-  await sql`update runners set state = 'lost'`.execute(realm.db);
-  expect(await realm.pass()).toEqual([{ do: 'lost-start', pk }]);
+  await sql`update runners set state = 'lost'`.execute(fixture.db);
+  expect(await fixture.pass()).toEqual([{ do: 'lost-start', pk }]);
   expect(await row(pk)).toMatchObject({ state: 'asleep', wake_request: 'failover', runner_id: null, start_deadline: null });
 });
 
 it('a quarantine that is over leaves nothing behind that keeps the session from starting', async () => {
-  realm = await poolRealm();
-  const { pk } = await realm.session('quarantined', {
+  fixture = await poolFixture();
+  const { pk } = await fixture.session('quarantined', {
     agent: 'worker',
     template: 'worker',
     reason: 'quarantine',
     wake_request: 'restart',
   });
   await sql`update sessions set quarantined_until = now() - interval '1 second', crashes = array[now(), now()] where pk = ${pk}`.execute(
-    realm.db,
+    fixture.db,
   );
-  expect(await realm.pass()).toEqual([{ do: 'unquarantine', pk }]);
+  expect(await fixture.pass()).toEqual([{ do: 'unquarantine', pk }]);
   expect(await row(pk)).toMatchObject({
     state: 'asleep',
     quarantined_until: null,
@@ -95,42 +96,42 @@ it('a quarantine that is over leaves nothing behind that keeps the session from 
 });
 
 it('a session that could not be started is tried once more for what waits for it, and has failed again when that fails', async () => {
-  realm = await poolRealm();
-  const { pk, id } = await realm.session('failed-create', {
+  fixture = await poolFixture();
+  const { pk, id } = await fixture.session('failed-create', {
     agent: 'worker',
     template: 'worker',
     failed_starts: 5,
     reason: 'failed-create',
   });
-  await realm.bead({}, { assignee: id });
-  expect(await realm.pass()).toEqual([]);
-  await sql`update sessions set state_at = now() - interval '5 minutes' where pk = ${pk}`.execute(realm.db);
-  expect(await realm.pass()).toEqual([{ do: 'retry', pk }]);
+  await fixture.bead({}, { assignee: id });
+  expect(await fixture.pass()).toEqual([]);
+  await sql`update sessions set state_at = now() - interval '5 minutes' where pk = ${pk}`.execute(fixture.db);
+  expect(await fixture.pass()).toEqual([{ do: 'retry', pk }]);
   expect(await row(pk)).toMatchObject({ state: 'asleep', reason: null, failed_starts: 5, churns: 1 });
-  await sql`update sessions set state_at = now() - interval '5 minutes' where pk = ${pk}`.execute(realm.db);
-  expect(await realm.pass()).toMatchObject([{ do: 'wake', pk, why: 'work' }]);
+  await sql`update sessions set state_at = now() - interval '5 minutes' where pk = ${pk}`.execute(fixture.db);
+  expect(await fixture.pass()).toMatchObject([{ do: 'wake', pk, why: 'work' }]);
 });
 
 it('starts sessions for exactly the beads that they can claim', async () => {
-  realm = await poolRealm();
-  const can = [await realm.bead(), await realm.bead(), await realm.bead()];
-  const blocker = await realm.bead({});
-  const bead = async (change: (id: string) => Promise<unknown>): Promise<void> => void (await change(await realm.bead()));
-  await bead((id) => realm.work.run(realm.city, 'x', (w) => w.putEdge({ issue_id: id, depends_on_id: blocker, type: 'blocks' })));
-  await bead((id) => realm.work.run(realm.city, 'x', (w) => w.update(id, { deferUntil: new Date('2999-01-01') })));
-  await bead((id) => realm.work.run(realm.city, 'x', (w) => w.update(id, { labels: ['hold:mayor'] })));
-  await bead((id) => realm.work.run(realm.city, 'x', (w) => w.update(id, { assignee: 'boss' })));
-  await bead((id) => realm.work.run(realm.city, 'x', (w) => w.close(id)));
-  await sql`update beads set issue_type = 'epic' where id = ${await realm.bead()}`.execute(realm.db);
+  fixture = await poolFixture();
+  const can = [await fixture.bead(), await fixture.bead(), await fixture.bead()];
+  const blocker = await fixture.bead({});
+  const bead = async (change: (id: string) => Promise<unknown>): Promise<void> => void (await change(await fixture.bead()));
+  await bead((id) => fixture.work.run(fixture.city, 'x', (w) => w.putEdge({ issue_id: id, depends_on_id: blocker, type: 'blocks' })));
+  await bead((id) => fixture.work.run(fixture.city, 'x', (w) => w.update(id, { deferUntil: new Date('2999-01-01') })));
+  await bead((id) => fixture.work.run(fixture.city, 'x', (w) => w.update(id, { labels: ['hold:mayor'] })));
+  await bead((id) => fixture.work.run(fixture.city, 'x', (w) => w.update(id, { assignee: 'boss' })));
+  await bead((id) => fixture.work.run(fixture.city, 'x', (w) => w.close(id)));
+  await sql`update beads set issue_type = 'epic' where id = ${await fixture.bead()}`.execute(fixture.db);
   const offered = async (): Promise<string[]> =>
-    (await new OfferedWorkRepository(realm.db).offered(realm.city.streamId, 100))
+    (await new OfferedWorkRepository(fixture.db).offered(fixture.city.streamId, 100))
       .filter(({ route }) => route === 'worker')
       .map(({ id }) => id);
   expect((await offered()).sort()).toEqual([...can].sort());
   const claimed: string[] = [];
   for (let n = 1; n <= 6; n++) {
     const item = { agent: `worker-${n}`, names: [`al-s${n}`], lease_ms: 600_000, stamps: { 'gc.session_id': `al-s${n}` } };
-    const [answer] = (await realm.claimsSql.claim('alpha', [JSON.stringify(item)], '[]'))!.decided;
+    const [answer] = (await fixture.claimsSql.claim('alpha', [JSON.stringify(item)], '[]'))!.decided;
     if (answer!.outcome === 'claimed') claimed.push((answer as { result: { bead: { id: string } } }).result.bead.id);
     else expect(answer!.outcome).toBe('none');
   }

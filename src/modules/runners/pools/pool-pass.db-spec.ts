@@ -2,35 +2,35 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../../test/support/sse.js';
 import type { Tx } from '../../../platform/database/transactions.js';
-import { agentConfig, poolRealm, type PoolRealm } from './testing/pool-realm.js';
+import { agentConfig, poolFixture, type PoolFixture } from './testing/pool-fixture.js';
 import { PoolStateRepository } from './pool-state.repository.js';
 
-let realm: PoolRealm;
-const open = async (given: Parameters<typeof poolRealm>[0] = {}): Promise<PoolRealm> => (realm = await poolRealm(given));
-afterEach(() => realm.stop());
+let fixture: PoolFixture;
+const open = async (given: Parameters<typeof poolFixture>[0] = {}): Promise<PoolFixture> => (fixture = await poolFixture(given));
+afterEach(() => fixture.stop());
 
 const claim = (session: { id: string; agent_name: string | null }): Promise<unknown> =>
-  realm.claimsSql.claim(
+  fixture.claimsSql.claim(
     'alpha',
     [JSON.stringify({ agent: session.agent_name, names: [session.id], lease_ms: 600_000, stamps: { 'gc.session_id': session.id } })],
     '[]',
   );
 
 /** A session that was made for a bead. */
-const made = async (): Promise<{ bead: string; session: Awaited<ReturnType<PoolRealm['open']>>[number] }> => {
+const made = async (): Promise<{ bead: string; session: Awaited<ReturnType<PoolFixture['open']>>[number] }> => {
   await open();
-  const bead = await realm.bead();
-  await realm.pass();
-  const [session] = await realm.open();
+  const bead = await fixture.bead();
+  await fixture.pass();
+  const [session] = await fixture.open();
   return { bead, session: session! };
 };
 
 describe('demand', () => {
   it('starts one session for a bead, however many workers look at once', async () => {
     await open();
-    const bead = await realm.bead();
-    await Promise.all(Array.from({ length: 8 }, (_, i) => realm.pass(i % 2 === 0 ? realm.one : realm.two)));
-    const sessions = await realm.open();
+    const bead = await fixture.bead();
+    await Promise.all(Array.from({ length: 8 }, (_, i) => fixture.pass(i % 2 === 0 ? fixture.one : fixture.two)));
+    const sessions = await fixture.open();
     expect(sessions).toHaveLength(1);
     expect(sessions[0]).toMatchObject({
       state: 'start-pending',
@@ -41,19 +41,19 @@ describe('demand', () => {
       wake_request: 'work',
       metadata: { trigger_bead: bead },
     });
-    expect((await realm.events()).map((e) => e.type)).toContain('session.created');
-    expect(await realm.settle()).toEqual([]);
+    expect((await fixture.events()).map((e) => e.type)).toContain('session.created');
+    expect(await fixture.settle()).toEqual([]);
   });
 
   it('never passes a limit, with two workers and beads that keep coming', async () => {
     await open();
-    realm.config.agents[0] = agentConfig('worker', { max_active_sessions: 3 });
+    fixture.config.agents[0] = agentConfig('worker', { max_active_sessions: 3 });
     for (let n = 0; n < 6; n++) {
-      await realm.bead();
-      await Promise.all([realm.pass(realm.one), realm.pass(realm.two)]);
-      expect((await realm.open()).length).toBeLessThanOrEqual(3);
+      await fixture.bead();
+      await Promise.all([fixture.pass(fixture.one), fixture.pass(fixture.two)]);
+      expect((await fixture.open()).length).toBeLessThanOrEqual(3);
     }
-    expect((await realm.open()).map(({ slot }) => slot)).toEqual([1, 2, 3]);
+    expect((await fixture.open()).map(({ slot }) => slot)).toEqual([1, 2, 3]);
   });
 
   /** One pass is about to commit a session of `worker` when another one finds a bead for `boss`; the city may have one session. */
@@ -73,79 +73,79 @@ describe('demand', () => {
       }
     }
     await open({ repository: Held });
-    Object.assign(realm.config.workspace, { max_active_sessions: 1 });
-    realm.config.agents.unshift(agentConfig('boss'));
+    Object.assign(fixture.config.workspace, { max_active_sessions: 1 });
+    fixture.config.agents.unshift(agentConfig('boss'));
     const go = Promise.withResolvers<void>();
     held = go.promise;
-    await realm.bead();
-    const other = await realm.bead({ 'gc.routed_to': 'boss' });
-    await sql`update beads set labels = '{hold:later}' where id = ${other}`.execute(realm.db);
-    const first = realm.pass(realm.one);
+    await fixture.bead();
+    const other = await fixture.bead({ 'gc.routed_to': 'boss' });
+    await sql`update beads set labels = '{hold:later}' where id = ${other}`.execute(fixture.db);
+    const first = fixture.pass(fixture.one);
     await reached.promise;
-    await sql`update beads set labels = '{}' where id = ${other}`.execute(realm.db);
+    await sql`update beads set labels = '{}' where id = ${other}`.execute(fixture.db);
     let ended = false;
-    const second = realm.pass(realm.two).finally(() => (ended = true));
+    const second = fixture.pass(fixture.two).finally(() => (ended = true));
     // With the lock it is over at once; without it has read, and waits for the first one's ids.
     const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await eventually(async () => ended || (await waiting.execute(realm.db)).rows.length > 0);
+    await eventually(async () => ended || (await waiting.execute(fixture.db)).rows.length > 0);
     go.resolve();
     await Promise.all([first, second]);
-    return (await realm.open()).length;
+    return (await fixture.open()).length;
   };
   it('keeps the limit of a city when two look at once', async () => expect(await twoAtOnce(true)).toBe(1));
   it('would not without the lock', async () => expect(await twoAtOnce(false)).toBe(2));
 
   it('tells an idle member of new work, which claims it and is told nothing more', async () => {
     const { session } = await made();
-    await realm.ready(session.pk);
-    const decided = await realm.pass();
+    await fixture.ready(session.pk);
+    const decided = await fixture.pass();
     expect(decided).toMatchObject([{ do: 'nudge', pk: session.pk }]);
-    expect(await realm.statuses(session.pk)).toEqual(['queued']);
-    expect(await realm.pass()).toEqual([]);
-    await sql`update session_messages set status = 'delivered', ended_at = now()`.execute(realm.db);
+    expect(await fixture.statuses(session.pk)).toEqual(['queued']);
+    expect(await fixture.pass()).toEqual([]);
+    await sql`update session_messages set status = 'delivered', ended_at = now()`.execute(fixture.db);
     await claim(session);
-    expect(await realm.settle()).toEqual([]);
+    expect(await fixture.settle()).toEqual([]);
   });
 
   it('wakes the session that holds work, tells it, and gives it more time after each time that came to nothing', async () => {
     const { bead, session } = await made();
     await claim(session);
-    await realm.ready(session.pk);
+    await fixture.ready(session.pk);
     const fall = (): Promise<void> =>
-      realm.within(session.pk, async (changes, row) => {
+      fixture.within(session.pk, async (changes, row) => {
         await changes.move(row, 'sleep', { reason: 'exited', set: { runner_id: null, live: false } });
       });
-    await sql`update sessions set ready_at = clock_timestamp()`.execute(realm.db);
+    await sql`update sessions set ready_at = clock_timestamp()`.execute(fixture.db);
     await fall();
-    expect(await realm.pass()).toEqual([{ do: 'wake', pk: session.pk, why: 'work', beads: [bead] }]);
-    expect(await realm.row(session.pk)).toMatchObject({ wake_request: 'work', churns: 1 });
-    await sql`update session_messages set status = 'delivered', ended_at = now()`.execute(realm.db);
-    await realm.ready(session.pk);
+    expect(await fixture.pass()).toEqual([{ do: 'wake', pk: session.pk, why: 'work', beads: [bead] }]);
+    expect(await fixture.row(session.pk)).toMatchObject({ wake_request: 'work', churns: 1 });
+    await sql`update session_messages set status = 'delivered', ended_at = now()`.execute(fixture.db);
+    await fixture.ready(session.pk);
     await fall();
-    expect(await realm.pass()).toEqual([]);
-    await sql`update sessions set state_at = now() - interval '31 seconds'`.execute(realm.db);
-    expect(await realm.pass()).toMatchObject([{ do: 'wake', why: 'work' }]);
+    expect(await fixture.pass()).toEqual([]);
+    await sql`update sessions set state_at = now() - interval '31 seconds'`.execute(fixture.db);
+    expect(await fixture.pass()).toMatchObject([{ do: 'wake', why: 'work' }]);
   });
 
   it('is met although other agents, asked for first, cannot be started at all', async () => {
     await open();
-    realm.config.agents.unshift(agentConfig('boss', { provider: 'nowhere' }));
-    for (let n = 0; n < 6; n++) await realm.bead({ 'gc.routed_to': 'boss' });
-    await realm.bead();
-    await realm.settle();
-    expect(await realm.open()).toMatchObject([{ agent_name: 'worker-1' }]);
+    fixture.config.agents.unshift(agentConfig('boss', { provider: 'nowhere' }));
+    for (let n = 0; n < 6; n++) await fixture.bead({ 'gc.routed_to': 'boss' });
+    await fixture.bead();
+    await fixture.settle();
+    expect(await fixture.open()).toMatchObject([{ agent_name: 'worker-1' }]);
   });
 
   it('makes named sessions once, on two workers', async () => {
     await open();
-    realm.config.agents.push(agentConfig('boss'));
-    realm.config.named_sessions.push({ qualified_name: 'chief', name: 'chief', template: 'boss', dir: '', mode: 'always' });
-    await sql`insert into agents (stream_id, name, base, rig, kind) values (${realm.city.streamId}, 'chief', 'chief', '', 'named_session')`.execute(
-      realm.db,
+    fixture.config.agents.push(agentConfig('boss'));
+    fixture.config.named_sessions.push({ qualified_name: 'chief', name: 'chief', template: 'boss', dir: '', mode: 'always' });
+    await sql`insert into agents (stream_id, name, base, rig, kind) values (${fixture.city.streamId}, 'chief', 'chief', '', 'named_session')`.execute(
+      fixture.db,
     );
-    await Promise.all([realm.pass(realm.one), realm.pass(realm.two)]);
-    await realm.settle();
-    expect(await realm.open()).toMatchObject([{ origin: 'named', named_identity: 'chief', wake_request: 'named' }]);
+    await Promise.all([fixture.pass(fixture.one), fixture.pass(fixture.two)]);
+    await fixture.settle();
+    expect(await fixture.open()).toMatchObject([{ origin: 'named', named_identity: 'chief', wake_request: 'named' }]);
   });
 });
 
@@ -153,89 +153,89 @@ describe('members of a pool that have nothing left', () => {
   it('are drained and closed; the next bead gets a new one at once when they had work, later when they had none', async () => {
     const { bead, session } = await made();
     await claim(session);
-    await realm.work.run(realm.city, 'worker-1', (work) => work.close(bead));
-    await realm.ready(session.pk, 60_000);
-    expect(await realm.pass()).toMatchObject([{ do: 'drain', reason: 'no-wake-reason' }]);
-    await realm.obey();
-    expect(await realm.settle()).toEqual([{ do: 'close', pk: session.pk, code: 'drained' }]);
-    await realm.bead();
-    expect(await realm.pass()).toMatchObject([{ do: 'create' }]);
+    await fixture.work.run(fixture.city, 'worker-1', (work) => work.close(bead));
+    await fixture.ready(session.pk, 60_000);
+    expect(await fixture.pass()).toMatchObject([{ do: 'drain', reason: 'no-wake-reason' }]);
+    await fixture.obey();
+    expect(await fixture.settle()).toEqual([{ do: 'close', pk: session.pk, code: 'drained' }]);
+    await fixture.bead();
+    expect(await fixture.pass()).toMatchObject([{ do: 'create' }]);
   });
 
   it('leave their name to who comes in the same look', async () => {
     const { bead, session } = await made();
     await claim(session);
-    await realm.work.run(realm.city, 'worker-1', (work) => work.close(bead));
-    await realm.ready(session.pk, 60_000);
-    expect(await realm.pass()).toMatchObject([{ do: 'drain' }]);
-    await realm.obey();
-    await realm.bead();
-    expect(await realm.pass()).toMatchObject([
+    await fixture.work.run(fixture.city, 'worker-1', (work) => work.close(bead));
+    await fixture.ready(session.pk, 60_000);
+    expect(await fixture.pass()).toMatchObject([{ do: 'drain' }]);
+    await fixture.obey();
+    await fixture.bead();
+    expect(await fixture.pass()).toMatchObject([
       { do: 'close', pk: session.pk },
       { do: 'create', name: 'worker-1' },
     ]);
-    expect(await realm.open()).toMatchObject([{ agent_name: 'worker-1', state: 'start-pending' }]);
+    expect(await fixture.open()).toMatchObject([{ agent_name: 'worker-1', state: 'start-pending' }]);
   });
 
   it('that took nothing of what was offered have no successor for a while', async () => {
     const { session } = await made();
-    await realm.ready(session.pk, 60_000);
+    await fixture.ready(session.pk, 60_000);
     await sql`insert into session_messages (stream_id, session_pk, id, intent, body, source, reference, sender, status, ended_at)
       select stream_id, ${session.pk}, 'm-1', 'follow_up', 'x', 'nudge', (select id from beads limit 1), 'reconciler', 'delivered', now() from sessions`.execute(
-      realm.db,
+      fixture.db,
     );
-    expect(await realm.pass()).toMatchObject([{ do: 'drain', empty: true }]);
-    await realm.obey();
-    expect(await realm.settle()).toMatchObject([{ do: 'close' }]);
-    expect(await realm.settle()).toEqual([]);
-    await sql`update sessions set closed_at = closed_at - interval '2 minutes'`.execute(realm.db);
-    expect(await realm.pass()).toMatchObject([{ do: 'create' }]);
+    expect(await fixture.pass()).toMatchObject([{ do: 'drain', empty: true }]);
+    await fixture.obey();
+    expect(await fixture.settle()).toMatchObject([{ do: 'close' }]);
+    expect(await fixture.settle()).toEqual([]);
+    await sql`update sessions set closed_at = closed_at - interval '2 minutes'`.execute(fixture.db);
+    expect(await fixture.pass()).toMatchObject([{ do: 'create' }]);
   });
 
   it('are not drained when work comes between the plan and its execution', async () => {
     await open();
     const { row } = await (async () => {
-      await realm.bead();
-      await realm.pass();
-      const [session] = await realm.open();
-      await sql`update beads set status = 'closed', closed_at = now()`.execute(realm.db);
-      await realm.ready(session!.pk, 60_000);
+      await fixture.bead();
+      await fixture.pass();
+      const [session] = await fixture.open();
+      await sql`update beads set status = 'closed', closed_at = now()`.execute(fixture.db);
+      await fixture.ready(session!.pk, 60_000);
       return { row: session! };
     })();
-    const own = realm.one.repository.guard.bind(realm.one.repository);
-    realm.one.repository.guard = async (tx, pk) => ({ ...(await own(tx, pk)), messages: 1 });
-    expect(await realm.pass()).toEqual([]);
-    realm.one.repository.guard = own;
-    expect(await realm.pass()).toMatchObject([{ do: 'drain', pk: row.pk }]);
+    const own = fixture.one.repository.guard.bind(fixture.one.repository);
+    fixture.one.repository.guard = async (tx, pk) => ({ ...(await own(tx, pk)), messages: 1 });
+    expect(await fixture.pass()).toEqual([]);
+    fixture.one.repository.guard = own;
+    expect(await fixture.pass()).toMatchObject([{ do: 'drain', pk: row.pk }]);
   });
 });
 
 describe('a city that does not run', () => {
   it('stops its sessions, and wakes them again when it starts', async () => {
     await open();
-    const session = await realm.session('active');
-    await sql`update cities set desired = 'stopped'`.execute(realm.db);
-    expect(await realm.pass()).toEqual([{ do: 'sleep', pk: session.pk, reason: 'city-stop' }]);
-    expect(await realm.one.repository.due(10)).toEqual([]);
-    await realm.obey();
-    await sql`update cities set running = false`.execute(realm.db);
-    expect(await realm.pass()).toEqual([]);
-    await sql`update cities set running = true, desired = 'running'`.execute(realm.db);
-    await sql`update sessions set agent = 'worker', template = 'worker'`.execute(realm.db);
-    expect(await realm.pass()).toEqual([{ do: 'wake', pk: session.pk, why: 'restart' }]);
+    const session = await fixture.session('active');
+    await sql`update cities set desired = 'stopped'`.execute(fixture.db);
+    expect(await fixture.pass()).toEqual([{ do: 'sleep', pk: session.pk, reason: 'city-stop' }]);
+    expect(await fixture.one.repository.due(10)).toEqual([]);
+    await fixture.obey();
+    await sql`update cities set running = false`.execute(fixture.db);
+    expect(await fixture.pass()).toEqual([]);
+    await sql`update cities set running = true, desired = 'running'`.execute(fixture.db);
+    await sql`update sessions set agent = 'worker', template = 'worker'`.execute(fixture.db);
+    expect(await fixture.pass()).toEqual([{ do: 'wake', pk: session.pk, why: 'restart' }]);
   });
 
   it('ends them all once it is registered no longer', async () => {
     await open();
-    const live = await realm.session('active');
-    const asleep = await realm.session('asleep');
-    await sql`delete from cities`.execute(realm.db);
-    const [city] = await realm.one.repository.due(10);
+    const live = await fixture.session('active');
+    const asleep = await fixture.session('asleep');
+    await sql`delete from cities`.execute(fixture.db);
+    const [city] = await fixture.one.repository.due(10);
     expect(city).toMatchObject({ is: 'gone', name: 'alpha' });
-    await realm.pass();
-    expect(await realm.row(asleep.pk)).toMatchObject({ state: 'closed', close_code: 'city-gone' });
-    expect(await realm.row(live.pk)).toMatchObject({ stop_request: 'close', stop_reason: 'city-gone' });
-    expect(await realm.one.repository.due(10)).toEqual([]);
+    await fixture.pass();
+    expect(await fixture.row(asleep.pk)).toMatchObject({ state: 'closed', close_code: 'city-gone' });
+    expect(await fixture.row(live.pk)).toMatchObject({ stop_request: 'close', stop_reason: 'city-gone' });
+    expect(await fixture.one.repository.due(10)).toEqual([]);
   });
 });
 
@@ -243,39 +243,39 @@ describe('what sessions hold', () => {
   it('is given back when they end, with an event', async () => {
     const { bead, session } = await made();
     await claim(session);
-    await sql`update sessions set state = 'asleep', wake_request = null`.execute(realm.db);
-    realm.config.agents.length = 0;
-    await realm.pass();
-    expect(await realm.row(session.pk)).toMatchObject({ state: 'closed', close_code: 'orphaned' });
+    await sql`update sessions set state = 'asleep', wake_request = null`.execute(fixture.db);
+    fixture.config.agents.length = 0;
+    await fixture.pass();
+    expect(await fixture.row(session.pk)).toMatchObject({ state: 'closed', close_code: 'orphaned' });
     const { rows } = await sql<{ status: string; assignee: string | null }>`select status, assignee from beads where id = ${bead}`.execute(
-      realm.db,
+      fixture.db,
     );
     expect(rows).toEqual([{ status: 'open', assignee: null }]);
-    expect((await realm.events()).filter((e) => e.type === 'bead.dead_assignee_reopened')).toMatchObject([{ subject: bead }]);
+    expect((await fixture.events()).filter((e) => e.type === 'bead.dead_assignee_reopened')).toMatchObject([{ subject: bead }]);
   });
 
   it('is given back also when who ended them could not', async () => {
     const { bead, session } = await made();
     await claim(session);
-    await realm.close(session.pk);
-    await realm.pass();
-    const { rows } = await sql<{ status: string }>`select status from beads where id = ${bead}`.execute(realm.db);
+    await fixture.close(session.pk);
+    await fixture.pass();
+    const { rows } = await sql<{ status: string }>`select status from beads where id = ${bead}`.execute(fixture.db);
     expect(rows).toEqual([{ status: 'open' }]);
   });
 
   it('keeps its lease while they have a process, and not beyond', async () => {
     const { bead, session } = await made();
     await claim(session);
-    await realm.ready(session.pk);
-    expect(await realm.one.claims.renew()).toBe(0);
-    await sql`update beads set lease_until = now() + interval '1 minute'`.execute(realm.db);
-    expect(await realm.one.claims.renew()).toBe(1);
+    await fixture.ready(session.pk);
+    expect(await fixture.one.claims.renew()).toBe(0);
+    await sql`update beads set lease_until = now() + interval '1 minute'`.execute(fixture.db);
+    expect(await fixture.one.claims.renew()).toBe(1);
     const until = (
-      await sql<{ s: number }>`select extract(epoch from lease_until - now())::int as s from beads where id = ${bead}`.execute(realm.db)
+      await sql<{ s: number }>`select extract(epoch from lease_until - now())::int as s from beads where id = ${bead}`.execute(fixture.db)
     ).rows[0]!.s;
     expect(until).toBeGreaterThan(500);
-    await sql`update sessions set live = false, runner_id = null, state = 'asleep'`.execute(realm.db);
-    await sql`update beads set lease_until = now() + interval '1 minute'`.execute(realm.db);
-    expect(await realm.one.claims.renew()).toBe(0);
+    await sql`update sessions set live = false, runner_id = null, state = 'asleep'`.execute(fixture.db);
+    await sql`update beads set lease_until = now() + interval '1 minute'`.execute(fixture.db);
+    expect(await fixture.one.claims.renew()).toBe(0);
   });
 });

@@ -58,7 +58,7 @@ export class PoolPass {
     if (city.is === 'running' && config === undefined) return { decisions: [], againMs: undefined };
     const scale = config === undefined ? new Map<string, number>() : await this.#scale(city, config, signal);
     const later: number[] = [];
-    const passed = await this.changes.anyhow(city, ACTOR, async (changes) => this.#pass(changes, city, config, scale, later));
+    const passed = await this.changes.runInAnyState(city, ACTOR, async (changes) => this.#pass(changes, city, config, scale, later));
     if (city.is === 'running') await this.#giveBack(city, later);
     return passed;
   }

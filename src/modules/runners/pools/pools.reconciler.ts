@@ -4,7 +4,7 @@ import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Signals } from '../../../platform/streams/signals.js';
 import { atOnce } from '../../../platform/time/at-once.js';
-import { Bell } from '../../../platform/time/bell.js';
+import { AutoResetEvent } from '../../../platform/time/auto-reset-event.js';
 import { sleep } from '../../../platform/time/clock.js';
 import { ClaimsOfSessions } from '../../sessions/session-store/claims-of-sessions.service.js';
 import { PoolPass } from './pool-pass.service.js';
@@ -27,7 +27,7 @@ const RENEW_MS = 30_000;
 export class PoolsReconciler implements OnApplicationBootstrap {
   readonly #moved = new Set<string>();
   readonly #busy = new Set<number>();
-  readonly #bell = new Bell();
+  readonly #woken = new AutoResetEvent();
   #polledAt = -Infinity;
 
   constructor(
@@ -43,7 +43,7 @@ export class PoolsReconciler implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     const unlisten = this.signals.onStreams((names) => {
       if (names !== 'all') for (const name of names) this.#moved.add(name);
-      this.#bell.ring();
+      this.#woken.set();
     });
     this.lifecycle.onStop('worker', 'pools', unlisten);
     repeat(this.lifecycle, this.log, { name: 'pools', everyMs: PAUSE_MS, work: (signal) => this.#turn(signal) });
@@ -52,7 +52,7 @@ export class PoolsReconciler implements OnApplicationBootstrap {
 
   /** Waits for a hint or for its time, then looks at every city that is due. */
   async #turn(signal: AbortSignal): Promise<void> {
-    if (this.#moved.size === 0) await this.#bell.heardWithin(Math.max(0, this.#polledAt + POLL_MS - performance.now()), signal);
+    if (this.#moved.size === 0) await this.#woken.waitFor(Math.max(0, this.#polledAt + POLL_MS - performance.now()), signal);
     await sleep(GATHER_MS, signal);
     if (signal.aborted) return;
     const moved = [...this.#moved];
@@ -91,7 +91,7 @@ export class PoolsReconciler implements OnApplicationBootstrap {
     void sleep(ms, signal).then(() => {
       if (signal?.aborted === true) return;
       this.#moved.add(name);
-      this.#bell.ring();
+      this.#woken.set();
     });
   }
 }

@@ -41,7 +41,7 @@ export class WaitDelivery {
 
   /** Why its note cannot be delivered; undefined when it is queued. */
   async #queue(city: PoolCity, wait: ReadyWait): Promise<string | undefined> {
-    return this.changes.anyhow(city, ACTOR, async (changes) => {
+    return this.changes.runInAnyState(city, ACTOR, async (changes) => {
       const row = await changes.lock(wait.session_pk);
       if (row === undefined || row.state === 'closed') return undefined;
       if (wait.epoch !== null && wait.epoch !== row.epoch) return 'it was registered in an earlier conversation of the session';

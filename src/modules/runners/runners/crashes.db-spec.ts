@@ -2,22 +2,22 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../../test/support/sse.js';
 import type { FailpointName } from '../../../platform/failpoints/failpoints.js';
-import { RunnerRealm } from './testing/runner-realm.js';
+import { RunnerFixture } from './testing/runner-fixture.js';
 import type { RunnerProcess } from './testing/runner-process.js';
 
 /** A runner is killed at every place where that could hurt; another one goes on. */
-let realm: RunnerRealm;
+let fixture: RunnerFixture;
 let a: RunnerProcess;
 
 beforeEach(async () => {
-  realm = await RunnerRealm.open();
-  a = await realm.runner('a');
+  fixture = await RunnerFixture.open();
+  a = await fixture.runner('a');
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 async function operations(pk: number): Promise<string[]> {
   const { rows } = await sql<{ status: string }>`select status from session_messages where session_pk = ${pk} order by pk`.execute(
-    realm.db,
+    fixture.db,
   );
   return rows.map(({ status }) => status);
 }
@@ -32,67 +32,67 @@ describe('a message is given to a process at most once', () => {
     ['message.after_delivered', 'delivered', 1],
   ])('killed at %s', async (failpoint, status, times) => {
     const killed = a.killAt(failpoint);
-    const { pk, id } = await a.create(realm.city, { wake_request: undefined as never });
-    const message = await a.send(realm.city, pk, 'only once');
+    const { pk, id } = await a.create(fixture.city, { wake_request: undefined as never });
+    const message = await a.send(fixture.city, pk, 'only once');
     await killed;
-    const b = await realm.runner('b');
-    await realm.untilMessage(message.pk, status);
+    const b = await fixture.runner('b');
+    await fixture.untilMessage(message.pk, status);
     // What follows is delivered, whatever became of it, and only after that.
-    const next = await b.send(realm.city, pk, 'the next one');
-    await realm.untilMessage(next.pk, 'delivered');
-    expect(realm.host.told(id).filter((text) => text === 'only once')).toHaveLength(times);
-    expect(realm.host.told(id).at(-1)).toBe('the next one');
+    const next = await b.send(fixture.city, pk, 'the next one');
+    await fixture.untilMessage(next.pk, 'delivered');
+    expect(fixture.host.told(id).filter((text) => text === 'only once')).toHaveLength(times);
+    expect(fixture.host.told(id).at(-1)).toBe('the next one');
     expect(await operations(pk)).toEqual([status, 'delivered']);
-    expect(realm.host.alive.filter(({ session }) => session === id)).toHaveLength(1);
-    expect(await realm.row(pk)).toMatchObject({ state: 'active', live: true, generation: 2, runner_id: b.runner.runnerId });
+    expect(fixture.host.alive.filter(({ session }) => session === id)).toHaveLength(1);
+    expect(await fixture.row(pk)).toMatchObject({ state: 'active', live: true, generation: 2, runner_id: b.runner.runnerId });
   });
 });
 
 it('killed before it recorded an exit, another one records that the runner is lost', async () => {
-  const { pk } = await a.create(realm.city);
-  await realm.until(pk, 'active');
+  const { pk } = await a.create(fixture.city);
+  await fixture.until(pk, 'active');
   const killed = a.killAt('runner.before_exit_recorded');
-  await a.patch(realm.city, pk, { stop_request: 'close' });
+  await a.patch(fixture.city, pk, { stop_request: 'close' });
   await killed;
-  expect((await realm.row(pk)).state).toBe('active');
-  await realm.runner('b', { capacity: 0 });
-  expect(await realm.until(pk, 'closed')).toMatchObject({ close_code: 'operator', runner_id: null });
+  expect((await fixture.row(pk)).state).toBe('active');
+  await fixture.runner('b', { capacity: 0 });
+  expect(await fixture.until(pk, 'closed')).toMatchObject({ close_code: 'operator', runner_id: null });
 });
 
 it('killed after a question was put, the question is cancelled and nobody answers it', async () => {
-  const { pk } = await a.create(realm.city);
-  await realm.until(pk, 'active');
+  const { pk } = await a.create(fixture.city);
+  await fixture.until(pk, 'active');
   const killed = a.killAt('interaction.after_open');
-  await a.send(realm.city, pk, 'ask');
+  await a.send(fixture.city, pk, 'ask');
   await killed;
-  await realm.runner('b');
-  await realm.when(pk, ({ generation, live }) => generation === 2 && live);
-  const { rows } = await sql`select status, generation from session_interactions where session_pk = ${pk}`.execute(realm.db);
+  await fixture.runner('b');
+  await fixture.when(pk, ({ generation, live }) => generation === 2 && live);
+  const { rows } = await sql`select status, generation from session_interactions where session_pk = ${pk}`.execute(fixture.db);
   expect(rows).toEqual([{ status: 'cancelled', generation: 1 }]);
-  expect(realm.host.processes.flatMap(({ answers }) => answers)).toEqual([]);
+  expect(fixture.host.processes.flatMap(({ answers }) => answers)).toEqual([]);
 });
 
 describe('the database', () => {
   it('may lose every connection: what was begun goes on, once', async () => {
-    const { pk, id } = await a.create(realm.city);
-    await realm.until(pk, 'active');
+    const { pk, id } = await a.create(fixture.city);
+    await fixture.until(pk, 'active');
     let cutting = true;
     const cut = (async () => {
       while (cutting) {
         await sql`select pg_terminate_backend(pid) from pg_stat_activity
-          where datname = current_database() and application_name = 'a'`.execute(realm.db);
+          where datname = current_database() and application_name = 'a'`.execute(fixture.db);
         await new Promise((resolve) => setTimeout(resolve, 60));
       }
     })();
     const sent = [];
     for (let n = 0; n < 8; n++) {
       for (;;) {
-        const message = await a.send(realm.city, pk, `message ${n}`, { reference: `m${n}` }).catch(() => undefined);
+        const message = await a.send(fixture.city, pk, `message ${n}`, { reference: `m${n}` }).catch(() => undefined);
         if (message !== undefined) {
           sent.push(message);
           break;
         }
-        const { rows } = await sql`select from session_messages where reference = ${`m${n}`}`.execute(realm.db);
+        const { rows } = await sql`select from session_messages where reference = ${`m${n}`}`.execute(fixture.db);
         if (rows.length > 0) break;
       }
       await new Promise((resolve) => setTimeout(resolve, 40));
@@ -100,51 +100,54 @@ describe('the database', () => {
     cutting = false;
     await cut;
     await eventually(async () => (await operations(pk)).every((status) => status === 'delivered'));
-    expect(realm.host.told(id)).toEqual([...Array(8).keys()].map((n) => `message ${n}`));
-    await eventually(async () => (await realm.activity(pk)) === 'idle');
-    expect(await realm.row(pk)).toMatchObject({ generation: 1, live: true });
-    const transcript = await realm.transcript(pk);
+    expect(fixture.host.told(id)).toEqual([...Array(8).keys()].map((n) => `message ${n}`));
+    await eventually(async () => (await fixture.activity(pk)) === 'idle');
+    expect(await fixture.row(pk)).toMatchObject({ generation: 1, live: true });
+    const transcript = await fixture.transcript(pk);
     expect(transcript).toEqual([...Array(8).keys()].flatMap((n) => [`user: message ${n}`, `assistant: echo: message ${n}`]));
   });
 });
 
 describe('an orderly stop', () => {
   it('hands idle sessions over at once, and those in a turn after it', async () => {
-    const idle = await a.create(realm.city);
-    const busy = await a.create(realm.city);
-    await realm.until(idle.pk, 'active');
-    const message = await a.send(realm.city, busy.pk, 'slow');
-    await realm.untilMessage(message.pk, 'delivered');
-    const b = await realm.runner('b');
+    const idle = await a.create(fixture.city);
+    const busy = await a.create(fixture.city);
+    await fixture.until(idle.pk, 'active');
+    const message = await a.send(fixture.city, busy.pk, 'slow');
+    await fixture.untilMessage(message.pk, 'delivered');
+    const b = await fixture.runner('b');
     const stopping = a.stop();
-    await realm.when(idle.pk, ({ runner_id, live }) => live && runner_id === b.runner.runnerId);
-    expect((await realm.row(busy.pk)).generation).toBe(1);
-    realm.host.processes.find(({ session, generation }) => session === busy.id && generation === '1')!.release();
+    await fixture.when(idle.pk, ({ runner_id, live }) => live && runner_id === b.runner.runnerId);
+    expect((await fixture.row(busy.pk)).generation).toBe(1);
+    fixture.host.processes.find(({ session, generation }) => session === busy.id && generation === '1')!.release();
     await stopping;
-    const row = await realm.when(busy.pk, ({ runner_id, live }) => live && runner_id === b.runner.runnerId);
+    const row = await fixture.when(busy.pk, ({ runner_id, live }) => live && runner_id === b.runner.runnerId);
     expect(row).toMatchObject({ generation: 2, session_key: expect.any(String), crashes: [] });
-    expect(realm.host.processes.filter(({ session }) => session === busy.id).map(({ continued }) => continued)).toEqual(['new', 'resumed']);
-    expect((await realm.events('session.stopped')).map(({ payload }) => payload.reason)).toEqual(['handover', 'handover']);
-    const { rows } = await sql`select state from runners order by registered_at`.execute(realm.db);
+    expect(fixture.host.processes.filter(({ session }) => session === busy.id).map(({ continued }) => continued)).toEqual([
+      'new',
+      'resumed',
+    ]);
+    expect((await fixture.events('session.stopped')).map(({ payload }) => payload.reason)).toEqual(['handover', 'handover']);
+    const { rows } = await sql`select state from runners order by registered_at`.execute(fixture.db);
     expect(rows).toEqual([{ state: 'stopped' }, { state: 'active' }]);
   });
 
   it('cuts a turn that does not end in time', async () => {
-    const { pk } = await a.create(realm.city);
-    const message = await a.send(realm.city, pk, 'hang');
-    await realm.untilMessage(message.pk, 'delivered');
+    const { pk } = await a.create(fixture.city);
+    const message = await a.send(fixture.city, pk, 'hang');
+    await fixture.untilMessage(message.pk, 'delivered');
     a.time({ handoverMs: 50 });
     await a.stop();
-    expect(await realm.row(pk)).toMatchObject({ state: 'asleep', reason: 'handover', wake_request: 'handover', runner_id: null });
-    expect(realm.host.alive).toEqual([]);
+    expect(await fixture.row(pk)).toMatchObject({ state: 'asleep', reason: 'handover', wake_request: 'handover', runner_id: null });
+    expect(fixture.host.alive).toEqual([]);
   });
 
   it('calls starts off', async () => {
-    realm.host.gate = () => new Promise(() => undefined);
-    const { pk } = await a.create(realm.city);
-    await eventually(() => realm.host.alive.length === 1);
+    fixture.host.gate = () => new Promise(() => undefined);
+    const { pk } = await a.create(fixture.city);
+    await eventually(() => fixture.host.alive.length === 1);
     await a.stop();
-    expect(await realm.row(pk)).toMatchObject({ state: 'asleep', wake_request: 'handover', failed_starts: 0, runner_id: null });
-    expect(realm.host.alive).toEqual([]);
+    expect(await fixture.row(pk)).toMatchObject({ state: 'asleep', wake_request: 'handover', failed_starts: 0, runner_id: null });
+    expect(fixture.host.alive).toEqual([]);
   });
 });

@@ -4,70 +4,70 @@ import { sql } from 'kysely';
 import { eventually } from '../../../../test/support/sse.js';
 import { TranscriptLogService } from '../../sessions/transcripts/transcript-log.service.js';
 import { FencingSweeper } from './fencing.sweeper.js';
-import { Leftovers } from './leftovers.js';
+import { OrphanReaper } from './orphan-reaper.js';
 import type { RunnerTimings } from './runner-timings.js';
-import { RunnerRealm } from './testing/runner-realm.js';
+import { RunnerFixture } from './testing/runner-fixture.js';
 import { TEST_TIMINGS, type RunnerProcess } from './testing/runner-process.js';
 
-let realm: RunnerRealm;
+let fixture: RunnerFixture;
 let a: RunnerProcess;
 
 beforeEach(async () => {
-  realm = await RunnerRealm.open();
-  a = await realm.runner('a');
+  fixture = await RunnerFixture.open();
+  a = await fixture.runner('a');
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 /** Thinks for a minute that it has its lease, and hears of nothing. */
 const FROZEN: Partial<RunnerTimings> = { leaseMs: 60_000, renewMs: 50_000, acceptMs: 55_000, holdMs: 58_000, pollMs: 60_000 };
 
-const pause = (runner: RunnerProcess): Promise<void> => realm.expire(runner.runner.runnerId!);
+const pause = (runner: RunnerProcess): Promise<void> => fixture.expire(runner.runner.runnerId!);
 
 /** Nothing that a runner has begun for a session is still to come. */
 const over = (runner: RunnerProcess, pk: number, generation: number): Promise<unknown> =>
   eventually(() => runner.runner.sessions.get(pk)?.generation !== generation);
 
-const alive = (id: string): string[] => realm.host.alive.filter(({ session }) => session === id).map(({ generation }) => generation);
+const alive = (id: string): string[] => fixture.host.alive.filter(({ session }) => session === id).map(({ generation }) => generation);
 
 describe('a runner that is gone', () => {
   it.each(['idle', 'in a turn'])('loses its session to another, which goes on with the conversation: %s', async (how) => {
-    const { pk, id } = await a.create(realm.city);
-    await realm.until(pk, 'active');
-    if (how !== 'idle') await realm.untilMessage((await a.send(realm.city, pk, 'hang')).pk, 'delivered');
+    const { pk, id } = await a.create(fixture.city);
+    await fixture.until(pk, 'active');
+    if (how !== 'idle') await fixture.untilMessage((await a.send(fixture.city, pk, 'hang')).pk, 'delivered');
     a.kill();
-    const b = await realm.runner('b');
-    const row = await realm.when(pk, ({ generation, live }) => generation === 2 && live);
+    const b = await fixture.runner('b');
+    const row = await fixture.when(pk, ({ generation, live }) => generation === 2 && live);
     expect(row).toMatchObject({ runner_id: b.runner.runnerId, session_key: 'conversation-1', epoch: 1 });
     expect(alive(id)).toEqual(['2']);
-    expect(await realm.activity(pk)).toBe('idle');
-    expect((await realm.events('session.stopped')).map(({ payload }) => payload.reason)).toEqual(['runner-lost']);
-    const { rows } = await sql`select id, state from runners order by registered_at`.execute(realm.db);
+    expect(await fixture.activity(pk)).toBe('idle');
+    expect((await fixture.events('session.stopped')).map(({ payload }) => payload.reason)).toEqual(['runner-lost']);
+    const { rows } = await sql`select id, state from runners order by registered_at`.execute(fixture.db);
     expect(rows).toMatchObject([{ state: 'lost' }, { state: 'active' }]);
   });
 
   it('loses them by the time alone that its lease has', async () => {
-    const { pk } = await a.create(realm.city);
-    await realm.until(pk, 'active');
+    const { pk } = await a.create(fixture.city);
+    await fixture.until(pk, 'active');
     a.kill({ noticed: false });
-    await realm.runner('b');
+    await fixture.runner('b');
     // As if so much time had passed.
     await sql`update runners set lease_until = lease_until - ${TEST_TIMINGS.leaseMs! / 1000}::float8 * interval '1 s'
-      where id = ${(await realm.row(pk)).runner_id}`.execute(realm.db);
-    await realm.when(pk, ({ generation, live }) => generation === 2 && live);
+      where id = ${(await fixture.row(pk)).runner_id}`.execute(fixture.db);
+    await fixture.when(pk, ({ generation, live }) => generation === 2 && live);
   });
 
   it('loses one that it was starting', async () => {
     let open = (): void => undefined;
-    realm.host.gate = (spec) => (spec.env.SVC_GENERATION === '1' ? new Promise<void>((resolve) => (open = resolve)) : undefined);
-    const { pk, id } = await a.create(realm.city);
-    await eventually(() => realm.host.alive.length === 1);
+    fixture.host.gate = (spec) => (spec.env.SVC_GENERATION === '1' ? new Promise<void>((resolve) => (open = resolve)) : undefined);
+    const { pk, id } = await a.create(fixture.city);
+    await eventually(() => fixture.host.alive.length === 1);
     a.kill();
-    await realm.runner('b');
-    await realm.when(pk, ({ generation, live }) => generation === 2 && live);
+    await fixture.runner('b');
+    await fixture.when(pk, ({ generation, live }) => generation === 2 && live);
     open();
     await a.end();
     expect(alive(id)).toEqual(['2']);
-    expect(await realm.row(pk)).toMatchObject({ generation: 2, live: true, session_key: 'conversation-2' });
+    expect(await fixture.row(pk)).toMatchObject({ generation: 2, live: true, session_key: 'conversation-2' });
   });
 
   it.each([
@@ -76,39 +76,39 @@ describe('a runner that is gone', () => {
     ['reset', 'asleep', 'reset'],
     ['drain', 'asleep', null],
   ] as const)('has what it was asked for done without it: %s', async (stop_request, state, wake_request) => {
-    const { pk } = await a.create(realm.city);
-    await realm.until(pk, 'active');
+    const { pk } = await a.create(fixture.city);
+    await fixture.until(pk, 'active');
     const given = a.runner.runnerId!;
     a.kill({ noticed: false });
     // Nobody takes sessions here: what the fencing alone does is seen.
-    const b = await realm.runner('b', { capacity: 0 });
-    await b.patch(realm.city, pk, { stop_request });
-    await realm.giveUp(given);
-    const row = await realm.until(pk, state);
+    const b = await fixture.runner('b', { capacity: 0 });
+    await b.patch(fixture.city, pk, { stop_request });
+    await fixture.giveUp(given);
+    const row = await fixture.until(pk, state);
     expect(row).toMatchObject({ runner_id: null, live: false, stop_request: null, wake_request });
   });
 
   it('leaves a message unconfirmed that it was delivering, and others in the queue', async () => {
-    const { pk, id } = await a.create(realm.city);
-    await realm.until(pk, 'active');
+    const { pk, id } = await a.create(fixture.city);
+    await fixture.until(pk, 'active');
     const killed = a.killAt('message.after_prompt');
-    const first = await a.send(realm.city, pk, 'first');
+    const first = await a.send(fixture.city, pk, 'first');
     await killed;
-    await realm.runner('b').then((b) => b.send(realm.city, pk, 'second'));
-    await realm.untilMessage(first.pk, 'unconfirmed');
-    await eventually(() => realm.host.told(id).length === 2);
-    expect(realm.host.told(id)).toEqual(['first', 'second']);
+    await fixture.runner('b').then((b) => b.send(fixture.city, pk, 'second'));
+    await fixture.untilMessage(first.pk, 'unconfirmed');
+    await eventually(() => fixture.host.told(id).length === 2);
+    expect(fixture.host.told(id)).toEqual(['first', 'second']);
   });
 
   it('is given up by one of two sweepers, and each of its sessions is settled once', async () => {
-    const made = await Promise.all(Array.from({ length: 8 }, () => a.create(realm.city)));
-    for (const { pk } of made) await realm.until(pk, 'active');
+    const made = await Promise.all(Array.from({ length: 8 }, () => a.create(fixture.city)));
+    for (const { pk } of made) await fixture.until(pk, 'active');
     a.kill({ noticed: false });
-    const watching = await Promise.all([realm.runner('b', { capacity: 0 }), realm.runner('c', { capacity: 0 })]);
-    await sql`update runners set lease_until = now() - interval '1 s'`.execute(realm.db);
+    const watching = await Promise.all([fixture.runner('b', { capacity: 0 }), fixture.runner('c', { capacity: 0 })]);
+    await sql`update runners set lease_until = now() - interval '1 s'`.execute(fixture.db);
     await Promise.all(watching.flatMap((one) => [one.get(FencingSweeper).sweep(), one.get(FencingSweeper).sweep()]));
-    for (const { pk } of made) await realm.until(pk, 'asleep');
-    const stopped = (await realm.events('session.stopped')).map(({ subject }) => subject);
+    for (const { pk } of made) await fixture.until(pk, 'asleep');
+    const stopped = (await fixture.events('session.stopped')).map(({ subject }) => subject);
     expect(stopped.sort()).toEqual(made.map(({ id }) => id).sort());
   });
 });
@@ -117,51 +117,51 @@ describe('a runner that was paused', () => {
   let frozen: RunnerProcess;
   beforeEach(async () => {
     await a.stop();
-    frozen = await realm.runner('frozen', { timings: FROZEN });
+    frozen = await fixture.runner('frozen', { timings: FROZEN });
   });
 
   it('writes nothing once its session is taken, and ends its process', async () => {
-    const { pk, id } = await frozen.create(realm.city);
-    const message = await frozen.send(realm.city, pk, 'hang');
-    await realm.untilMessage(message.pk, 'delivered');
-    const old = realm.host.alive[0]!;
-    const b = await realm.runner('b', { capacity: 0 });
+    const { pk, id } = await frozen.create(fixture.city);
+    const message = await frozen.send(fixture.city, pk, 'hang');
+    await fixture.untilMessage(message.pk, 'delivered');
+    const old = fixture.host.alive[0]!;
+    const b = await fixture.runner('b', { capacity: 0 });
     await pause(frozen);
-    await realm.until(pk, 'asleep');
+    await fixture.until(pk, 'asleep');
     expect(b.runner.runnerId).toBeUndefined();
     old.say('I am still here');
     old.release();
     await eventually(() => !old.alive);
-    expect(await realm.row(pk)).toMatchObject({ state: 'asleep', reason: 'runner-lost', last_turn_at: null, runner_id: null });
-    expect((await realm.transcript(pk)).join()).not.toContain('still here');
+    expect(await fixture.row(pk)).toMatchObject({ state: 'asleep', reason: 'runner-lost', last_turn_at: null, runner_id: null });
+    expect((await fixture.transcript(pk)).join()).not.toContain('still here');
     expect(alive(id)).toEqual([]);
   });
 
   it('learns that it is given up, and registers anew', async () => {
-    const b = await realm.runner('b');
+    const b = await fixture.runner('b');
     const before = b.runner.runnerId;
-    await sql`update runners set state = 'lost' where id = ${before!}`.execute(realm.db);
+    await sql`update runners set state = 'lost' where id = ${before!}`.execute(fixture.db);
     await eventually(() => b.runner.runnerId !== undefined && b.runner.runnerId !== before);
   });
 
   it('ends everything by its own clock when the database does not answer', async () => {
-    const { pk } = await frozen.create(realm.city);
-    await realm.until(pk, 'active');
-    const [process] = realm.host.alive;
+    const { pk } = await frozen.create(fixture.city);
+    await fixture.until(pk, 'active');
+    const [process] = fixture.host.alive;
     const lease = frozen.runner.runnerId;
     frozen.clock.skipMs += 60_000;
     process!.say('too late');
     await eventually(() => !process!.alive);
     await eventually(() => frozen.runner.runnerId !== lease);
-    expect((await realm.transcript(pk)).join()).not.toContain('too late');
+    expect((await fixture.transcript(pk)).join()).not.toContain('too late');
   });
 
   it.each([
     ['a prompt', 'message.after_in_flight', 'unconfirmed', []],
     ['a delivery', 'message.after_prompt', 'unconfirmed', ['told']],
   ] as const)('does not go on with %s that it had begun', async (_, failpoint, status, told) => {
-    const { pk, id } = await frozen.create(realm.city);
-    await realm.until(pk, 'active');
+    const { pk, id } = await frozen.create(fixture.city);
+    await fixture.until(pk, 'active');
     let go = (): void => undefined;
     let held = false;
     frozen.failpoints.arm(failpoint, () => {
@@ -169,22 +169,22 @@ describe('a runner that was paused', () => {
       held = true;
       return new Promise<void>((resolve) => (go = resolve));
     });
-    const message = await frozen.send(realm.city, pk, 'told');
+    const message = await frozen.send(fixture.city, pk, 'told');
     await eventually(() => held);
-    await realm.runner('b');
+    await fixture.runner('b');
     await pause(frozen);
-    await realm.untilMessage(message.pk, status);
+    await fixture.untilMessage(message.pk, status);
     frozen.clock.skipMs += 60_000;
     go();
-    await realm.when(pk, ({ generation, live }) => generation === 2 && live);
+    await fixture.when(pk, ({ generation, live }) => generation === 2 && live);
     await over(frozen, pk, 1);
-    expect(realm.host.told(id)).toEqual(told);
-    expect((await realm.message(message.pk)).status).toBe(status);
+    expect(fixture.host.told(id)).toEqual(told);
+    expect((await fixture.message(message.pk)).status).toBe(status);
   });
 
   it('does not record the end of a process that is somebody else’s by then', async () => {
-    const { pk } = await frozen.create(realm.city);
-    await realm.until(pk, 'active');
+    const { pk } = await frozen.create(fixture.city);
+    await fixture.until(pk, 'active');
     let go = (): void => undefined;
     let held = false;
     frozen.failpoints.arm('runner.before_exit_recorded', () => {
@@ -192,61 +192,61 @@ describe('a runner that was paused', () => {
       held = true;
       return new Promise<void>((resolve) => (go = resolve));
     });
-    realm.host.alive[0]!.die({ code: 1, signal: null, cause: 'crashed', stderrTail: '' });
+    fixture.host.alive[0]!.die({ code: 1, signal: null, cause: 'crashed', stderrTail: '' });
     await eventually(() => held);
-    await realm.runner('b');
+    await fixture.runner('b');
     await pause(frozen);
-    await realm.when(pk, ({ generation, live }) => generation === 2 && live);
+    await fixture.when(pk, ({ generation, live }) => generation === 2 && live);
     go();
     await over(frozen, pk, 1);
-    expect(await realm.row(pk)).toMatchObject({ generation: 2, live: true, crashes: [] });
-    expect(await realm.events('session.crashed')).toEqual([]);
+    expect(await fixture.row(pk)).toMatchObject({ generation: 2, live: true, crashes: [] });
+    expect(await fixture.events('session.crashed')).toEqual([]);
   });
 
   it('does not make ready what somebody else is starting by then', async () => {
     const gates = new Map<string, () => void>();
-    realm.host.gate = ({ env }) => new Promise<void>((resolve) => gates.set(env.SVC_GENERATION!, resolve));
-    const { pk } = await frozen.create(realm.city);
+    fixture.host.gate = ({ env }) => new Promise<void>((resolve) => gates.set(env.SVC_GENERATION!, resolve));
+    const { pk } = await frozen.create(fixture.city);
     await eventually(() => gates.has('1'));
-    await realm.runner('b');
+    await fixture.runner('b');
     await pause(frozen);
     await eventually(() => gates.has('2'));
     gates.get('1')!();
-    await eventually(() => realm.host.processes[0]!.alive === false);
+    await eventually(() => fixture.host.processes[0]!.alive === false);
     await over(frozen, pk, 1);
-    expect(await realm.row(pk)).toMatchObject({ state: 'creating', generation: 2, live: false, session_key: null });
+    expect(await fixture.row(pk)).toMatchObject({ state: 'creating', generation: 2, live: false, session_key: null });
     gates.get('2')!();
-    expect(await realm.until(pk, 'active')).toMatchObject({ generation: 2, session_key: 'conversation-2' });
+    expect(await fixture.until(pk, 'active')).toMatchObject({ generation: 2, session_key: 'conversation-2' });
   });
 
   it('is not lost, and keeps its processes, until somebody gives it up', async () => {
     await frozen.stop();
-    const late = await realm.runner('late', { timings: { ...FROZEN, sweepMs: 60_000 } });
-    const { pk, id } = await late.create(realm.city);
-    await realm.until(pk, 'active');
-    const b = await realm.runner('b', { timings: { sweepMs: 60_000 } });
+    const late = await fixture.runner('late', { timings: { ...FROZEN, sweepMs: 60_000 } });
+    const { pk, id } = await late.create(fixture.city);
+    await fixture.until(pk, 'active');
+    const b = await fixture.runner('b', { timings: { sweepMs: 60_000 } });
     await pause(late);
-    expect(await b.get(Leftovers).end(hostname())).toBe(0);
+    expect(await b.get(OrphanReaper).end(hostname())).toBe(0);
     expect(alive(id)).toEqual(['1']);
-    expect(await realm.row(pk)).toMatchObject({ state: 'active', generation: 1 });
+    expect(await fixture.row(pk)).toMatchObject({ state: 'active', generation: 1 });
     await b.get(FencingSweeper).sweep();
-    expect(await realm.when(pk, ({ live, generation }) => live && generation === 2)).toMatchObject({ crashes: [] });
+    expect(await fixture.when(pk, ({ live, generation }) => live && generation === 2)).toMatchObject({ crashes: [] });
     expect(alive(id)).toEqual(['2']);
   });
 
   it('is refused by the log itself, whatever it believes', async () => {
-    const { pk } = await frozen.create(realm.city);
-    const row = await realm.until(pk, 'active');
+    const { pk } = await frozen.create(fixture.city);
+    const row = await fixture.until(pk, 'active');
     const write = { sessionPk: pk, generation: row.generation, epoch: 1 };
     const said = (entryId: string) => ({ entryId, kind: 'message', role: 'assistant', status: 'final', blocks: [], turn: 1 }) as const;
     const log = frozen.get(TranscriptLogService);
     expect(await log.append({ ...write, entries: [said('x1')] })).toEqual({ head: expect.any(Number) });
-    await realm.runner('b');
+    await fixture.runner('b');
     await pause(frozen);
-    await realm.when(pk, ({ generation }) => generation === 2);
+    await fixture.when(pk, ({ generation }) => generation === 2);
     expect(await log.append({ ...write, entries: [said('x2')] })).toBe('fenced');
     // The twin without the guard would take it: the same entry under the generation of now is taken.
-    await realm.when(pk, ({ live }) => live);
+    await fixture.when(pk, ({ live }) => live);
     expect(await log.append({ ...write, generation: 2, entries: [said('x3')] })).toEqual({ head: expect.any(Number) });
   });
 });
@@ -256,34 +256,34 @@ describe('leftovers', () => {
     ['it is claimed', { reason: 'unconfirmed-dead', generation: 2 }],
     ['its next runner has registered', { reason: 'runner-lost', generation: 1 }],
   ])('are ended before a session is started again, and a start waits until they are: once %s', async (when, waits) => {
-    const { pk, id } = await a.create(realm.city);
-    await realm.until(pk, 'active');
-    const early = when === 'it is claimed' ? await realm.runner('b') : undefined;
+    const { pk, id } = await a.create(fixture.city);
+    await fixture.until(pk, 'active');
+    const early = when === 'it is claimed' ? await fixture.runner('b') : undefined;
     // It takes what is wanted: it has looked for leftovers, and found none.
     if (early !== undefined)
-      expect(await realm.until((await a.create(realm.city)).pk, 'active')).toMatchObject({ runner_id: early.runner.runnerId });
-    realm.host.immortal = true;
+      expect(await fixture.until((await a.create(fixture.city)).pk, 'active')).toMatchObject({ runner_id: early.runner.runnerId });
+    fixture.host.immortal = true;
     a.kill();
     if (early === undefined) {
-      await realm.runner('sweeps', { capacity: 0 });
-      await realm.until(pk, 'asleep');
+      await fixture.runner('sweeps', { capacity: 0 });
+      await fixture.until(pk, 'asleep');
     }
-    const b = early ?? (await realm.runner('b'));
-    await realm.when(pk, ({ reason }) => reason === waits.reason);
-    const tried = realm.host.inVain;
-    await eventually(() => realm.host.inVain > tried + 3);
+    const b = early ?? (await fixture.runner('b'));
+    await fixture.when(pk, ({ reason }) => reason === waits.reason);
+    const tried = fixture.host.inVain;
+    await eventually(() => fixture.host.inVain > tried + 3);
     expect(alive(id)).toEqual(['1']);
-    expect(await realm.row(pk)).toMatchObject({ ...waits, live: false });
-    realm.host.immortal = false;
-    if (early !== undefined) await realm.unpause(pk);
-    await realm.when(pk, ({ live, runner_id }) => live && runner_id === b.runner.runnerId);
+    expect(await fixture.row(pk)).toMatchObject({ ...waits, live: false });
+    fixture.host.immortal = false;
+    if (early !== undefined) await fixture.unpause(pk);
+    await fixture.when(pk, ({ live, runner_id }) => live && runner_id === b.runner.runnerId);
     expect(alive(id)).toHaveLength(1);
     expect(alive(id)).not.toEqual(['1']);
   });
 
   it('of nobody are ended when a runner registers, and those of live runners are left alone', async () => {
-    const { pk, id } = await a.create(realm.city);
-    await realm.until(pk, 'active');
+    const { pk, id } = await a.create(fixture.city);
+    await fixture.until(pk, 'active');
     const spec = {
       command: 'x',
       args: [],
@@ -291,23 +291,23 @@ describe('leftovers', () => {
       timeoutMs: 1,
       env: { SVC_SESSION_ID: 'al-999', SVC_CITY: 'alpha', SVC_GENERATION: '7' },
     };
-    const stray = await realm.host.runtimes('gone').of('acp')!.start(spec, new AbortController().signal);
+    const stray = await fixture.host.runtimes('gone').of('acp')!.start(spec, new AbortController().signal);
     expect(alive('al-999')).toEqual(['7']);
-    await realm.runner('b');
+    await fixture.runner('b');
     await eventually(() => alive('al-999').length === 0);
     expect(alive(id)).toEqual(['1']);
     expect(stray).toBeDefined();
   });
 
   it('of a runner that is lost later are ended, though nobody starts its session again', async () => {
-    const { pk, id } = await a.create(realm.city);
-    await realm.until(pk, 'active');
-    const b = await realm.runner('b');
+    const { pk, id } = await a.create(fixture.city);
+    await fixture.until(pk, 'active');
+    const b = await fixture.runner('b');
     const given = a.runner.runnerId!;
     a.kill({ noticed: false });
-    await b.patch(realm.city, pk, { stop_request: 'close' });
-    await realm.giveUp(given);
-    await realm.until(pk, 'closed');
+    await b.patch(fixture.city, pk, { stop_request: 'close' });
+    await fixture.giveUp(given);
+    await fixture.until(pk, 'closed');
     await eventually(() => alive(id).length === 0);
   });
 });

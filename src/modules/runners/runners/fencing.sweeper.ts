@@ -7,7 +7,7 @@ import { afterLoss } from './after-exit.js';
 import { RunnerTimings } from './runner-timings.js';
 import { RunnerRepository } from './runner.repository.js';
 import { SessionWorkRepository } from './session-work.repository.js';
-import { Settlements } from './settlements.js';
+import { SessionExits } from './session-exits.js';
 
 const BATCH = 200;
 const PURGE_EVERY = 3_600;
@@ -24,7 +24,7 @@ export class FencingSweeper implements OnApplicationBootstrap {
     private readonly db: Db,
     private readonly runners: RunnerRepository,
     private readonly repository: SessionWorkRepository,
-    private readonly settlements: Settlements,
+    private readonly exits: SessionExits,
     private readonly lifecycle: Lifecycle,
     private readonly timings: RunnerTimings,
     private readonly log: AppLogger,
@@ -44,7 +44,7 @@ export class FencingSweeper implements OnApplicationBootstrap {
       for (const session of lost) {
         if (signal?.aborted === true) return taken;
         try {
-          const settled = await this.settlements.settle(session.city, session, { decide: (row, facts) => afterLoss(row, facts) });
+          const settled = await this.exits.settle(session.city, session, { decide: (row, facts) => afterLoss(row, facts) });
           if (settled !== undefined) taken++;
         } catch (error) {
           this.log.warn(

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { endLeftovers } from '../../../platform/runtime/ending.js';
+import { endOrphans } from '../../../platform/runtime/ending.js';
 import { findProcesses } from '../../../platform/runtime/process-table.js';
 import { DeploymentService } from '../../sessions/launch/deployment.service.js';
 import { HostProcesses, type FoundProcess, type ProcessMarkers } from './ports.js';
@@ -16,6 +16,6 @@ export class MarkedProcesses extends HostProcesses {
   }
 
   async end(markers: ProcessMarkers): Promise<number> {
-    return endLeftovers({ ...markers, deployment: await this.deployment.id() });
+    return endOrphans({ ...markers, deployment: await this.deployment.id() });
   }
 }

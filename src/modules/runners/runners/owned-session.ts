@@ -5,7 +5,7 @@ import type { SessionChangesService } from '../../sessions/session-store/session
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
 import { RUNNER_ACTOR } from './runner-actor.js';
 import type { RunnerLease } from './runner-lease.js';
-import type { Owned } from './settlements.js';
+import type { Owned } from './session-exits.js';
 
 /** The session is somebody else's by now: nothing was written, and nothing may be any more. */
 export class Fenced extends Error {}
@@ -42,7 +42,7 @@ export class OwnedSession {
    */
   async change<T>(body: (changes: SessionChanges, row: SessionRow) => Promise<T>): Promise<T> {
     return this.trying(() =>
-      this.sessions.anyhow(this.city, RUNNER_ACTOR, async (changes) => {
+      this.sessions.runInAnyState(this.city, RUNNER_ACTOR, async (changes) => {
         const row = await changes.lock(this.owned.pk);
         if (row === undefined || row.runner_id !== this.owned.runnerId || row.generation !== this.owned.generation) throw this.#lost();
         const value = await body(changes, row);

@@ -7,22 +7,22 @@ import type { SessionRow } from '../../sessions/session-store/session-row.js';
 import { Fenced, OwnedSession } from './owned-session.js';
 import { RunnerLease } from './runner-lease.js';
 import { RunnerTimings } from './runner-timings.js';
-import { Settlements } from './settlements.js';
+import { SessionExits } from './session-exits.js';
 import type { RunnerProcess } from './testing/runner-process.js';
-import { RunnerRealm } from './testing/runner-realm.js';
+import { RunnerFixture } from './testing/runner-fixture.js';
 
-let realm: RunnerRealm;
+let fixture: RunnerFixture;
 let a: RunnerProcess;
 
 beforeEach(async () => {
-  realm = await RunnerRealm.open();
-  a = await realm.runner('a', { timings: { pollMs: 60_000 } });
+  fixture = await RunnerFixture.open();
+  a = await fixture.runner('a', { timings: { pollMs: 60_000 } });
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 /** The session goes to somebody else while `meanwhile` waits for its row. */
 async function takenAwayDuring<T>(row: SessionRow, meanwhile: () => Promise<T>): Promise<T> {
-  const writing = await realm.db.transaction().execute(async (tx) => {
+  const writing = await fixture.db.transaction().execute(async (tx) => {
     await sql`select from sessions where pk = ${row.pk} for update`.execute(tx);
     const result = meanwhile();
     // It may be refused before this transaction's own end is known here.
@@ -34,7 +34,7 @@ async function takenAwayDuring<T>(row: SessionRow, meanwhile: () => Promise<T>):
   return writing.result;
 }
 
-async function blocked(tx: Tx | typeof realm.db): Promise<void> {
+async function blocked(tx: Tx | typeof fixture.db): Promise<void> {
   await eventually(async () => {
     const { rows } = await sql`
       select from pg_stat_activity where datname = current_database() and pg_backend_pid() = any(pg_blocking_pids(pid))`.execute(tx);
@@ -44,10 +44,10 @@ async function blocked(tx: Tx | typeof realm.db): Promise<void> {
 
 describe('what a process says of its session', () => {
   it('is not written when the session is taken away right before', async () => {
-    const { pk } = await a.create(realm.city);
-    const row = await realm.until(pk, 'active');
+    const { pk } = await a.create(fixture.city);
+    const row = await fixture.until(pk, 'active');
     const lease = new RunnerLease(row.runner_id!, new Clock(), new RunnerTimings(), performance.now());
-    const owner = new OwnedSession(realm.city, { pk, generation: 1, runnerId: row.runner_id! }, lease, a.sessions);
+    const owner = new OwnedSession(fixture.city, { pk, generation: 1, runnerId: row.runner_id! }, lease, a.sessions);
     let ran = false;
     const write = takenAwayDuring(row, () => owner.change(async () => void (ran = true)));
     await expect(write).rejects.toBeInstanceOf(Fenced);
@@ -55,59 +55,59 @@ describe('what a process says of its session', () => {
   });
 
   it('is taken back when the lease ran out before the commit', async () => {
-    const { pk } = await a.create(realm.city);
-    const row = await realm.until(pk, 'active');
+    const { pk } = await a.create(fixture.city);
+    const row = await fixture.until(pk, 'active');
     const lease = new RunnerLease(row.runner_id!, new Clock(), new RunnerTimings(), performance.now());
-    const owner = new OwnedSession(realm.city, { pk, generation: 1, runnerId: row.runner_id! }, lease, a.sessions);
+    const owner = new OwnedSession(fixture.city, { pk, generation: 1, runnerId: row.runner_id! }, lease, a.sessions);
     const write = owner.change(async (changes, now) => {
       await changes.patch(now, { title: 'too late' });
       lease.lose();
     });
     await expect(write).rejects.toBeInstanceOf(Fenced);
-    expect((await realm.row(pk)).title).toBe('loopback');
+    expect((await fixture.row(pk)).title).toBe('loopback');
   });
 
   it('is not settled when somebody else has it by then', async () => {
-    const { pk } = await a.create(realm.city);
-    const row = await realm.until(pk, 'active');
+    const { pk } = await a.create(fixture.city);
+    const row = await fixture.until(pk, 'active');
     const owned = { pk, generation: 1, runnerId: row.runner_id! };
     const settled = await takenAwayDuring(row, () =>
-      a.get(Settlements).settle(realm.city, owned, { decide: () => ({ to: 'asleep', reason: 'crashed', set: {} }) }),
+      a.get(SessionExits).settle(fixture.city, owned, { decide: () => ({ to: 'asleep', reason: 'crashed', set: {} }) }),
     );
     expect(settled).toBeUndefined();
-    expect(await realm.row(pk)).toMatchObject({ state: 'active', generation: 2, live: true });
+    expect(await fixture.row(pk)).toMatchObject({ state: 'active', generation: 2, live: true });
   });
 });
 
 it('every commit may lose its answer: nothing is done twice, nothing is forgotten', async () => {
-  const b = await realm.runner('b');
+  const b = await fixture.runner('b');
   let n = 0;
   const lose = (): void => {
     if (n++ % 2 === 0) throw new Error('Connection terminated unexpectedly');
   };
   await a.stop();
-  const { pk, id } = await b.create(realm.city);
-  await realm.until(pk, 'active');
+  const { pk, id } = await b.create(fixture.city);
+  await fixture.until(pk, 'active');
   b.failpoints.arm('tx.after_commit', lose);
-  const outside = await realm.runner('outside', { capacity: 0, timings: { sweepMs: 60_000 } });
-  const first = await outside.send(realm.city, pk, 'one');
-  const second = await outside.send(realm.city, pk, 'refuse');
-  const third = await outside.send(realm.city, pk, 'ask');
-  await realm.untilMessage(first.pk, 'delivered');
-  await realm.untilMessage(second.pk, 'failed');
-  await realm.untilMessage(third.pk, 'delivered');
+  const outside = await fixture.runner('outside', { capacity: 0, timings: { sweepMs: 60_000 } });
+  const first = await outside.send(fixture.city, pk, 'one');
+  const second = await outside.send(fixture.city, pk, 'refuse');
+  const third = await outside.send(fixture.city, pk, 'ask');
+  await fixture.untilMessage(first.pk, 'delivered');
+  await fixture.untilMessage(second.pk, 'failed');
+  await fixture.untilMessage(third.pk, 'delivered');
   const open = async (): Promise<number> =>
-    (await sql<{ n: number }>`select count(*)::int as n from session_interactions where session_pk = ${pk}`.execute(realm.db)).rows[0]!.n;
+    (await sql<{ n: number }>`select count(*)::int as n from session_interactions where session_pk = ${pk}`.execute(fixture.db)).rows[0]!.n;
   await eventually(async () => (await open()) === 1);
-  await outside.patch(realm.city, pk, { stop_request: 'reset' });
-  await realm.when(pk, ({ epoch, live }) => epoch === 2 && live);
+  await outside.patch(fixture.city, pk, { stop_request: 'reset' });
+  await fixture.when(pk, ({ epoch, live }) => epoch === 2 && live);
   expect(n).toBeGreaterThan(10);
-  expect(realm.host.told(id)).toEqual(['one', 'refuse', 'ask']);
+  expect(fixture.host.told(id)).toEqual(['one', 'refuse', 'ask']);
   expect(await open()).toBe(1);
-  expect((await realm.events('session.interaction.opened')).length).toBe(1);
-  expect((await realm.events('session.stopped')).map(({ payload }) => payload.reason).filter((reason) => reason === 'reset')).toHaveLength(
-    1,
-  );
-  const { rows } = await sql`select turn, stop_reason from session_turns where session_pk = ${pk} order by turn`.execute(realm.db);
+  expect((await fixture.events('session.interaction.opened')).length).toBe(1);
+  expect(
+    (await fixture.events('session.stopped')).map(({ payload }) => payload.reason).filter((reason) => reason === 'reset'),
+  ).toHaveLength(1);
+  const { rows } = await sql`select turn, stop_reason from session_turns where session_pk = ${pk} order by turn`.execute(fixture.db);
   expect(rows).toMatchObject([{ stop_reason: 'end_turn' }, { stop_reason: 'failed' }, {}]);
 });

@@ -7,15 +7,15 @@ import { AppLogger } from '../../../platform/logging/logger.js';
 import { Signals, type Signalled } from '../../../platform/streams/signals.js';
 import { sleep } from '../../../platform/time/clock.js';
 import { runnerTopic, WANTED_TOPIC } from '../../sessions/session-store/topics.js';
-import { Pulse } from './pulse.js';
+import { Poller } from './poller.js';
 import { InboxRepository, type InboxItem } from './inbox.repository.js';
-import { Leftovers } from './leftovers.js';
+import { OrphanReaper } from './orphan-reaper.js';
 import type { RunnerLease } from './runner-lease.js';
 import { RunnerRegistry } from './runner-registry.js';
-import { RunnerRooms } from './runner-rooms.js';
+import { RunnerContext } from './runner-context.js';
 import { SessionActor } from './session-actor.js';
 import { SessionClaims } from './session-claims.js';
-import { StraySessions } from './stray-sessions.js';
+import { OrphanedSessions } from './orphaned-sessions.js';
 
 const ENDED_MS = 30_000;
 
@@ -26,9 +26,9 @@ const ENDED_MS = 30_000;
 @Injectable()
 export class Runner implements OnApplicationBootstrap {
   readonly #actors = new Map<number, SessionActor>();
-  readonly #claims: Pulse;
-  readonly #inbox: Pulse;
-  readonly #strays: StraySessions;
+  readonly #claims: Poller;
+  readonly #inbox: Poller;
+  readonly #orphaned: OrphanedSessions;
   /** Counts looks into the inbox: an actor made after a look began may be missing in what it found. */
   #looks = 0;
   readonly #bornIn = new WeakMap<SessionActor, number>();
@@ -41,17 +41,17 @@ export class Runner implements OnApplicationBootstrap {
     private readonly registry: RunnerRegistry,
     private readonly claims: SessionClaims,
     private readonly inbox: InboxRepository,
-    private readonly leftovers: Leftovers,
-    private readonly rooms: RunnerRooms,
+    private readonly orphans: OrphanReaper,
+    private readonly context: RunnerContext,
     private readonly signals: Signals,
     private readonly lifecycle: Lifecycle,
     private readonly log: AppLogger,
     metrics: Metrics,
   ) {
-    const { pollMs } = rooms.timings;
-    this.#claims = new Pulse(pollMs, () => this.#claim(), failed(log, 'wanted sessions could not be taken'));
-    this.#inbox = new Pulse(pollMs, () => this.#look(), failed(log, 'the inbox of this runner could not be read'));
-    this.#strays = new StraySessions(rooms, db);
+    const { pollMs } = context.timings;
+    this.#claims = new Poller(pollMs, () => this.#claim(), failed(log, 'wanted sessions could not be taken'));
+    this.#inbox = new Poller(pollMs, () => this.#look(), failed(log, 'the inbox of this runner could not be read'));
+    this.#orphaned = new OrphanedSessions(context, db);
     const gauge = metrics.gauge({
       name: 'svc_runner_sessions',
       help: 'Sessions that this process runs.',
@@ -88,7 +88,7 @@ export class Runner implements OnApplicationBootstrap {
         await this.handOver();
         unlisten();
       },
-      { limitMs: this.rooms.timings.handoverLimitMs },
+      { limitMs: this.context.timings.handoverLimitMs },
     );
   }
 
@@ -103,7 +103,7 @@ export class Runner implements OnApplicationBootstrap {
     await this.registry.drain().catch((error: unknown) => this.log.warn({ err: error }, 'others are not told that this runner ends'));
     await this.#claims.stop();
     for (const actor of this.#actors.values()) actor.handOver(false);
-    const { handoverMs, handoverLimitMs } = this.rooms.timings;
+    const { handoverMs, handoverLimitMs } = this.context.timings;
     // In embedded mode nobody goes on with the turns, and a person waits at the terminal.
     const patience = this.app.role === 'all' ? handoverMs / 5 : handoverMs;
     await this.#allDone(patience);
@@ -120,11 +120,11 @@ export class Runner implements OnApplicationBootstrap {
 
   /** Before anything is started here, what nobody of this host runs any more is ended; after that, what others leave. */
   async #cleanUp(lease: RunnerLease): Promise<void> {
-    const { unconfirmedMs, leftoversMs } = this.rooms.timings;
+    const { unconfirmedMs, leftoversMs } = this.context.timings;
     while (!lease.signal.aborted && !this.#handing) {
       try {
         const first = !this.#clean;
-        if (first || (await this.registry.hasNeighbours(lease))) await this.leftovers.end(this.registry.host);
+        if (first || (await this.registry.hasNeighbours(lease))) await this.orphans.end(this.registry.host);
         this.#clean = true;
         if (first) this.#claims.ask();
         await sleep(leftoversMs, lease.signal);
@@ -147,11 +147,11 @@ export class Runner implements OnApplicationBootstrap {
   async #claim(): Promise<void> {
     const lease = this.registry.lease;
     if (lease === undefined || !this.#clean || !this.registry.accepting) return;
-    const room = Math.min(this.rooms.timings.startsAtOnce - this.#starting(), this.registry.capacity - this.#actors.size);
+    const room = Math.min(this.context.timings.startsAtOnce - this.#starting(), this.registry.capacity - this.#actors.size);
     if (room <= 0) return;
-    await this.#strays.while(async () => {
+    await this.#orphaned.while(async () => {
       for (const claimed of await this.claims.claim(lease, room))
-        this.#adopt(new SessionActor(this.rooms, claimed, lease, () => this.#claims.ask()));
+        this.#adopt(new SessionActor(this.context, claimed, lease, () => this.#claims.ask()));
     });
   }
 
@@ -183,7 +183,7 @@ export class Runner implements OnApplicationBootstrap {
     for (const actor of this.#actors.values()) {
       if (found.get(actor.pk)?.generation !== actor.generation && this.#bornIn.get(actor)! < look) actor.fence();
     }
-    await this.#strays.settle(lease, strays);
+    await this.#orphaned.settle(lease, strays);
   }
 
   #starting(): number {

@@ -15,16 +15,16 @@ import { ClaimsRepository } from './claims.repository.js';
 import { FencingSweeper } from './fencing.sweeper.js';
 import { MarkedProcesses } from './host-processes.js';
 import { InboxRepository } from './inbox.repository.js';
-import { Leftovers } from './leftovers.js';
+import { OrphanReaper } from './orphan-reaper.js';
 import { AgentRuntimes, HostProcesses, LaunchPlans } from './ports.js';
 import { RunnerRegistry } from './runner-registry.js';
-import { RunnerRooms } from './runner-rooms.js';
+import { RunnerContext } from './runner-context.js';
 import { RunnerTimings } from './runner-timings.js';
 import { RunnerRepository } from './runner.repository.js';
 import { Runner } from './runner.service.js';
 import { SessionClaims } from './session-claims.js';
 import { SessionWorkRepository } from './session-work.repository.js';
-import { Settlements } from './settlements.js';
+import { SessionExits } from './session-exits.js';
 import { ShippedRuntimes } from './shipped-runtimes.js';
 
 /** What a worker does for sessions: it runs their processes, and takes over from workers that are gone. */
@@ -45,14 +45,14 @@ import { ShippedRuntimes } from './shipped-runtimes.js';
     ClaimsRepository,
     FencingSweeper,
     InboxRepository,
-    Leftovers,
+    OrphanReaper,
     Runner,
     RunnerRegistry,
     RunnerRepository,
-    RunnerRooms,
+    RunnerContext,
     SessionClaims,
     SessionWorkRepository,
-    Settlements,
+    SessionExits,
     { provide: AgentRuntimes, useClass: ShippedRuntimes },
     { provide: Clock, useValue: new Clock() },
     { provide: HostProcesses, useClass: MarkedProcesses },

@@ -3,18 +3,18 @@ import { printable } from '../../../platform/runtime/printable.js';
 import { sleep } from '../../../platform/time/clock.js';
 import type { LaunchPlan } from '../../sessions/launch/launch.js';
 import { afterExit, afterFailedStart, EXIT_SETTINGS, type Decision } from './after-exit.js';
-import { Bell } from '../../../platform/time/bell.js';
+import { AutoResetEvent } from '../../../platform/time/auto-reset-event.js';
 import { withBreaker } from './circuit-breaker.js';
 import type { InboxItem } from './inbox.repository.js';
 import { Fenced, OwnedSession } from './owned-session.js';
 import { Recorder } from './recorder.js';
 import type { RunnerLease } from './runner-lease.js';
-import type { RunnerRooms } from './runner-rooms.js';
+import type { RunnerContext } from './runner-context.js';
 import type { Claimed } from './session-claims.js';
-import { SessionDesk } from './session-desk.js';
+import { SessionInbox } from './session-inbox.js';
 import { startSession, type Started } from './session-start.js';
 import { SessionTurns, type TurnOutcome } from './session-turns.js';
-import type { Ended } from './settlements.js';
+import type { Ended } from './session-exits.js';
 import { workerOperation } from './worker-operation.js';
 
 type Stopping = { hard: boolean; readonly startedAt: Date; readonly done: Promise<Exit> };
@@ -28,7 +28,7 @@ export class SessionActor {
   /** Resolves when the process is gone and this is recorded, or somebody else's to record. Never rejects. */
   readonly done: Promise<void>;
   readonly #owner: OwnedSession;
-  readonly #bell = new Bell();
+  readonly #woken = new AutoResetEvent();
   readonly #startAbort = new AbortController();
   #phase: 'starting' | 'serving' | 'stopping' | 'gone' = 'starting';
   #mail: InboxItem | undefined;
@@ -44,7 +44,7 @@ export class SessionActor {
   #own: 'handover' | 'handover now' | 'stuck' | 'broken' | 'rate_limited' | 'auth_required' | undefined;
 
   constructor(
-    private readonly rooms: RunnerRooms,
+    private readonly context: RunnerContext,
     private readonly claimed: Claimed,
     lease: RunnerLease,
     /** Called when the start is over, one way or the other: there is room for another one. */
@@ -52,7 +52,7 @@ export class SessionActor {
   ) {
     const { pk, generation } = claimed.row;
     this.pk = pk;
-    this.#owner = new OwnedSession(claimed.city, { pk, generation, runnerId: lease.id }, lease, rooms.sessions);
+    this.#owner = new OwnedSession(claimed.city, { pk, generation, runnerId: lease.id }, lease, context.sessions);
     lease.signal.addEventListener('abort', this.#lost, { once: true });
     this.done = this.#live().finally(() => {
       this.#phase = 'gone';
@@ -77,29 +77,29 @@ export class SessionActor {
     this.#mail = item;
     this.#wish = item;
     if (item.stop !== null && item.stop !== 'drain') this.#startAbort.abort();
-    this.#bell.ring();
+    this.#woken.set();
   }
 
   /** The session is not this runner's any more: the process ends, and nothing is recorded. */
   fence(): void {
     this.#owner.fence();
     this.#startAbort.abort();
-    this.#bell.ring();
+    this.#woken.set();
   }
 
   /** Ends the process for another runner to go on: after the current turn, or with `now` at once. */
   handOver(now: boolean): void {
     if (this.#own === undefined || this.#own === 'handover') this.#own = now ? 'handover now' : 'handover';
     this.#startAbort.abort();
-    this.#bell.ring();
+    this.#woken.set();
   }
 
   readonly #lost = (): void => this.fence();
 
   async #live(): Promise<void> {
     try {
-      await this.rooms.failpoints.hit('runner.after_claim');
-      const started = await startSession(this.rooms, this.#owner, this.claimed, this.#startAbort.signal);
+      await this.context.failpoints.hit('runner.after_claim');
+      const started = await startSession(this.context, this.#owner, this.claimed, this.#startAbort.signal);
       if (started === undefined) await this.#settle({ decide: this.#failedStart('aborted') });
       else await this.#serve(started);
     } catch (error) {
@@ -112,14 +112,14 @@ export class SessionActor {
 
   readonly #unexpected = (error: unknown): void => {
     if (!(error instanceof Fenced))
-      this.rooms.logger.error({ err: error, session: this.pk, generation: this.generation }, 'running a session failed');
+      this.context.logger.error({ err: error, session: this.pk, generation: this.generation }, 'running a session failed');
   };
 
   /** The runner keeps the session while something of its process may be there: nobody starts it elsewhere meanwhile. */
   async #startFailed(error: StartError): Promise<void> {
     const { failure, message, stderrTail } = error;
     if (failure === 'unconfirmed_dead') {
-      await this.#unconfirmed(message, () => this.rooms.processes.end({ city: this.claimed.city.name, session: this.claimed.row.id }));
+      await this.#unconfirmed(message, () => this.context.processes.end({ city: this.claimed.city.name, session: this.claimed.row.id }));
       return this.#settle({ decide: this.#failedStart('died'), how: 'start_failed', message });
     }
     const how = failure === 'timeout' ? 'start_timeout' : failure === 'aborted' ? undefined : 'start_failed';
@@ -150,13 +150,13 @@ export class SessionActor {
     this.#phase = 'serving';
     this.started();
     const recorder = this.#recorder(row.epoch);
-    const turns = new SessionTurns(this.rooms, this.#owner, agent, recorder, plan.prompt);
+    const turns = new SessionTurns(this.context, this.#owner, agent, recorder, plan.prompt);
     const current = {
       given: (pk: number) => turns.given.has(pk),
       turn: () => (this.#inTurn ? this.#turn : undefined),
       stuck: () => this.#end('stuck'),
     };
-    const desk = new SessionDesk(this.rooms, this.#owner, agent, current, this.#broken);
+    const desk = new SessionInbox(this.context, this.#owner, agent, current, this.#broken);
     // What one has said that has done its work already belongs to the turn which it did that in.
     const mayRead = agent.hasFinished === true ? this.#opening.promise : Promise.resolve();
     const reading = mayRead.then(() => this.#read(agent, recorder, turns, desk));
@@ -174,7 +174,7 @@ export class SessionActor {
         stopping = this.#stop(agent, stopping);
         if (stopping === undefined && this.#turn === undefined && this.#more) this.#begin(turns);
         if (this.#turn === undefined) this.#opening.resolve();
-        await this.#bell.heard();
+        await this.#woken.wait();
       }
       await reading;
       await this.#turn;
@@ -200,7 +200,7 @@ export class SessionActor {
     done.then(
       (exit) => {
         this.#exit ??= exit;
-        this.#bell.ring();
+        this.#woken.set();
       },
       (error: unknown) => void this.#stopFailed(agent, error),
     );
@@ -241,11 +241,11 @@ export class SessionActor {
         this.#turn = undefined;
         this.#inTurn = false;
         this.#opening.resolve();
-        this.#bell.ring();
+        this.#woken.set();
       });
   }
 
-  async #read(agent: RunningAgent, recorder: Recorder, turns: SessionTurns, desk: SessionDesk): Promise<void> {
+  async #read(agent: RunningAgent, recorder: Recorder, turns: SessionTurns, desk: SessionInbox): Promise<void> {
     try {
       for await (const event of agent.events) {
         if (event.type === 'exit') this.#exit = event.exit;
@@ -260,11 +260,16 @@ export class SessionActor {
         () => undefined,
       );
     } finally {
-      this.#bell.ring();
+      this.#woken.set();
     }
   }
 
-  async #handle(event: Exclude<RuntimeEvent, { type: 'exit' }>, recorder: Recorder, turns: SessionTurns, desk: SessionDesk): Promise<void> {
+  async #handle(
+    event: Exclude<RuntimeEvent, { type: 'exit' }>,
+    recorder: Recorder,
+    turns: SessionTurns,
+    desk: SessionInbox,
+  ): Promise<void> {
     switch (event.type) {
       case 'text':
         return recorder.text(event);
@@ -296,20 +301,20 @@ export class SessionActor {
 
   #recorder(epoch: number): Recorder {
     const { pk: sessionPk, generation } = this.#owner.owned;
-    return new Recorder(this.rooms.log, {
+    return new Recorder(this.context.log, {
       sessionPk,
       generation,
       epoch,
-      joinMs: this.rooms.timings.joinMs,
+      joinMs: this.context.timings.joinMs,
       held: () => this.#owner.held,
       fenced: () => this.fence(),
-      lost: (error) => this.rooms.logger.error({ err: error, session: this.pk }, 'entries of a session could not be stored and are lost'),
+      lost: (error) => this.context.logger.error({ err: error, session: this.pk }, 'entries of a session could not be stored and are lost'),
     });
   }
 
   #end(why: 'stuck' | 'broken' | 'rate_limited' | 'auth_required'): void {
     if (this.#own === undefined || this.#own === 'handover') this.#own = why;
-    this.#bell.ring();
+    this.#woken.set();
   }
 
   readonly #broken = (error: unknown): void => {
@@ -324,18 +329,18 @@ export class SessionActor {
       this.#exit ??= await agent.stop({ hard: true });
     };
     await this.#unconfirmed(error instanceof Error ? error.message : String(error), again).catch(this.#unexpected);
-    this.#bell.ring();
+    this.#woken.set();
   }
 
   /** Says that the process cannot be confirmed to be gone, and tries until it is. */
   async #unconfirmed(message: string, again: () => Promise<unknown>): Promise<void> {
-    this.rooms.logger.error({ session: this.pk, generation: this.generation }, `a process cannot be confirmed dead: ${message}`);
+    this.context.logger.error({ session: this.pk, generation: this.generation }, `a process cannot be confirmed dead: ${message}`);
     if (this.#owner.held)
       await this.#owner.change(async (changes, row) => {
         if (row.reason !== 'unconfirmed-dead') await changes.patch(row, { reason: 'unconfirmed-dead' });
       });
     for (;;) {
-      await sleep(this.rooms.timings.unconfirmedMs, this.#owner.held ? this.#owner.lease.signal : undefined);
+      await sleep(this.context.timings.unconfirmedMs, this.#owner.held ? this.#owner.lease.signal : undefined);
       try {
         await again();
         return;
@@ -395,8 +400,8 @@ export class SessionActor {
   }
 
   async #settle(ended: Ended): Promise<void> {
-    await this.rooms.failpoints.hit('runner.before_exit_recorded');
-    await this.#owner.trying(() => this.rooms.settlements.settle(this.claimed.city, this.#owner.owned, ended));
+    await this.context.failpoints.hit('runner.before_exit_recorded');
+    await this.#owner.trying(() => this.context.exits.settle(this.claimed.city, this.#owner.owned, ended));
   }
 }
 

@@ -149,7 +149,7 @@ export class SessionClaims {
     const startMs = this.timings.planMs + startupMs(known);
     const pks = batch.map(({ pk }) => pk);
     return this.sessions
-      .anyhow(city, RUNNER_ACTOR, async (changes) => {
+      .runInAnyState(city, RUNNER_ACTOR, async (changes) => {
         const locked = await this.repository.lockStartable(changes.tx, streamId, pks, lease.id);
         const claimed: Claimed[] = [];
         for (const { pk, now } of locked) {

@@ -7,7 +7,7 @@ import type { LaunchPlan } from '../../sessions/launch/launch.js';
 import type { SessionChanges } from '../../sessions/session-store/session-changes.js';
 import type { SessionPatch, SessionRow } from '../../sessions/session-store/session-row.js';
 import type { OwnedSession } from './owned-session.js';
-import type { RunnerRooms } from './runner-rooms.js';
+import type { RunnerContext } from './runner-context.js';
 import type { Claimed } from './session-claims.js';
 import { workerOperation } from './worker-operation.js';
 
@@ -36,7 +36,7 @@ const RESTARTS = {
  * @throws Fenced
  */
 export async function startSession(
-  rooms: RunnerRooms,
+  context: RunnerContext,
   owner: OwnedSession,
   claimed: Claimed,
   signal: AbortSignal,
@@ -45,12 +45,12 @@ export async function startSession(
   const { city, token } = claimed;
   let { row, restarted }: { row: SessionRow; restarted: keyof typeof RESTARTS | undefined } = claimed;
   for (;;) {
-    const [plan, ended] = await Promise.allSettled([planned(rooms, claimed, row, token, signal), endLeftovers(rooms, city.name, row)]);
+    const [plan, ended] = await Promise.allSettled([planned(context, claimed, row, token, signal), endOrphans(context, city.name, row)]);
     // Whatever else is wrong: nobody else may have the session while something of it may run.
     if (ended.status === 'rejected') throw ended.reason;
     if (plan.status === 'rejected') throw plan.reason;
-    await rooms.failpoints.hit('runner.before_spawn');
-    const agent = await spawned(rooms, owner, plan.value, row, signal).catch((error: unknown) => {
+    await context.failpoints.hit('runner.before_spawn');
+    const agent = await spawned(context, owner, plan.value, row, signal).catch((error: unknown) => {
       if (error instanceof StartError && error.failure === 'resume_rejected' && row.session_key !== null) return undefined;
       throw error;
     });
@@ -65,7 +65,7 @@ export async function startSession(
     const anew = agent.continued === 'new' && row.session_key !== null;
     const kill = (): void => void agent.stop({ hard: true }).catch(() => undefined);
     owner.lease.signal.addEventListener('abort', kill, { once: true });
-    const ready = await commitReady(rooms, owner, agent, plan.value, anew ? 'resume_rejected' : restarted, anew, startedAt)
+    const ready = await commitReady(context, owner, agent, plan.value, anew ? 'resume_rejected' : restarted, anew, startedAt)
       .catch(async (error: unknown) => {
         await stopUnwanted(agent);
         throw error;
@@ -75,14 +75,14 @@ export async function startSession(
       await stopUnwanted(agent);
       return undefined;
     }
-    await rooms.failpoints.hit('runner.after_ready');
+    await context.failpoints.hit('runner.after_ready');
     return { agent, plan: plan.value, row: ready };
   }
 }
 
 /** Preparing is part of the start: it ends when that is called off, and a disk that does not answer holds it up for so long only. */
 async function planned(
-  { plans, timings }: RunnerRooms,
+  { plans, timings }: RunnerContext,
   { city }: Claimed,
   row: SessionRow,
   token: string | undefined,
@@ -105,7 +105,7 @@ async function planned(
 }
 
 /** A look at all processes of the host costs 8 ms with a hundred of them: a session that is claimed for the first time has none. */
-async function endLeftovers({ processes }: RunnerRooms, city: string, row: SessionRow): Promise<void> {
+async function endOrphans({ processes }: RunnerContext, city: string, row: SessionRow): Promise<void> {
   if (row.generation === 1) return;
   try {
     await processes.end({ city, session: row.id });
@@ -116,20 +116,20 @@ async function endLeftovers({ processes }: RunnerRooms, city: string, row: Sessi
 }
 
 async function spawned(
-  rooms: RunnerRooms,
+  context: RunnerContext,
   owner: OwnedSession,
   plan: LaunchPlan,
   row: SessionRow,
   signal: AbortSignal,
 ): Promise<RunningAgent> {
-  const runtime = rooms.runtimes.of(plan.transport);
+  const runtime = context.runtimes.of(plan.transport);
   if (runtime === undefined) throw new StartError('unsupported', `this runner has no transport ${plan.transport}`);
   if (!owner.held || signal.aborted) throw new StartError('aborted', 'the start was called off');
   const spec = { ...plan.spec, resume: row.session_key ?? undefined };
   let told: Promise<unknown> = Promise.resolve();
   const slow: Slow = (why, leftMs) => void (told = tellSlow(owner, why, leftMs).catch(() => undefined));
   const tell = ({ message, stderrTail }: StartError): void =>
-    rooms.logger.warn({ session: row.pk, generation: row.generation, stderr: stderrTail.slice(-LOGGED) }, message);
+    context.logger.warn({ session: row.pk, generation: row.generation, stderr: stderrTail.slice(-LOGGED) }, message);
   try {
     return await startPrepared(runtime, spec, plan.preparation, signal, tell, slow);
   } finally {
@@ -159,7 +159,7 @@ async function stopUnwanted(agent: RunningAgent): Promise<void> {
 }
 
 async function commitReady(
-  rooms: RunnerRooms,
+  context: RunnerContext,
   owner: OwnedSession,
   agent: RunningAgent,
   plan: LaunchPlan,
@@ -170,7 +170,7 @@ async function commitReady(
   return owner.change(async (changes, row) => {
     if (row.state === 'active' && row.live) return row;
     if (row.state !== 'creating' || row.stop_request !== null) return undefined;
-    const { now } = await rooms.repository.facts(changes.tx, row.pk, row.generation);
+    const { now } = await context.repository.facts(changes.tx, row.pk, row.generation);
     const { options, ...capabilities } = agent.capabilities;
     const set: SessionPatch = {
       live: true,
@@ -190,12 +190,12 @@ async function commitReady(
       ...(anew ? { epoch: row.epoch + 1 } : {}),
     };
     const ready = await changes.move(row, 'ready', { reason: null, set });
-    if (restarted !== undefined && ready.epoch > 1) await tellRestart(rooms, changes, ready, RESTARTS[restarted]);
+    if (restarted !== undefined && ready.epoch > 1) await tellRestart(context, changes, ready, RESTARTS[restarted]);
     changes.emit(workerOperation(changes, ready, { operation: 'start', startedAt }));
     return ready;
   });
 }
 
-async function tellRestart({ log }: RunnerRooms, changes: SessionChanges, row: SessionRow, text: string): Promise<void> {
+async function tellRestart({ log }: RunnerContext, changes: SessionChanges, row: SessionRow, text: string): Promise<void> {
   await log.note(changes, row, { id: `conversation.${row.epoch}`, kind: 'compaction', text, event: 'conversation_restarted' });
 }

@@ -4,7 +4,7 @@ import type { EntryWrite } from '../../sessions/transcripts/entries.js';
 import type { TurnStop } from '../../sessions/usage/turn.js';
 import { Fenced, type OwnedSession } from './owned-session.js';
 import type { Recorder } from './recorder.js';
-import type { RunnerRooms } from './runner-rooms.js';
+import type { RunnerContext } from './runner-context.js';
 import type { TurnMessage } from './session-work.repository.js';
 import { workerOperation } from './worker-operation.js';
 
@@ -35,7 +35,7 @@ export class SessionTurns {
   #prompt: string | undefined;
 
   constructor(
-    private readonly rooms: RunnerRooms,
+    private readonly context: RunnerContext,
     private readonly owner: OwnedSession,
     private readonly agent: RunningAgent,
     private readonly recorder: Recorder,
@@ -60,12 +60,12 @@ export class SessionTurns {
     this.recorder.beginTurn(turn.number);
     if (turn.message?.intent === 'interrupt_now') this.given.add(turn.message.pk);
     begun();
-    await this.rooms.failpoints.hit('message.after_in_flight');
+    await this.context.failpoints.hit('message.after_in_flight');
     return this.#prompted(turn);
   }
 
   async #begin(): Promise<Turn | undefined> {
-    const { messages, repository } = this.rooms;
+    const { messages, repository } = this.context;
     let tries = 0;
     return this.owner.change(async (changes, row) => {
       // The answer to an earlier commit may have been lost with its connection: what it began goes on.
@@ -81,7 +81,7 @@ export class SessionTurns {
         return undefined;
       const number = await repository.nextTurn(changes.tx, row.pk);
       const text = first ?? message!.body;
-      await this.rooms.usage.begin(changes.tx, row, number);
+      await this.context.usage.begin(changes.tx, row, number);
       await this.#log(changes.tx, row, 'in-turn', [userEntry(row, number, text, message)]);
       changes.touch(row);
       return { number, text, message, startedAt: new Date() };
@@ -89,8 +89,8 @@ export class SessionTurns {
   }
 
   /** Said once a conversation. One of which it is not known that the agent has it is said again. */
-  async #firstPrompt(tx: Parameters<RunnerRooms['usage']['begin']>[0], row: SessionRow): Promise<string | undefined> {
-    if (this.#prompt === undefined || !(await this.rooms.repository.hasEntry(tx, row.pk, promptEntry(row)))) return this.#prompt;
+  async #firstPrompt(tx: Parameters<RunnerContext['usage']['begin']>[0], row: SessionRow): Promise<string | undefined> {
+    if (this.#prompt === undefined || !(await this.context.repository.hasEntry(tx, row.pk, promptEntry(row)))) return this.#prompt;
     this.#prompt = undefined;
     return undefined;
   }
@@ -122,7 +122,7 @@ export class SessionTurns {
   }
 
   async #accepted(turn: Turn): Promise<void> {
-    const { messages, failpoints } = this.rooms;
+    const { messages, failpoints } = this.context;
     await failpoints.hit('message.after_prompt');
     this.#prompt = undefined;
     await this.owner.change(async (changes, row) => {
@@ -134,7 +134,7 @@ export class SessionTurns {
 
   /** A refusal before the turn began fails the message; one that a death has swallowed is left to whoever settles the death. */
   async #end({ number, message, startedAt }: Turn, stopReason: TurnStop, refused: PromptError | undefined): Promise<void> {
-    const { messages, usage: recorder, repository } = this.rooms;
+    const { messages, usage: recorder, repository } = this.context;
     const usage = this.#usage;
     await this.owner.change(async (changes, row) => {
       const { now } = await repository.facts(changes.tx, row.pk, row.generation);
@@ -151,13 +151,13 @@ export class SessionTurns {
   }
 
   async #log(
-    tx: Parameters<RunnerRooms['log']['appendIn']>[0],
+    tx: Parameters<RunnerContext['log']['appendIn']>[0],
     row: SessionRow,
     activity: 'idle' | 'in-turn' | undefined,
     entries: readonly EntryWrite[],
   ): Promise<void> {
     const { pk: sessionPk, generation, epoch } = row;
-    if ((await this.rooms.log.appendIn(tx, { sessionPk, generation, epoch, entries, activity })) === 'fenced') throw new Fenced('fenced');
+    if ((await this.context.log.appendIn(tx, { sessionPk, generation, epoch, entries, activity })) === 'fenced') throw new Fenced('fenced');
   }
 }
 

@@ -3,29 +3,29 @@ import { sql } from 'kysely';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
 import { WorkService } from '../../work/work/work.service.js';
 import type { RunnerProcess } from './testing/runner-process.js';
-import { RunnerRealm } from './testing/runner-realm.js';
+import { RunnerFixture } from './testing/runner-fixture.js';
 
-let realm: RunnerRealm;
+let fixture: RunnerFixture;
 let runner: RunnerProcess;
 beforeEach(async () => {
-  realm = await RunnerRealm.open();
-  runner = await realm.runner('r1');
+  fixture = await RunnerFixture.open();
+  runner = await fixture.runner('r1');
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 /** A session that is not started yet and holds a bead. */
 async function holder(): Promise<{ session: SessionRow; bead: string }> {
-  const session = await runner.create(realm.city, { wake_request: undefined as never });
-  const { value } = await runner.get(WorkService).run(realm.city, 'test', (work) => work.create({ rig: '', title: 'work' }));
+  const session = await runner.create(fixture.city, { wake_request: undefined as never });
+  const { value } = await runner.get(WorkService).run(fixture.city, 'test', (work) => work.create({ rig: '', title: 'work' }));
   await sql`update beads set status = 'in_progress', assignee = 'somebody', metadata = jsonb_build_object('gc.session_id', ${session.id}::text)
-    where id = ${value.id}`.execute(realm.db);
+    where id = ${value.id}`.execute(fixture.db);
   return { session, bead: value.id };
 }
-const wake = (pk: number): Promise<unknown> => runner.patch(realm.city, pk, { wake_request: 'explicit', wake_requested_at: new Date() });
+const wake = (pk: number): Promise<unknown> => runner.patch(fixture.city, pk, { wake_request: 'explicit', wake_requested_at: new Date() });
 const stop = async (pk: number, stop_request: 'drain' | 'close' | 'kill' | 'sleep'): Promise<void> => {
   await wake(pk);
-  await realm.until(pk, 'active');
-  await runner.patch(realm.city, pk, { stop_request });
+  await fixture.until(pk, 'active');
+  await runner.patch(fixture.city, pk, { stop_request });
 };
 
 /** How a session comes to its end, or to a rest. */
@@ -34,13 +34,13 @@ const ENDS: Readonly<Record<string, readonly [SessionRow['state'], (pk: number) 
     'quarantined',
     async (pk) => {
       runner.plans.restarts = { maxCrashes: 1 };
-      await runner.send(realm.city, pk, 'crash');
+      await runner.send(fixture.city, pk, 'crash');
     },
   ],
   'it cannot be started': [
     'failed-create',
     async (pk) => {
-      realm.host.refuse = () => 'not_found';
+      fixture.host.refuse = () => 'not_found';
       await wake(pk);
     },
   ],
@@ -53,18 +53,18 @@ describe('what a session holds', () => {
     const { session, bead } = await holder();
     const [state, end] = ENDS[how]!;
     await end(session.pk);
-    await realm.until(session.pk, state);
-    const { rows } = await sql`select status, assignee from beads where id = ${bead}`.execute(realm.db);
+    await fixture.until(session.pk, state);
+    const { rows } = await sql`select status, assignee from beads where id = ${bead}`.execute(fixture.db);
     expect(rows).toEqual([{ status: 'open', assignee: null }]);
-    const events = await realm.events();
+    const events = await fixture.events();
     expect(events.filter(({ type }) => type === 'bead.dead_assignee_reopened')).toMatchObject([{ subject: bead }]);
   });
 
   it.each(['kill', 'sleep'] as const)('stays with it after a %s: it goes on with that when it is woken', async (wish) => {
     const { session, bead } = await holder();
     await stop(session.pk, wish);
-    await realm.until(session.pk, 'asleep');
-    const { rows } = await sql`select status, assignee from beads where id = ${bead}`.execute(realm.db);
+    await fixture.until(session.pk, 'asleep');
+    const { rows } = await sql`select status, assignee from beads where id = ${bead}`.execute(fixture.db);
     expect(rows).toEqual([{ status: 'in_progress', assignee: 'somebody' }]);
   });
 });

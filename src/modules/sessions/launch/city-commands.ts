@@ -3,7 +3,7 @@ import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
-import { endFound, endLeftovers } from '../../../platform/runtime/ending.js';
+import { endFound, endOrphans } from '../../../platform/runtime/ending.js';
 import { StartError, UnconfirmedDead } from '../../../platform/runtime/port.js';
 import { findProcesses } from '../../../platform/runtime/process-table.js';
 import { spawnAgent, type AgentProcess, type SpawnSpec } from '../../../platform/runtime/spawn.js';
@@ -159,7 +159,7 @@ export class CityCommands {
   async #endEarlier({ city, id, attempt }: CityCommand): Promise<void> {
     if (attempt === 1) return;
     const deployment = await this.deployment.id();
-    for (let n = 1; n < attempt; n++) await endLeftovers({ deployment, city: city.name, session: '', generation: markOf(id, n) });
+    for (let n = 1; n < attempt; n++) await endOrphans({ deployment, city: city.name, session: '', generation: markOf(id, n) });
   }
 
   async #carryOut(spec: SpawnSpec, command: CityCommand, signal: AbortSignal): Promise<CommandEnd> {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { HttpAdapterHost } from '@nestjs/core';
 import { sql } from 'kysely';
-import { ConfigRealm } from '../../../../test/support/config-realm.js';
+import { ConfigFixture } from '../../../../test/support/config-fixture.js';
 import { registerCity } from '../../../../test/support/registry.js';
 import { AppConfig, loadConfig, type Config } from '../../../platform/config/config.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
@@ -36,20 +36,20 @@ args = ["inner"]
 startup_timeout = "5s"
 `;
 
-let realm: ConfigRealm;
+let fixture: ConfigFixture;
 let launch: LaunchService;
 beforeEach(async () => {
-  realm = await ConfigRealm.open();
-  await realm.write('city.toml', CITY);
-  await realm.write('agents/mayor/agent.toml', 'work_dir = "work/{{.AgentBase}}"\nnudge = "Look around."\n');
-  await realm.write('agents/mayor/prompt.md', '# {{.Agent}} of {{.CityName}}\n{{/* note */}}Lead.\n');
-  await realm.write('template-fragments/rules.template.md', '{{ define "rules" }}Small commits.{{ end }}');
+  fixture = await ConfigFixture.open();
+  await fixture.write('city.toml', CITY);
+  await fixture.write('agents/mayor/agent.toml', 'work_dir = "work/{{.AgentBase}}"\nnudge = "Look around."\n');
+  await fixture.write('agents/mayor/prompt.md', '# {{.Agent}} of {{.CityName}}\n{{/* note */}}Lead.\n');
+  await fixture.write('template-fragments/rules.template.md', '{{ define "rules" }}Small commits.{{ end }}');
   await reload();
-  launch = service(realm);
+  launch = service(fixture);
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
-function service({ database, root, a }: ConfigRealm, more: Partial<Config> = {}): LaunchService {
+function service({ database, root, a }: ConfigFixture, more: Partial<Config> = {}): LaunchService {
   const env = { SVC_DATABASE_URL: database.url, SVC_CITIES_ROOT: root, SVC_RUNNER_ISOLATION: 'none' };
   const agentEnvironment = { PATH: '/usr/bin', HOME: '/home/agent', OPENAI_API_KEY: 'sk' };
   const config = new AppConfig({ ...(loadConfig(env, root) as Config), agentEnvironment, ...more });
@@ -64,7 +64,7 @@ function service({ database, root, a }: ConfigRealm, more: Partial<Config> = {})
 }
 
 async function reload(): Promise<void> {
-  const result = await realm.a.reloads.reload(realm.city, 'reload', 'test');
+  const result = await fixture.a.reloads.reload(fixture.city, 'reload', 'test');
   if ('errors' in result) throw new Error(JSON.stringify(result.errors));
 }
 
@@ -91,8 +91,8 @@ async function refused(work: Promise<unknown>): Promise<string> {
 
 describe('a launch plan', () => {
   it('has the program, the directory, the variables and the prompt of an agent', async () => {
-    const plan = await launch.plan(realm.city, row({ metadata: { trigger_bead: 'al-1' } }), 'svs_1_x');
-    const workDir = path.join(realm.city.path, 'work/mayor');
+    const plan = await launch.plan(fixture.city, row({ metadata: { trigger_bead: 'al-1' } }), 'svs_1_x');
+    const workDir = path.join(fixture.city.path, 'work/mayor');
     expect(plan).toMatchObject({ transport: 'acp', workDir });
     expect(plan.spec).toMatchObject({ cwd: workDir, timeoutMs: 5_000, options: { permission_mode: 'ask' } });
     expect(plan.spec.command).toBe(process.execPath);
@@ -112,8 +112,8 @@ describe('a launch plan', () => {
       SVC_INSTANCE_TOKEN: 'ab',
       SVC_PROVIDER: 'loopback',
       SVC_CITY: 'alpha',
-      SVC_CITY_PATH: realm.city.path,
-      SVC_CITY_RUNTIME_DIR: path.join(realm.city.path, '.gc/runtime'),
+      SVC_CITY_PATH: fixture.city.path,
+      SVC_CITY_RUNTIME_DIR: path.join(fixture.city.path, '.gc/runtime'),
       SVC_RIG: '',
       SVC_RIG_ROOT: '',
       SVC_DIR: workDir,
@@ -134,7 +134,7 @@ describe('a launch plan', () => {
   });
 
   it('has the client first in the path', async () => {
-    const { env } = (await launch.plan(realm.city, row())).spec;
+    const { env } = (await launch.plan(fixture.city, row())).spec;
     const [first, ...rest] = env.PATH!.split(':');
     expect(rest).toEqual(['/usr/bin']);
     expect(await readFile(path.join(first!, 'svc'), 'utf8')).toContain('svc.js');
@@ -146,60 +146,60 @@ describe('a launch plan', () => {
     ['[daemon]\nmax_restarts = 2\nrestart_window = "10m"\n', { maxCrashes: 2, crashWindowMs: 600_000 }],
     ['[daemon]\nmax_restarts = 0\n', { maxCrashes: Infinity }],
   ])('has the limit of crashes that the city gives: %j', async (more, restarts) => {
-    await realm.write('city.toml', CITY + more);
+    await fixture.write('city.toml', CITY + more);
     await reload();
-    expect((await launch.plan(realm.city, row())).restarts).toEqual(restarts);
+    expect((await launch.plan(fixture.city, row())).restarts).toEqual(restarts);
   });
 
   it('has the fingerprint that the configuration has', async () => {
-    const plan = await launch.plan(realm.city, row());
-    const { config } = await realm.a.reads.current(realm.city);
+    const plan = await launch.plan(fixture.city, row());
+    const { config } = await fixture.a.reads.current(fixture.city);
     expect(launch.fingerprint(config, row())).toBe(plan.fingerprint);
     expect(launch.fingerprint(config, row({ options: { permission_mode: 'deny' } }))).not.toBe(plan.fingerprint);
   });
 
   it('tells a bare provider nothing, and runs it in the city', async () => {
     const plan = await launch.plan(
-      realm.city,
+      fixture.city,
       row({ kind: 'provider', template: 'loopback', agent: null, agent_name: null, origin: 'manual' }),
     );
-    expect(plan).toMatchObject({ workDir: realm.city.path });
+    expect(plan).toMatchObject({ workDir: fixture.city.path });
     expect(plan).not.toHaveProperty('prompt');
     expect(plan.spec.env).toMatchObject({ SVC_AGENT: 'al-7', SVC_SESSION_ORIGIN: 'manual' });
   });
 
   it('tells a script what it starts', async () => {
-    const plan = await launch.plan(realm.city, row({ kind: 'provider', template: 'box', agent: null }));
+    const plan = await launch.plan(fixture.city, row({ kind: 'provider', template: 'box', agent: null }));
     expect(plan.transport).toBe('exec');
-    expect(plan.spec).toMatchObject({ command: path.join(realm.city.path, 'scripts/box'), args: [], name: 's-al-7' });
-    expect(plan.spec.document).toMatchObject({ work_dir: realm.city.path, env: { SVC_SESSION_ID: 'al-7' } });
+    expect(plan.spec).toMatchObject({ command: path.join(fixture.city.path, 'scripts/box'), args: [], name: 's-al-7' });
+    expect(plan.spec.document).toMatchObject({ work_dir: fixture.city.path, env: { SVC_SESSION_ID: 'al-7' } });
   });
 
   it('follows the configuration that the city runs now', async () => {
-    await realm.write('agents/mayor/agent.toml', 'work_dir = "../elsewhere"\n');
+    await fixture.write('agents/mayor/agent.toml', 'work_dir = "../elsewhere"\n');
     await reload();
-    expect(await refused(launch.plan(realm.city, row()))).toMatch(/^unsupported: the working directory .* lies outside/);
-    await realm.write('agents/mayor/agent.toml', 'dir = ""\nprovider = "box"\n');
+    expect(await refused(launch.plan(fixture.city, row()))).toMatch(/^unsupported: the working directory .* lies outside/);
+    await fixture.write('agents/mayor/agent.toml', 'dir = ""\nprovider = "box"\n');
     await reload();
-    expect((await launch.plan(realm.city, row())).transport).toBe('exec');
+    expect((await launch.plan(fixture.city, row())).transport).toBe('exec');
   });
 
   it('goes into no rig that has become another city, nor into one that leads there since', async () => {
-    const beta = path.join(realm.root, 'beta');
-    const rig = path.join(realm.root, 'shared/yard');
+    const beta = path.join(fixture.root, 'beta');
+    const rig = path.join(fixture.root, 'shared/yard');
     await mkdir(rig, { recursive: true });
-    await registerCity(realm.a.db, 'beta', beta);
+    await registerCity(fixture.a.db, 'beta', beta);
     await mkdir(path.join(beta, 'desk'), { recursive: true });
-    await realm.write(
+    await fixture.write(
       'city.toml',
       `${CITY}[[rigs]]\nname = "yard"\n[[agent]]\nname = "hand"\ndir = "yard"\nprompt_template = "agents/mayor/prompt.md"\n`,
     );
-    const bind = (to: string): Promise<void> => realm.write('.gc/site.toml', `[[rig]]\nname = "yard"\npath = "${to}"\n`);
+    const bind = (to: string): Promise<void> => fixture.write('.gc/site.toml', `[[rig]]\nname = "yard"\npath = "${to}"\n`);
     const hand = row({ template: 'yard/hand', agent: 'yard/hand', agent_name: 'yard/hand' });
     for (const other of ['../beta', '../beta/desk', 'to-beta', 'to-beta/none/yet']) {
-      await symlink(beta, realm.at('to-beta')).catch(() => undefined);
+      await symlink(beta, fixture.at('to-beta')).catch(() => undefined);
       await bind(other);
-      const result = await realm.a.reloads.reload(realm.city, 'reload', 'test');
+      const result = await fixture.a.reloads.reload(fixture.city, 'reload', 'test');
       expect({ other, errors: 'errors' in result ? result.errors.map(describeIssue) : [] }).toEqual({
         other,
         errors: ['.gc/site.toml: rig[0].path: names a directory of another city, or one that has a city in it or was one'],
@@ -207,74 +207,74 @@ describe('a launch plan', () => {
     }
     await bind('../shared/yard');
     await reload();
-    expect((await launch.plan(realm.city, hand)).workDir).toBe(rig);
+    expect((await launch.plan(fixture.city, hand)).workDir).toBe(rig);
     // The database has given the directory to the city: nobody makes a city there, or around it.
-    expect(await realm.b.directories.isOthers(path.join(realm.root, 'shared'), 'beta')).toBe(true);
+    expect(await fixture.b.directories.isOthers(path.join(fixture.root, 'shared'), 'beta')).toBe(true);
     await rmdir(rig);
     await symlink(path.join(beta, 'desk'), rig);
-    expect(await refused(launch.plan(realm.city, hand))).toMatch(
+    expect(await refused(launch.plan(fixture.city, hand))).toMatch(
       /^unsupported: the working directory .*beta\/desk cannot be used: it belongs to another city/,
     );
   });
 
   it('says what is missing', async () => {
-    expect(await refused(launch.plan(realm.city, row({ template: 'gone' })))).toBe('not_found: agent gone not found');
+    expect(await refused(launch.plan(fixture.city, row({ template: 'gone' })))).toBe('not_found: agent gone not found');
     expect(await refused(launch.plan({ name: 'beta', streamId: 999 }, row()))).toMatch(/^not_found: the city beta/);
   });
 
   it('may be made later when the database is away', async () => {
     const away = new LaunchPlanner(
-      new AppConfig(loadConfig({ SVC_DATABASE_URL: realm.database.url }, realm.root) as Config),
+      new AppConfig(loadConfig({ SVC_DATABASE_URL: fixture.database.url }, fixture.root) as Config),
       { known: () => Promise.reject(new Error('no connection')) } as unknown as ConfigReadsService,
-      new LaunchRepository(realm.a.db),
-      new DeploymentService(new LaunchRepository(realm.a.db)),
+      new LaunchRepository(fixture.a.db),
+      new DeploymentService(new LaunchRepository(fixture.a.db)),
       {} as AgentHost,
       {} as SessionSandboxes,
-      realm.a.directories,
-      realm.a.threads,
+      fixture.a.directories,
+      fixture.a.threads,
     );
-    expect(await refused(away.plan(realm.city, row(), undefined))).toMatch(/^timeout: the start could not be prepared/);
+    expect(await refused(away.plan(fixture.city, row(), undefined))).toMatch(/^timeout: the start could not be prepared/);
   });
 
   it('knows an address only where there is one', async () => {
-    const worker = service(realm, { role: 'worker' });
-    expect((await worker.plan(realm.city, row())).spec.env).not.toHaveProperty('SVC_API_URL');
-    const told = service(realm, { role: 'worker', apiUrl: 'https://svc.example' });
-    expect((await told.plan(realm.city, row())).spec.env.SVC_API_URL).toBe('https://svc.example');
+    const worker = service(fixture, { role: 'worker' });
+    expect((await worker.plan(fixture.city, row())).spec.env).not.toHaveProperty('SVC_API_URL');
+    const told = service(fixture, { role: 'worker', apiUrl: 'https://svc.example' });
+    expect((await told.plan(fixture.city, row())).spec.env.SVC_API_URL).toBe('https://svc.example');
   });
 
   it('reads prompts of packs, wherever they lie', async () => {
-    await realm.write('packs/desk/pack.toml', '[pack]\nname = "desk"\nschema = 2\n');
-    await realm.write('packs/desk/agents/clerk/prompt.md', 'File it.\n');
-    await mkdir(realm.at('.gc'), { recursive: true });
-    await realm.write(
+    await fixture.write('packs/desk/pack.toml', '[pack]\nname = "desk"\nschema = 2\n');
+    await fixture.write('packs/desk/agents/clerk/prompt.md', 'File it.\n');
+    await mkdir(fixture.at('.gc'), { recursive: true });
+    await fixture.write(
       'pack.toml',
       '[pack]\nname = "alpha"\nschema = 2\n[imports.desk]\nsource = "packs/desk"\n[imports.core]\nsource = "builtin:core"\n',
     );
     await reload();
     const prompt = async (template: string): Promise<string | undefined> =>
-      (await launch.plan(realm.city, row({ template, agent: template, agent_name: template }))).prompt;
+      (await launch.plan(fixture.city, row({ template, agent: template, agent_name: template }))).prompt;
     expect(await prompt('desk.clerk')).toMatch(/^File it\.\n\nSmall commits/);
     expect(await prompt('core.worker')).toMatch(/^# Worker/);
   });
 
   it('prefers the text that was composed where a name can be read in two ways', async () => {
-    await realm.write('packs/desk/pack.toml', '[pack]\nname = "desk"\nschema = 2\n');
-    await realm.write('packs/desk/agents/clerk/prompt.md', 'File it.\n');
-    await realm.write('packs/desk:agents/clerk/prompt.md', 'Another one.\n');
-    await realm.write('pack.toml', '[pack]\nname = "alpha"\nschema = 2\n[imports.desk]\nsource = "packs/desk"\n');
+    await fixture.write('packs/desk/pack.toml', '[pack]\nname = "desk"\nschema = 2\n');
+    await fixture.write('packs/desk/agents/clerk/prompt.md', 'File it.\n');
+    await fixture.write('packs/desk:agents/clerk/prompt.md', 'Another one.\n');
+    await fixture.write('pack.toml', '[pack]\nname = "alpha"\nschema = 2\n[imports.desk]\nsource = "packs/desk"\n');
     await reload();
     const named = row({ template: 'desk.clerk', agent: 'desk.clerk', agent_name: 'desk.clerk' });
-    expect((await launch.plan(realm.city, named)).prompt).toMatch(/^File it\./);
+    expect((await launch.plan(fixture.city, named)).prompt).toMatch(/^File it\./);
   });
 });
 
 it('a copy of a database is another deployment', async () => {
-  const copy = await ConfigRealm.open();
-  const id = (one: ConfigRealm): Promise<string> => new DeploymentService(new LaunchRepository(one.a.db)).id();
+  const copy = await ConfigFixture.open();
+  const id = (one: ConfigFixture): Promise<string> => new DeploymentService(new LaunchRepository(one.a.db)).id();
   try {
-    expect(await id(realm)).not.toBe(await id(copy));
-    const { rows } = await sql<{ same: boolean }>`select deployment_id()::text = ${await id(realm)} as same`.execute(realm.b.db);
+    expect(await id(fixture)).not.toBe(await id(copy));
+    const { rows } = await sql<{ same: boolean }>`select deployment_id()::text = ${await id(fixture)} as same`.execute(fixture.b.db);
     expect(rows[0]!.same).toBe(true);
   } finally {
     await copy.close();

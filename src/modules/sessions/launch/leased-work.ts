@@ -2,7 +2,7 @@ import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Signals } from '../../../platform/streams/signals.js';
-import { Bell } from '../../../platform/time/bell.js';
+import { AutoResetEvent } from '../../../platform/time/auto-reset-event.js';
 import { sleep } from '../../../platform/time/clock.js';
 
 /** Times in milliseconds, so that tests can shorten them. */
@@ -54,7 +54,7 @@ export class LeasedWork<T extends { readonly pk: number }> {
   readonly #running = new Map<number, Running<T>>();
   readonly #works = new Set<Promise<void>>();
   /** Rung when there may be more to take, or room for it. */
-  readonly #bell = new Bell();
+  readonly #woken = new AutoResetEvent();
   #renewing: Promise<void> | undefined;
 
   constructor(
@@ -72,7 +72,7 @@ export class LeasedWork<T extends { readonly pk: number }> {
   begin(signals: Signals, lifecycle: Lifecycle): void {
     const { name, topic } = this.source;
     const unlisten = signals.onTopics((topics) => {
-      if (topics === 'all' || topics.has(topic)) this.#bell.ring();
+      if (topics === 'all' || topics.has(topic)) this.#woken.set();
     });
     lifecycle.onStop('worker', `hints of ${name}`, unlisten);
     repeat(lifecycle, this.log, { name, everyMs: 10, work: (signal) => this.#turn(signal) });
@@ -103,7 +103,7 @@ export class LeasedWork<T extends { readonly pk: number }> {
       const work = this.#carryOut(running).finally(() => {
         this.#running.delete(row.pk);
         this.#works.delete(work);
-        this.#bell.ring();
+        this.#woken.set();
       });
       this.#works.add(work);
     }
@@ -132,8 +132,8 @@ export class LeasedWork<T extends { readonly pk: number }> {
   }
 
   async #turn(signal: AbortSignal): Promise<void> {
-    if (this.#running.size >= this.timings.atOnce) this.#bell.hush();
-    await this.#bell.heardWithin(this.timings.pollMs, signal);
+    if (this.#running.size >= this.timings.atOnce) this.#woken.reset();
+    await this.#woken.waitFor(this.timings.pollMs, signal);
     if (!signal.aborted) await this.take();
   }
 

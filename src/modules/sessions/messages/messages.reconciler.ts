@@ -49,7 +49,7 @@ export class MessagesReconciler implements OnModuleInit, OnApplicationBootstrap 
   async sweep(signal?: AbortSignal): Promise<number> {
     const alone = { failed: 'overdue messages could not be dropped', about: ({ stream: city }: OverdueQueue) => ({ city }), signal };
     return eachAlone(await this.repository.overdue(this.db, BATCH), this.log, alone, ({ sessionPk, streamId, stream }) =>
-      this.sessions.anyhow({ name: stream, stream, streamId }, ACTOR, async (changes) => {
+      this.sessions.runInAnyState({ name: stream, stream, streamId }, ACTOR, async (changes) => {
         const row = await changes.lock(sessionPk);
         return row === undefined ? 0 : this.queue.expire(changes, row);
       }),

@@ -66,7 +66,7 @@ export class SessionChangesService {
    * @throws ProblemError city_not_found when it has stopped meanwhile.
    */
   async run<T>(city: SessionCity, actor: string, body: (changes: SessionChanges) => Promise<T>): Promise<T> {
-    return this.anyhow(city, actor, async (changes) => {
+    return this.runInAnyState(city, actor, async (changes) => {
       if (!(await this.store.cityRuns(changes.tx, city.streamId)))
         throw problem('city_not_found', `city not found or not running: ${city.name}`);
       return body(changes);
@@ -74,7 +74,7 @@ export class SessionChangesService {
   }
 
   /** For runners and reconcilers, whose sessions outlive a stop of the city. */
-  async anyhow<T>(city: SessionCity, actor: string, body: (changes: SessionChanges) => Promise<T>): Promise<T> {
+  async runInAnyState<T>(city: SessionCity, actor: string, body: (changes: SessionChanges) => Promise<T>): Promise<T> {
     return this.transactions.run(
       async (tx) => {
         const changes = new SessionChanges(tx, city, actor, this.store, this.#reactions);

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { sessionRealm, type SessionRealm } from '../messages/testing/session-realm.js';
+import { sessionFixture, type SessionFixture } from '../messages/testing/session-fixture.js';
 import { MOVES, moveOf, SESSION_COMMANDS, SESSION_STATES, type SessionCommand } from './session-states.js';
 
-let realm: SessionRealm;
+let fixture: SessionFixture;
 beforeAll(async () => {
-  realm = await sessionRealm();
+  fixture = await sessionFixture();
 });
-afterAll(() => realm?.stop());
+afterAll(() => fixture?.stop());
 
 /** What a watcher is told of each move. */
 const TOLD: Record<SessionCommand, string> = {
@@ -35,30 +35,30 @@ describe('the state table', () => {
   });
 
   it.each(legal)('from %s with %s: one move, one event', async (state, command) => {
-    const session = await realm.session(state);
-    const above = (await realm.events()).length;
-    const after = await realm.within(session.pk, (changes, row) => changes.move(row, command, { reason: 'why' }));
+    const session = await fixture.session(state);
+    const above = (await fixture.events()).length;
+    const after = await fixture.within(session.pk, (changes, row) => changes.move(row, command, { reason: 'why' }));
     expect(after).toMatchObject({ state: MOVES[command].to, reason: 'why', generation: session.generation });
-    expect(await realm.row(session.pk)).toMatchObject({ state: MOVES[command].to });
-    const told = (await realm.events(above)).filter(({ type }) => type.startsWith('session.'));
+    expect(await fixture.row(session.pk)).toMatchObject({ state: MOVES[command].to });
+    const told = (await fixture.events(above)).filter(({ type }) => type.startsWith('session.'));
     expect(told.map(({ type, subject }) => [type, subject])).toEqual([[TOLD[command], session.id]]);
   });
 
   it.each(illegal)('from %s with %s: refused, and nothing changes', async (state, command) => {
-    const session = await realm.session(state);
-    const above = (await realm.events()).length;
-    await expect(realm.within(session.pk, (changes, row) => changes.move(row, command))).rejects.toThrow(
+    const session = await fixture.session(state);
+    const above = (await fixture.events()).length;
+    await expect(fixture.within(session.pk, (changes, row) => changes.move(row, command))).rejects.toThrow(
       `illegal_transition: illegal transition: state "${state}" does not accept command "${command}"`,
     );
-    expect(await realm.row(session.pk)).toEqual(session);
-    expect(await realm.events(above)).toEqual([]);
+    expect(await fixture.row(session.pk)).toEqual(session);
+    expect(await fixture.events(above)).toEqual([]);
   });
 
   it('moves a session once, of any number who want the same', async () => {
-    const session = await realm.session('asleep');
+    const session = await fixture.session('asleep');
     const tries = Array.from({ length: 12 }, (_, n) =>
-      realm
-        .within(session.pk, (changes, row) => changes.move(row, 'suspend'), n % 2 === 0 ? realm.a : realm.b)
+      fixture
+        .within(session.pk, (changes, row) => changes.move(row, 'suspend'), n % 2 === 0 ? fixture.a : fixture.b)
         .then(
           () => 'moved',
           (error: Error) => error.message.split(':', 1)[0],
@@ -68,12 +68,12 @@ describe('the state table', () => {
   });
 
   it('refuses a move of a row that is another by now', async () => {
-    const session = await realm.session('asleep');
-    await realm.within(session.pk, async (changes, row) => {
+    const session = await fixture.session('asleep');
+    await fixture.within(session.pk, async (changes, row) => {
       await changes.move(row, 'suspend');
       await expect(changes.move(row, 'close')).rejects.toThrow('illegal_transition');
       await expect(changes.move({ ...row, state: 'suspended', generation: 7 }, 'close')).rejects.toThrow('illegal_transition');
     });
-    expect((await realm.row(session.pk)).state).toBe('suspended');
+    expect((await fixture.row(session.pk)).state).toBe('suspended');
   });
 });

@@ -1,25 +1,25 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Kysely, PostgresDialect, sql } from 'kysely';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { Database, Db } from '../../../platform/database/database.js';
 import { SessionNamesRepository } from '../session-names/session-names.repository.js';
 import { SessionViewsRepository } from './session-views.repository.js';
 
 const MANY = 20_000;
-let realm: WorkRealm;
+let fixture: WorkFixture;
 beforeAll(async () => {
-  realm = await workRealm();
-  const { streamId } = realm.city;
+  fixture = await workFixture();
+  const { streamId } = fixture.city;
   await sql`
     insert into sessions (stream_id, id, session_name, alias, title, kind, template, agent, agent_name, rig, provider, origin, created_by, state,
       closed_at, live, created_at)
     select ${streamId}, 'al-' || n, 's-al-' || n, case when n % 3 = 0 then 'web/a' || n else '' end, 't', 'agent', 'web/polecat', 'web/polecat',
       'web/polecat-' || n, 'web', 'loopback', 'manual', 'test', case when n <= ${MANY - 2_000} then 'closed' else 'asleep' end,
       case when n <= ${MANY - 2_000} then now() end, false, now() + n * interval '1 second'
-    from generate_series(1, ${MANY}) n`.execute(realm.db);
-  await sql`insert into session_logs (session_pk) select pk from sessions`.execute(realm.db);
+    from generate_series(1, ${MANY}) n`.execute(fixture.db);
+  await sql`insert into session_logs (session_pk) select pk from sessions`.execute(fixture.db);
   await sql`insert into session_names (stream_id, name, kind, session_pk) select stream_id, session_name, 'session_name', pk from sessions`.execute(
-    realm.db,
+    fixture.db,
   );
   for (const table of [
     'sessions',
@@ -31,9 +31,9 @@ beforeAll(async () => {
     'beads',
     'agents',
   ])
-    await sql`analyze ${sql.table(table)}`.execute(realm.db);
+    await sql`analyze ${sql.table(table)}`.execute(fixture.db);
 });
-afterAll(() => realm?.close());
+afterAll(() => fixture?.close());
 
 interface Plan {
   readonly 'Node Type': string;
@@ -49,13 +49,13 @@ interface Plan {
 async function plans(run: (db: Db) => Promise<unknown>): Promise<Plan[]> {
   const seen: { text: string; values: readonly unknown[] }[] = [];
   const db = new Kysely<Database>({
-    dialect: new PostgresDialect({ pool: realm.pool }),
+    dialect: new PostgresDialect({ pool: fixture.pool }),
     log: ({ query }) => void seen.push({ text: query.sql, values: query.parameters }),
   });
   await run(db as unknown as Db);
   const found: Plan[] = [];
   for (const { text, values } of seen) {
-    const { rows } = await realm.pool.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(`explain (analyze, format json) ${text}`, [...values]);
+    const { rows } = await fixture.pool.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(`explain (analyze, format json) ${text}`, [...values]);
     const walk = (plan: Plan): void => {
       found.push(plan);
       plan.Plans?.forEach(walk);
@@ -76,7 +76,7 @@ const scanned = (all: readonly Plan[]): string[] =>
 describe('what lists and look-ups read, of very many sessions', () => {
   it('a page of the open ones: those, through the index, and details of the page only', async () => {
     const all = await plans((db) =>
-      new SessionViewsRepository(db).page(realm.city.streamId, { states: ['asleep', 'active'] }, 100, undefined, 5),
+      new SessionViewsRepository(db).page(fixture.city.streamId, { states: ['asleep', 'active'] }, 100, undefined, 5),
     );
     expect(scanned(all)).not.toContain('sessions');
     expect(scanned(all)).not.toContain('session_logs');
@@ -86,15 +86,15 @@ describe('what lists and look-ups read, of very many sessions', () => {
   });
 
   it('a later page starts where the one before ended', async () => {
-    const repository = new SessionViewsRepository(realm.db);
-    const first = await repository.page(realm.city.streamId, { states: ['closed'] }, 100, undefined, 0);
+    const repository = new SessionViewsRepository(fixture.db);
+    const first = await repository.page(fixture.city.streamId, { states: ['closed'] }, 100, undefined, 0);
     const last = first.rows[99]!;
     expect(first.total).toBe(MANY - 2_000);
     const after = { createdAt: last.place, id: String(last.pk) };
-    const all = await plans((db) => new SessionViewsRepository(db).page(realm.city.streamId, { states: ['closed'] }, 100, after, 0));
+    const all = await plans((db) => new SessionViewsRepository(db).page(fixture.city.streamId, { states: ['closed'] }, 100, after, 0));
     expect(read(all, 'session_logs')).toBe(101);
-    const next = await repository.page(realm.city.streamId, { states: ['closed'] }, 100, after, 0);
-    const longer = await repository.page(realm.city.streamId, { states: ['closed'] }, 101, undefined, 0);
+    const next = await repository.page(fixture.city.streamId, { states: ['closed'] }, 100, after, 0);
+    const longer = await repository.page(fixture.city.streamId, { states: ['closed'] }, 101, undefined, 0);
     expect(next.rows[0]!.pk).toBe(longer.rows[100]!.pk);
   });
 
@@ -104,7 +104,7 @@ describe('what lists and look-ups read, of very many sessions', () => {
     ['the last segment of an alias', 'a19998', 1],
     ['nobody', 'nobody', 0],
   ])('%s is found by indexes', async (_what, text, most) => {
-    const all = await plans((db) => new SessionNamesRepository(db).candidates(realm.city.streamId, text, true));
+    const all = await plans((db) => new SessionNamesRepository(db).candidates(fixture.city.streamId, text, true));
     expect(scanned(all)).not.toContain('sessions');
     expect(scanned(all)).not.toContain('session_names');
     // Each candidate is found once, and read once more.
@@ -113,19 +113,19 @@ describe('what lists and look-ups read, of very many sessions', () => {
 
   it('live sessions of agents are found by their names', async () => {
     const names = ['web/polecat-19999', 'web/polecat-1'];
-    const all = await plans((db) => new SessionViewsRepository(db).liveByAgentName(realm.city.streamId, names));
+    const all = await plans((db) => new SessionViewsRepository(db).liveByAgentName(fixture.city.streamId, names));
     expect(scanned(all)).not.toContain('sessions');
     expect(read(all, 'sessions')).toBeLessThanOrEqual(2);
     await sql`insert into runners (id, process_id, host, capacity, state, lease_until) values ('r', 'p', 'h', 1, 'active', now())`.execute(
-      realm.db,
+      fixture.db,
     );
-    await sql`update sessions set live = true, runner_id = 'r', state = 'active' where id in ('al-19999', 'al-19998')`.execute(realm.db);
-    const found = await new SessionViewsRepository(realm.db).liveByAgentName(realm.city.streamId, [
+    await sql`update sessions set live = true, runner_id = 'r', state = 'active' where id in ('al-19999', 'al-19998')`.execute(fixture.db);
+    const found = await new SessionViewsRepository(fixture.db).liveByAgentName(fixture.city.streamId, [
       'web/polecat-19999',
       'web/polecat-19997',
     ]);
     expect(found.map(({ id, activity, pending }) => [id, activity, pending])).toEqual([['al-19999', 'idle', false]]);
-    expect(await new SessionViewsRepository(realm.db).counts(realm.city.streamId)).toEqual({
+    expect(await new SessionViewsRepository(fixture.db).counts(fixture.city.streamId)).toEqual({
       open: 2_000,
       live: 2,
       pending: 0,

@@ -4,7 +4,7 @@ import { SessionReplica } from '../../../../test/support/session-replica.js';
 import { SlowClient } from '../../../../test/support/slow-client.js';
 import { eventually, openStream, type Frame, type OpenStream } from '../../../../test/support/sse.js';
 import { insertSession, said, write, type TestSession } from '../../../../test/support/transcripts.js';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { turnOf } from './conversation.js';
 import type { EntryWrite } from './entries.js';
 import { entryColumns, type EntryRow } from './entry-row.js';
@@ -55,16 +55,16 @@ const pick = <T>(of: readonly T[]): T => of[Math.floor(Math.random() * of.length
 /** For what takes a machine with much else to do a while. */
 
 describe('streams of sessions on two replicas', () => {
-  let realm: WorkRealm;
+  let fixture: WorkFixture;
   let a: SessionReplica;
   let b: SessionReplica;
   const opened: OpenStream[] = [];
   let asked = 0;
 
   beforeAll(async () => {
-    realm = await workRealm();
-    const url = (realm.pool as unknown as { options: { connectionString: string } }).options.connectionString;
-    [a, b] = await Promise.all([SessionReplica.start(url, realm.city, ['pol']), SessionReplica.start(url, realm.city, ['pol'])]);
+    fixture = await workFixture();
+    const url = (fixture.pool as unknown as { options: { connectionString: string } }).options.connectionString;
+    [a, b] = await Promise.all([SessionReplica.start(url, fixture.city, ['pol']), SessionReplica.start(url, fixture.city, ['pol'])]);
   });
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((s) => s.close()));
@@ -72,40 +72,42 @@ describe('streams of sessions on two replicas', () => {
   });
   afterAll(async () => {
     await Promise.all([a.stop(), b.stop()]);
-    await realm.close();
+    await fixture.close();
   });
 
   const session = (over: Parameters<typeof insertSession>[2] = {}): Promise<TestSession> =>
-    insertSession(realm.db, realm.city.streamId, over);
+    insertSession(fixture.db, fixture.city.streamId, over);
   const open = async (replica: SessionReplica, path: string, headers: Record<string, string> = {}): Promise<OpenStream> => {
     const stream = await openStream(`${replica.url}${path}`, { headers });
     opened.push(stream);
     return stream;
   };
   const headOf = async (pk: number): Promise<number> =>
-    (await sql<{ head: number }>`select head from session_logs where session_pk = ${pk}`.execute(realm.db)).rows[0]!.head;
+    (await sql<{ head: number }>`select head from session_logs where session_pk = ${pk}`.execute(fixture.db)).rows[0]!.head;
 
   const ask = async (pk: number, requestId: string): Promise<void> => {
     await sql`with l as (update session_logs set head = head + 1 where session_pk = ${pk} returning head)
       insert into session_interactions (stream_id, session_pk, request_id, generation, kind, prompt, options, opened_rev)
-      select ${realm.city.streamId}, ${pk}, ${requestId}, 1, 'approval', 'May I?', '[{"id":"y","label":"Yes"}]', head from l`.execute(
-      realm.db,
+      select ${fixture.city.streamId}, ${pk}, ${requestId}, 1, 'approval', 'May I?', '[{"id":"y","label":"Yes"}]', head from l`.execute(
+      fixture.db,
     );
     a.signals.markNow(`s${pk}`);
   };
   const settle = async (pk: number, requestId: string): Promise<void> => {
     await sql`with l as (update session_logs set head = head + 1 where session_pk = ${pk} returning head)
       update session_interactions set status = 'answered', closed_rev = l.head, closed_at = now() from l
-      where session_pk = ${pk} and request_id = ${requestId}`.execute(realm.db);
+      where session_pk = ${pk} and request_id = ${requestId}`.execute(fixture.db);
     b.signals.markNow(`s${pk}`);
   };
 
   /** What a client that has everything knows. */
   async function truth(pk: number): Promise<Known> {
-    const { rows } = await sql<EntryRow>`select ${entryColumns(false)} from session_entries e where e.session_pk = ${pk}`.execute(realm.db);
+    const { rows } = await sql<EntryRow>`select ${entryColumns(false)} from session_entries e where e.session_pk = ${pk}`.execute(
+      fixture.db,
+    );
     const { rows: log } = await sql<{ activity: string; pending: string[] | null }>`
       select activity, (select array_agg(request_id) from session_interactions i where i.session_pk = l.session_pk and status = 'open') as pending
-      from session_logs l where session_pk = ${pk}`.execute(realm.db);
+      from session_logs l where session_pk = ${pk}`.execute(fixture.db);
     const turns = rows.map((row) => turnOf(row, false)).filter(({ text }) => text !== '');
     return {
       turns: new Map(turns.map(({ id, text }) => [id!, text])),
@@ -287,9 +289,11 @@ describe('streams of sessions on two replicas', () => {
   });
 
   const close = async (s: TestSession): Promise<void> => {
-    await sql`update sessions set state = 'closed', closed_at = now(), live = false, runner_id = null where pk = ${s.pk}`.execute(realm.db);
+    await sql`update sessions set state = 'closed', closed_at = now(), live = false, runner_id = null where pk = ${s.pk}`.execute(
+      fixture.db,
+    );
     await sql`update session_logs set head = head + 1, status_rev = head + 1, activity = 'idle' where session_pk = ${s.pk}`.execute(
-      realm.db,
+      fixture.db,
     );
     a.signals.markNow(`s${s.pk}`);
   };
@@ -362,7 +366,7 @@ describe('streams of sessions on two replicas', () => {
     expect(stream.response.headers.get('svc-agent-status')).toBeNull();
     await b.log.append(write(first, [said('1.2', 'two')]));
     const two = await stream.until((f) => f.data.turns?.[0]?.text === 'two');
-    await sql`update sessions set live = false, runner_id = null, state = 'asleep' where pk = ${first.pk}`.execute(realm.db);
+    await sql`update sessions set live = false, runner_id = null, state = 'asleep' where pk = ${first.pk}`.execute(fixture.db);
     const second = await session({ agent: 'pol' });
     await b.log.append(write(second, [said('1.1', 'three')]));
     const three = await stream.until((f) => f.data.turns?.[0]?.text === 'three');
@@ -379,10 +383,10 @@ describe('streams of sessions on two replicas', () => {
 
 describe('a replica that stops', () => {
   it('ends its streams with the position that they are at', async () => {
-    const realm = await workRealm();
-    const url = (realm.pool as unknown as { options: { connectionString: string } }).options.connectionString;
-    const replica = await SessionReplica.start(url, realm.city);
-    const s = await insertSession(realm.db, realm.city.streamId);
+    const fixture = await workFixture();
+    const url = (fixture.pool as unknown as { options: { connectionString: string } }).options.connectionString;
+    const replica = await SessionReplica.start(url, fixture.city);
+    const s = await insertSession(fixture.db, fixture.city.streamId);
     await replica.log.append(write(s, [said('1.1', 'one')]));
     const stream = await openStream(`${replica.url}/s/${s.pk}`);
     await stream.until((f) => f.event === 'heartbeat');
@@ -391,6 +395,6 @@ describe('a replica that stops', () => {
     expect(stream.frames.at(-1)).toMatchObject({ event: 'heartbeat', id: '1' });
     await stream.close();
     await replica.stop();
-    await realm.close();
+    await fixture.close();
   });
 });

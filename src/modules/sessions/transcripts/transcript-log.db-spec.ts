@@ -4,7 +4,7 @@ import { createPool, type PgPool } from '../../../platform/database/database.js'
 import { Transactions } from '../../../platform/database/transactions.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { insertSession, logOf, said, write, type TestSession } from '../../../../test/support/transcripts.js';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { SessionChanges } from '../session-store/session-changes.js';
 import { SessionDeletionsRepository } from '../sessions/session-deletions.repository.js';
 import type { SessionRow } from '../session-store/session-row.js';
@@ -20,30 +20,30 @@ interface Row {
 }
 
 describe('the log of a session', () => {
-  let realm: WorkRealm;
+  let fixture: WorkFixture;
   let extra: PgPool;
   let a: TranscriptLogService;
   let b: TranscriptLogService;
 
   beforeAll(async () => {
-    realm = await workRealm();
-    extra = createPool((realm.pool as unknown as { options: { connectionString: string } }).options.connectionString);
-    a = logOf(realm.pool);
+    fixture = await workFixture();
+    extra = createPool((fixture.pool as unknown as { options: { connectionString: string } }).options.connectionString);
+    a = logOf(fixture.pool);
     b = logOf(extra);
   });
   afterAll(async () => {
     await extra.end();
-    await realm.close();
+    await fixture.close();
   });
 
-  const session = (): Promise<TestSession> => insertSession(realm.db, realm.city.streamId);
+  const session = (): Promise<TestSession> => insertSession(fixture.db, fixture.city.streamId);
   const entries = async ({ pk }: TestSession): Promise<Row[]> =>
     (
       await sql<Row>`select seq, rev, entry_id, status, blocks -> 0 ->> 'text' as text from session_entries
-        where session_pk = ${pk} order by seq`.execute(realm.db)
+        where session_pk = ${pk} order by seq`.execute(fixture.db)
     ).rows;
   const log = async ({ pk }: TestSession): Promise<Record<string, unknown>> =>
-    (await sql<Record<string, unknown>>`select * from session_logs where session_pk = ${pk}`.execute(realm.db)).rows[0]!;
+    (await sql<Record<string, unknown>>`select * from session_logs where session_pk = ${pk}`.execute(fixture.db)).rows[0]!;
 
   it('keeps the place of an entry that is written again and gives it a new position', async () => {
     const s = await session();
@@ -64,7 +64,9 @@ describe('the log of a session', () => {
     await a.append(
       write(s, [said('1.1', 'whole'), said('1.2', 'par', begun), said('prompt.1', 'hello', { ...begun, role: 'user' }), tool]),
     );
-    await new Transactions(realm.db, new Failpoints()).run((tx) => new TranscriptLogRepository(realm.pool).settle(tx, s.pk, s.generation));
+    await new Transactions(fixture.db, new Failpoints()).run((tx) =>
+      new TranscriptLogRepository(fixture.pool).settle(tx, s.pk, s.generation),
+    );
     expect((await entries(s)).map(({ rev, status }) => [rev, status])).toEqual([
       [1, 'final'],
       [5, 'final'],
@@ -93,7 +95,7 @@ describe('the log of a session', () => {
   it('refuses another generation and a session that no runner holds, and writes nothing of it', async () => {
     const s = await session();
     expect(await a.append(write({ ...s, generation: 2 }, [said('2.1', 'x')]))).toBe('fenced');
-    await sql`update sessions set runner_id = null, live = false where pk = ${s.pk}`.execute(realm.db);
+    await sql`update sessions set runner_id = null, live = false where pk = ${s.pk}`.execute(fixture.db);
     expect(await a.append(write(s, [said('1.1', 'x')], { activity: 'in-turn' }))).toBe('fenced');
     expect(await entries(s)).toEqual([]);
     expect(await log(s)).toMatchObject({ head: 0, activity: 'idle' });
@@ -109,7 +111,7 @@ describe('the log of a session', () => {
     const waits = async (): Promise<boolean> =>
       (
         await sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%append_session_logs%'`.execute(
-          realm.db,
+          fixture.db,
         )
       ).rows.length > 0;
     while (!(await waits())) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -159,7 +161,7 @@ describe('the log of a session', () => {
 
   it('belongs to the transaction that it is written in', async () => {
     const s = await session();
-    const failing = realm.transactions.run(async (tx) => {
+    const failing = fixture.transactions.run(async (tx) => {
       expect(await a.appendIn(tx, write(s, [said('1.1', 'x')]))).toEqual({ head: 1 });
       throw new Error('rolled back');
     });
@@ -171,18 +173,18 @@ describe('the log of a session', () => {
   it('goes with its session', async () => {
     const s = await session();
     await a.append(write(s, [said('1.1', 'x')]));
-    await sql`update sessions set state = 'closed', closed_at = now(), delete_pending = true where pk = ${s.pk}`.execute(realm.db);
-    expect(await new SessionDeletionsRepository(realm.db).delete(s.pk)).toBe(true);
+    await sql`update sessions set state = 'closed', closed_at = now(), delete_pending = true where pk = ${s.pk}`.execute(fixture.db);
+    expect(await new SessionDeletionsRepository(fixture.db).delete(s.pk)).toBe(true);
     expect(await entries(s)).toEqual([]);
     expect(await a.append(write(s, [said('1.2', 'y')]))).toBe('fenced');
   });
 
   it('is told things by the service, whoever holds the session', async () => {
     const s = await session();
-    await sql`update sessions set runner_id = null, live = false where pk = ${s.pk}`.execute(realm.db);
+    await sql`update sessions set runner_id = null, live = false where pk = ${s.pk}`.execute(fixture.db);
     const touched: unknown[] = [];
     const row = { pk: s.pk, generation: 1, epoch: 1 } as SessionRow;
-    await realm.transactions.run(async (tx) => {
+    await fixture.transactions.run(async (tx) => {
       const changes = { tx, touch: (one: unknown) => void touched.push(one) } as unknown as SessionChanges;
       await a.note(changes, row, { text: 'The conversation begins anew.', kind: 'compaction', event: 'restarted' });
       await a.note(changes, row, { id: 'closed', text: 'Closed.' });

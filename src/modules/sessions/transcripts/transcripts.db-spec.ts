@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PostgresDialect, sql, type CompiledQuery } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import { insertSession, logOf, said, write, type TestSession } from '../../../../test/support/transcripts.js';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { SessionResolver } from '../session-names/session-resolver.service.js';
 import { LiveReads } from './live-reads.repository.js';
 import type { TranscriptLogService } from './transcript-log.service.js';
@@ -11,20 +11,20 @@ import { TranscriptsRepository } from './transcripts.repository.js';
 import { TranscriptsService } from './transcripts.service.js';
 
 describe('transcripts', () => {
-  let realm: WorkRealm;
+  let fixture: WorkFixture;
   let log: TranscriptLogService;
   let service: TranscriptsService;
 
   beforeAll(async () => {
-    realm = await workRealm();
-    log = logOf(realm.pool);
+    fixture = await workFixture();
+    log = logOf(fixture.pool);
     const resolver = { resolve: (_city: unknown, text: string) => Promise.resolve({ pk: Number(text), id: text }) };
-    service = new TranscriptsService(new TranscriptsRepository(realm.db), resolver as unknown as SessionResolver);
+    service = new TranscriptsService(new TranscriptsRepository(fixture.db), resolver as unknown as SessionResolver);
   });
-  afterAll(() => realm.close());
+  afterAll(() => fixture.close());
 
-  const session = (): Promise<TestSession> => insertSession(realm.db, realm.city.streamId);
-  const get = (s: TestSession, query: Record<string, string> = {}) => service.get(realm.city, String(s.pk), TranscriptQuery.parse(query));
+  const session = (): Promise<TestSession> => insertSession(fixture.db, fixture.city.streamId);
+  const get = (s: TestSession, query: Record<string, string> = {}) => service.get(fixture.city, String(s.pk), TranscriptQuery.parse(query));
   const conversation = async (s: TestSession, query: Record<string, string> = {}) => {
     const answer = await get(s, query);
     if (answer.format !== 'conversation') throw new Error(`not a conversation: ${answer.format}`);
@@ -104,7 +104,7 @@ describe('transcripts', () => {
     const s = await session();
     await sql`insert into session_entries (session_pk, seq, rev, entry_id, epoch, generation, turn, kind, role, status, blocks)
       select ${s.pk}, n, n, '1.' || n, 1, 1, 1, 'message', 'assistant', 'final', jsonb_build_array(jsonb_build_object('type', 'text', 'text',
-        (select string_agg(md5(n || '.' || k), '') from generate_series(1, 1250) k))) from generate_series(1, 200) n`.execute(realm.db);
+        (select string_agg(md5(n || '.' || k), '') from generate_series(1, 1250) k))) from generate_series(1, 200) n`.execute(fixture.db);
     const page = await ids(s);
     expect(page.pagination.has_older_messages).toBe(true);
     expect(page.ids.length).toBeGreaterThan(50);
@@ -139,36 +139,36 @@ describe('transcripts', () => {
       ),
     );
     const at = String(s.pk);
-    expect((await service.subAgents(realm.city, at)).agents?.map(({ agent_id }) => agent_id)).toEqual(['a', 'b', 'c']);
-    const found = await service.subAgent(realm.city, at, 'a');
+    expect((await service.subAgents(fixture.city, at)).agents?.map(({ agent_id }) => agent_id)).toEqual(['a', 'b', 'c']);
+    const found = await service.subAgent(fixture.city, at, 'a');
     expect(found.status).toBe('completed');
     expect(found.messages).toHaveLength(2);
-    expect((await service.subAgent(realm.city, at, 'b')).status).toBe('running');
-    expect((await service.subAgent(realm.city, at, 'c')).status).toBe('failed');
-    await expect(service.subAgent(realm.city, at, 'd')).rejects.toMatchObject({ problem: 'agent_not_found' });
-    await expect(service.subAgent(realm.city, at, '../a')).rejects.toMatchObject({ problem: 'invalid_request' });
+    expect((await service.subAgent(fixture.city, at, 'b')).status).toBe('running');
+    expect((await service.subAgent(fixture.city, at, 'c')).status).toBe('failed');
+    await expect(service.subAgent(fixture.city, at, 'd')).rejects.toMatchObject({ problem: 'agent_not_found' });
+    await expect(service.subAgent(fixture.city, at, '../a')).rejects.toMatchObject({ problem: 'invalid_request' });
     await log.append(write(s, [], { activity: 'idle' }));
-    expect((await service.subAgent(realm.city, at, 'b')).status).toBe('failed');
+    expect((await service.subAgent(fixture.city, at, 'b')).status).toBe('failed');
   });
 
   it('reads no more of a long transcript than it answers', async () => {
     const s = await session();
     await sql`insert into session_entries (session_pk, seq, rev, entry_id, epoch, generation, turn, kind, role, status, blocks)
       select ${s.pk}, n, n, '1.' || n, 1, 1, 1, case when n % 20000 = 0 then 'compaction' else 'message' end, 'assistant', 'final',
-        '[{"type":"text","text":"x"}]' from generate_series(1, 100000) n`.execute(realm.db);
-    await sql`update session_logs set head = 100000, entries = 100000, compactions = 5 where session_pk = ${s.pk}`.execute(realm.db);
-    await sql`analyze session_entries`.execute(realm.db);
+        '[{"type":"text","text":"x"}]' from generate_series(1, 100000) n`.execute(fixture.db);
+    await sql`update session_logs set head = 100000, entries = 100000, compactions = 5 where session_pk = ${s.pk}`.execute(fixture.db);
+    await sql`analyze session_entries`.execute(fixture.db);
     const asked: CompiledQuery[] = [];
-    const watched = new Db({ dialect: new PostgresDialect({ pool: realm.pool }), log: ({ query }) => void asked.push(query) });
+    const watched = new Db({ dialect: new PostgresDialect({ pool: fixture.pool }), log: ({ query }) => void asked.push(query) });
     const resolver = { resolve: () => Promise.resolve({ pk: s.pk, id: 's' }) } as unknown as SessionResolver;
     const watchedService = new TranscriptsService(new TranscriptsRepository(watched), resolver);
     const reads = new LiveReads(watched);
-    await watchedService.get(realm.city, 's', TranscriptQuery.parse({ tail: '1', limit: '100', format: 'raw' }));
-    await watchedService.get(realm.city, 's', TranscriptQuery.parse({ after: '1.50000', tail: '1', limit: '100' }));
+    await watchedService.get(fixture.city, 's', TranscriptQuery.parse({ tail: '1', limit: '100', format: 'raw' }));
+    await watchedService.get(fixture.city, 's', TranscriptQuery.parse({ after: '1.50000', tail: '1', limit: '100' }));
     await reads.changes([{ pk: s.pk, pos: 99_900, upto: Number.MAX_SAFE_INTEGER }], true);
     expect(asked.length).toBeGreaterThan(4);
     for (const { sql: text, parameters } of asked) {
-      const { rows } = await realm.pool.query<Record<string, string>>(`explain ${text}`, [...parameters]);
+      const { rows } = await fixture.pool.query<Record<string, string>>(`explain ${text}`, [...parameters]);
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
       expect(plan).not.toMatch(/(Seq|Bitmap Heap) Scan on session_entries/);
     }

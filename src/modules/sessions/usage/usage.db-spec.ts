@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { ConfigRealm } from '../../../../test/support/config-realm.js';
+import { ConfigFixture } from '../../../../test/support/config-fixture.js';
 import { putSession, type StoredSession } from '../../../../test/support/session-examples.js';
 import type { UsageBody } from '../../../contract/usage.schemas.js';
 import type { SessionChanges } from '../session-store/session-changes.js';
@@ -25,33 +25,33 @@ model = "small"
 tier = { prompt_usd_per_1m = 100.0, completion_usd_per_1m = 100.0 }
 `;
 
-let realm: ConfigRealm;
+let fixture: ConfigFixture;
 let usage: UsageService;
 let recorder: UsageRecorder;
 let mayor: StoredSession;
 let react: Parameters<SessionChangesService['onEnded']>[0];
 beforeEach(async () => {
-  realm = await ConfigRealm.open();
-  await realm.write('city.toml', CITY);
-  await realm.a.reloads.reload(realm.city, 'reload', 'test');
-  mayor = await putSession(realm.database.url, 'alpha', { id: 'al-1' });
+  fixture = await ConfigFixture.open();
+  await fixture.write('city.toml', CITY);
+  await fixture.a.reloads.reload(fixture.city, 'reload', 'test');
+  mayor = await putSession(fixture.database.url, 'alpha', { id: 'al-1' });
   const resolver = {
     resolve: (_city: unknown, id: string) => Promise.resolve({ pk: id === 'al-1' ? mayor.pk : -1, id, session_name: `s-${id}` }),
   };
-  usage = new UsageService(realm.a.reads, new UsageRepository(realm.a.db), resolver as unknown as SessionResolver);
+  usage = new UsageService(fixture.a.reads, new UsageRepository(fixture.a.db), resolver as unknown as SessionResolver);
   const changes = { onEnded: (reaction: typeof react) => (react = reaction) } as unknown as SessionChangesService;
-  recorder = new UsageRecorder(new TurnsRepository(realm.a.db), changes);
+  recorder = new UsageRecorder(new TurnsRepository(fixture.a.db), changes);
   recorder.onModuleInit();
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 const owner = ({ pk }: StoredSession, generation = 1): Pick<SessionRow, 'pk' | 'stream_id' | 'agent' | 'generation'> => ({
   pk,
-  stream_id: realm.city.streamId,
+  stream_id: fixture.city.streamId,
   agent: 'mayor',
   generation,
 });
-const inTx = <T>(work: (tx: Parameters<UsageRecorder['begin']>[0]) => Promise<T>): Promise<T> => realm.a.transactions.run(work);
+const inTx = <T>(work: (tx: Parameters<UsageRecorder['begin']>[0]) => Promise<T>): Promise<T> => fixture.a.transactions.run(work);
 
 /** A turn that ended so long ago. */
 async function turn(session: StoredSession, n: number, ago: string, more: Record<string, unknown> = {}): Promise<void> {
@@ -68,15 +68,15 @@ async function turn(session: StoredSession, n: number, ago: string, more: Record
   await sql`
     insert into session_turns (session_pk, turn, stream_id, agent, generation, started_at, ended_at, model, input_tokens, output_tokens,
       cache_read_tokens, cache_creation_tokens, cost_usd, reported)
-    values (${session.pk}, ${n}, ${realm.city.streamId}, 'mayor', 1, now() - ${ago}::interval - interval '2 seconds', now() - ${ago}::interval,
+    values (${session.pk}, ${n}, ${fixture.city.streamId}, 'mayor', 1, now() - ${ago}::interval - interval '2 seconds', now() - ${ago}::interval,
       ${t.model}, ${t.input_tokens}, ${t.output_tokens}, ${t.cache_read_tokens}, ${t.cache_creation_tokens}, ${t.cost_usd}, ${t.reported})`.execute(
-    realm.a.db,
+    fixture.a.db,
   );
 }
 
-const city = (aggregateOnly = false): Promise<UsageBody> => usage.city(realm.city, aggregateOnly);
+const city = (aggregateOnly = false): Promise<UsageBody> => usage.city(fixture.city, aggregateOnly);
 const tables = async () =>
-  (await sql<Record<string, unknown>>`select * from session_turns order by session_pk, turn`.execute(realm.a.db)).rows;
+  (await sql<Record<string, unknown>>`select * from session_turns order by session_pk, turn`.execute(fixture.a.db)).rows;
 
 describe('the usage of a city', () => {
   it('is nothing where nothing was used', async () => {
@@ -94,7 +94,7 @@ describe('the usage of a city', () => {
   });
 
   it('counts windows, sessions and agents', async () => {
-    const bare = await putSession(realm.database.url, 'alpha', { id: 'al-2', agent: '' });
+    const bare = await putSession(fixture.database.url, 'alpha', { id: 'al-2', agent: '' });
     await turn(mayor, 1, '10 minutes');
     await turn(mayor, 2, '5 hours');
     await turn(mayor, 3, '3 days');
@@ -120,7 +120,7 @@ describe('the usage of a city', () => {
       select extract(epoch from now() - m.at + interval '2 seconds') || ' seconds' as before,
         greatest(extract(epoch from now() - m.at - interval '1 second'), 0) || ' seconds' as after
       from (select date_trunc('day', now() at time zone 'Pacific/Kiritimati') at time zone 'Pacific/Kiritimati' as at) m`.execute(
-      realm.a.db,
+      fixture.a.db,
     );
     await turn(mayor, 1, rows[0]!.before);
     expect((await city()).today.compute_facts).toBe(0);
@@ -144,15 +144,15 @@ describe('the usage of a city', () => {
   });
 
   it('prices by the preset behind a provider, and by the model that the session last had', async () => {
-    await sql`update sessions set provider = 'own', preset = 'loopback' where pk = ${mayor.pk}`.execute(realm.a.db);
-    await sql`update session_logs set model = 'small' where session_pk = ${mayor.pk}`.execute(realm.a.db);
+    await sql`update sessions set provider = 'own', preset = 'loopback' where pk = ${mayor.pk}`.execute(fixture.a.db);
+    await sql`update session_logs set model = 'small' where session_pk = ${mayor.pk}`.execute(fixture.a.db);
     await turn(mayor, 1, '1 minute', { input_tokens: 1_000_000, output_tokens: 0, model: null });
     expect((await city()).recent).toMatchObject({ cost_usd_estimate: 1, unpriced: 0 });
   });
 
   it('is not there where the city keeps no account', async () => {
-    await realm.write('city.toml', `${CITY}[usage]\nprovider = "discard"\n`);
-    await realm.a.reloads.reload(realm.city, 'reload', 'test');
+    await fixture.write('city.toml', `${CITY}[usage]\nprovider = "discard"\n`);
+    await fixture.a.reloads.reload(fixture.city, 'reload', 'test');
     await turn(mayor, 1, '1 minute');
     expect(await city()).toMatchObject({ available: false, recording: false, source: 'unavailable', today: { invocations: 0 } });
   });
@@ -162,9 +162,9 @@ it('the usage of a session is of all its processes', async () => {
   await turn(mayor, 1, '1 minute');
   await turn(mayor, 2, '30 days');
   await sql`update session_logs set model = 'small', context_used = 5, context_window = 10 where session_pk = ${mayor.pk}`.execute(
-    realm.a.db,
+    fixture.a.db,
   );
-  expect(await usage.session(realm.city, 'al-1')).toMatchObject({
+  expect(await usage.session(fixture.city, 'al-1')).toMatchObject({
     session: 's-al-1',
     session_id: 'al-1',
     total: { invocations: 2, input_tokens: 2000 },

@@ -6,7 +6,7 @@ import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../../platform/idempotency/idempotency.repository.js';
 import { HoldingGate } from '../../../../test/support/gate.js';
 import { eventually } from '../../../../test/support/sse.js';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { RosterRepository } from '../../configuration/roster/roster.repository.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
 import type { BeadRecord, NewBead } from '../work/bead-record.js';
@@ -19,35 +19,35 @@ import { DependenciesService } from '../dependencies/dependencies.service.js';
 import { BeadChangesService, type Target } from './bead-changes.service.js';
 import type { BeadUpdateBody } from './beads.schemas.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let changes: BeadChangesService;
 
 const processOf = (work: WorkService): BeadChangesService =>
   new BeadChangesService(
     work,
-    new RosterService(new RosterRepository(realm.db)),
-    new DependenciesService(new DependenciesRepository(realm.db), work),
-    new ConvoysService(new ConvoysRepository(realm.db), work, new Idempotency(new IdempotencyRepository())),
+    new RosterService(new RosterRepository(fixture.db)),
+    new DependenciesService(new DependenciesRepository(fixture.db), work),
+    new ConvoysService(new ConvoysRepository(fixture.db), work, new Idempotency(new IdempotencyRepository())),
   );
 const create = async (bead: Partial<NewBead> = {}): Promise<string> =>
-  (await realm.work.run(realm.city, 'maker', (work) => work.create({ rig: '', title: 'x', ...bead }))).value.id;
+  (await fixture.work.run(fixture.city, 'maker', (work) => work.create({ rig: '', title: 'x', ...bead }))).value.id;
 const target = (id: string, expected?: Expected, actor = 'tester'): Target => ({
-  city: realm.city,
+  city: fixture.city,
   id,
   caller: { ...ANYBODY, actor },
   expected,
 });
 const stored = async (id: string): Promise<BeadRecord | undefined> =>
-  (await realm.work.run(realm.city, 'reader', (work) => work.find(id))).value;
+  (await fixture.work.run(fixture.city, 'reader', (work) => work.find(id))).value;
 const claim = (id: string, by: string, ms: number): Promise<unknown> =>
-  realm.work.run(realm.city, by, (work) => work.update(id, { status: 'in_progress', assignee: by, lease: { ms } }));
-const kinds = async (): Promise<string[]> => (await realm.events()).map((e) => `${e.type} ${e.subject} ${e.actor}`);
+  fixture.work.run(fixture.city, by, (work) => work.update(id, { status: 'in_progress', assignee: by, lease: { ms } }));
+const kinds = async (): Promise<string[]> => (await fixture.events()).map((e) => `${e.type} ${e.subject} ${e.actor}`);
 
 beforeEach(async () => {
-  realm = await workRealm();
-  changes = processOf(realm.work);
+  fixture = await workFixture();
+  changes = processOf(fixture.work);
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 describe('changing a bead', () => {
   it('changes what is named, says so once, and nothing at all when nothing is different', async () => {
@@ -78,7 +78,7 @@ describe('changing a bead', () => {
       revision: 2,
     });
     expect(bead.snapshot).not.toHaveProperty('parent');
-    const last = (await realm.events()).at(-1)!;
+    const last = (await fixture.events()).at(-1)!;
     expect(last).toMatchObject({ seq: index, type: 'bead.updated', actor: 'tester', payload: { bead: bead.snapshot } });
     for (const body of [
       {},
@@ -164,7 +164,7 @@ describe('parents', () => {
     ['without', '', true],
   ])('form no circle between two processes, %s the lock', async (_how, lock, circle) => {
     await sql`create or replace function begin_work(p_stream integer) returns boolean language plpgsql as $$
-      begin ${sql.raw(lock)} return exists (select from cities c where c.stream_id = p_stream and c.running); end $$`.execute(realm.db);
+      begin ${sql.raw(lock)} return exists (select from cities c where c.stream_id = p_stream and c.running); end $$`.execute(fixture.db);
     const [a, b] = [await create(), await create()];
     const settled = await crossed(
       () => changes.update(target(a), { parent: b }),
@@ -172,7 +172,7 @@ describe('parents', () => {
     );
     expect(settled.map((s) => s.status)).toEqual(['fulfilled', circle ? 'fulfilled' : 'rejected']);
     if (!circle) expect(settled[1]).toMatchObject({ reason: { problem: 'dependency_cycle' } });
-    const { rows } = await sql<{ n: number }>`select count(*) as n from beads where parent is not null`.execute(realm.db);
+    const { rows } = await sql<{ n: number }>`select count(*) as n from beads where parent is not null`.execute(fixture.db);
     expect(rows[0]!.n).toBe(circle ? 2 : 1);
   });
 });
@@ -201,7 +201,7 @@ describe('If-Match', () => {
     ['without', '', 'fulfilled'],
   ])('lets one of two processes win, %s the lock', async (_how, lock, second) => {
     await sql`create or replace function begin_work(p_stream integer) returns boolean language plpgsql as $$
-      begin ${sql.raw(lock)} return exists (select from cities c where c.stream_id = p_stream and c.running); end $$`.execute(realm.db);
+      begin ${sql.raw(lock)} return exists (select from cities c where c.stream_id = p_stream and c.running); end $$`.execute(fixture.db);
     const id = await create();
     const settled = await crossed(
       () => changes.update(target(id, 1), { title: 'mine' }),
@@ -236,7 +236,7 @@ describe('an owner', () => {
   it('loses it with the lease, or without one', async () => {
     const [expired, unleased] = [await create(), await create({ assignee: 'mayor' })];
     await claim(expired, 'mayor', 60_000);
-    await sql`update beads set lease_until = now() - interval '1 second' where id = ${expired}`.execute(realm.db);
+    await sql`update beads set lease_until = now() - interval '1 second' where id = ${expired}`.execute(fixture.db);
     for (const id of [expired, unleased]) expect((await changes.assign(target(id), 'deacon')).bead.assignee).toBe('deacon');
   });
 });
@@ -244,7 +244,7 @@ describe('an owner', () => {
 describe('removing a bead for good', () => {
   it('is refused while others depend on it, unless forced', async () => {
     const [needed, dependent] = [await create(), await create()];
-    await realm.work.run(realm.city, 'maker', (work) => work.putEdge({ issue_id: dependent, depends_on_id: needed, type: 'blocks' }));
+    await fixture.work.run(fixture.city, 'maker', (work) => work.putEdge({ issue_id: dependent, depends_on_id: needed, type: 'blocks' }));
     await expect(changes.remove(target(needed), { hard: true, force: false })).rejects.toMatchObject({
       problem: 'conflict',
       detail: expect.stringContaining(`has dependents: ${dependent};`),
@@ -261,14 +261,14 @@ async function crossed(
   second: (other: BeadChangesService) => Promise<unknown>,
 ): Promise<PromiseSettledResult<unknown>[]> {
   const gate = new HoldingGate();
-  realm.failpoints.arm('tx.before_commit', gate.action(1));
+  fixture.failpoints.arm('tx.before_commit', gate.action(1));
   const one = first();
   await eventually(() => gate.held === 1);
-  const two = second(processOf(realm.another()));
+  const two = second(processOf(fixture.another()));
   const settled = Promise.allSettled([one, two]);
   await eventually(async () => {
     const { rows } = await sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
-      realm.db,
+      fixture.db,
     );
     return rows.length > 0;
   });
@@ -279,7 +279,7 @@ async function crossed(
 describe('what other families rely on', () => {
   it('does not open a wait that has finished', async () => {
     const id = await create({ type: 'gate', labels: ['gc:wait'], metadata: { state: 'pending' } });
-    await realm.work.run(realm.city, 'tester', async (work) => finishWait(work, await work.require(id), 'canceled'));
+    await fixture.work.run(fixture.city, 'tester', async (work) => finishWait(work, await work.require(id), 'canceled'));
     await expect(changes.reopen(target(id))).rejects.toMatchObject({ problem: 'wrong_state' });
     await expect(changes.update(target(id), { status: 'open' })).rejects.toMatchObject({ problem: 'wrong_state' });
     expect(await stored(id)).toMatchObject({ status: 'closed', metadata: { state: 'canceled' } });
@@ -290,7 +290,7 @@ describe('what other families rely on', () => {
 
   it('does not put a convoy into itself by its parent', async () => {
     const [outer, middle, inner] = [await create({ type: 'convoy' }), await create({ type: 'convoy' }), await create({ type: 'convoy' })];
-    await realm.work.run(realm.city, 'tester', async (work) => {
+    await fixture.work.run(fixture.city, 'tester', async (work) => {
       await work.putEdge({ issue_id: outer, depends_on_id: middle, type: 'tracks' });
       await work.putEdge({ issue_id: middle, depends_on_id: inner, type: 'tracks' });
     });

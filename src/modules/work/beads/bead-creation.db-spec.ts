@@ -6,7 +6,7 @@ import { MovedStreams, type Moved } from '../../../platform/event-log/moved.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { Metrics } from '../../../platform/health/metrics.js';
 import { eventually } from '../../../../test/support/sse.js';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { NewBead } from '../work/bead-record.js';
 import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../../platform/idempotency/idempotency.repository.js';
@@ -19,15 +19,15 @@ import { BeadCreateInputBody } from './beads.schemas.js';
 import { CreateCommitter } from './create-committer.js';
 import { CreateRepository } from './create.repository.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let pools: PgPool[];
 beforeEach(async () => {
-  realm = await workRealm();
+  fixture = await workFixture();
   pools = [];
 });
 afterEach(async () => {
   for (const pool of pools) await pool.end();
-  await realm.close();
+  await fixture.close();
 });
 
 interface Process {
@@ -39,7 +39,7 @@ interface Process {
 
 /** One process's path of creation, with a pool of its own. */
 function aProcess(): Process {
-  const pool = createPool(String(realm.pool.options.connectionString));
+  const pool = createPool(String(fixture.pool.options.connectionString));
   pools.push(pool);
   const repository = new CreateRepository(pool);
   const create = repository.create.bind(repository);
@@ -52,9 +52,9 @@ function aProcess(): Process {
   streams.listen((m) => moved.push(...m));
   const service = new BeadCreationService(
     new CreateCommitter(repository, streams, failpoints, new Metrics()),
-    new CitiesService(new CitiesRepository(createDb(pool), pool), realm.transactions, realm.eventLog),
-    new RosterService(new RosterRepository(realm.db)),
-    realm.work,
+    new CitiesService(new CitiesRepository(createDb(pool), pool), fixture.transactions, fixture.eventLog),
+    new RosterService(new RosterRepository(fixture.db)),
+    fixture.work,
     new Idempotency(new IdempotencyRepository()),
   );
   return {
@@ -66,9 +66,9 @@ function aProcess(): Process {
 }
 
 const rows = (): Promise<{ rows: Record<string, unknown>[] }> =>
-  sql<Record<string, unknown>>`select * from beads order by created_at`.execute(realm.db);
+  sql<Record<string, unknown>>`select * from beads order by created_at`.execute(fixture.db);
 const envelopes = (): Promise<{ rows: Record<string, unknown>[] }> =>
-  sql<Record<string, unknown>>`select * from events order by seq`.execute(realm.db);
+  sql<Record<string, unknown>>`select * from events order by seq`.execute(fixture.db);
 
 /** The same without what no two beads share. */
 function common(value: unknown, id: string): unknown {
@@ -96,8 +96,8 @@ describe('creating beads', () => {
     ['empty texts', { rig: '', title: 'x', description: '', metadata: { a: '' }, labels: [] }],
     ['a run of its own', { rig: 'core', title: 'x', metadata: { 'gc.root_bead_id': 'r', workflow_id: 'w', molecule_id: 'm' } }],
   ])('writes the row and the event that the general path writes: %s', async (_what, bead) => {
-    await realm.work.run(realm.city, 'tester', (work) => work.create({ rig: '', title: 'parent' }));
-    const { value } = await realm.work.run(realm.city, 'tester', (work) => work.create(bead));
+    await fixture.work.run(fixture.city, 'tester', (work) => work.create({ rig: '', title: 'parent' }));
+    const { value } = await fixture.work.run(fixture.city, 'tester', (work) => work.create(bead));
     const { deferUntil, rig, ...rest } = bead;
     const body = {
       ...rest,
@@ -110,7 +110,7 @@ describe('creating beads', () => {
     const [, said, alsoSaid] = (await envelopes()).rows;
     expect(common(alsoSaid, id)).toEqual(common(said, value.id));
     expect(alsoSaid).toMatchObject({ type: 'bead.created', subject: id, payload: { bead: JSON.parse(json) as object } });
-    const { rows: found } = await sql<{ json: object }>`select bead_json(b) as json from beads b where id = ${id}`.execute(realm.db);
+    const { rows: found } = await sql<{ json: object }>`select bead_json(b) as json from beads b where id = ${id}`.execute(fixture.db);
     expect(JSON.parse(json)).toEqual(found[0]!.json);
   });
 
@@ -129,7 +129,7 @@ describe('creating beads', () => {
     const done = await Promise.all(
       Array.from({ length: 300 }, (_, i) => (i % 2 ? a : b).create({ title: `t${i}`, rig: i % 3 ? undefined : 'web' })),
     );
-    const events = await realm.events();
+    const events = await fixture.events();
     expect(events.map((e) => e.seq)).toEqual(Array.from({ length: 300 }, (_, i) => i + 1));
     done.forEach(({ id, index }, i) => expect(events[index - 1]).toMatchObject({ subject: id, payload: { bead: { id, title: `t${i}` } } }));
     const numbers = (prefix: string): number[] =>
@@ -138,7 +138,7 @@ describe('creating beads', () => {
     expect(numbers('web-')).toEqual(Array.from({ length: 100 }, (_, i) => i + 1));
     expect(a.flushes() + b.flushes()).toBeLessThanOrEqual(4);
     expect(Math.max(...[...a.moved, ...b.moved].map((m) => m.head))).toBe(300);
-    expect((await realm.work.run(realm.city, 'tester', (work) => work.create({ rig: '', title: 'next' }))).value.id).toBe('al-201');
+    expect((await fixture.work.run(fixture.city, 'tester', (work) => work.create({ rig: '', title: 'next' }))).value.id).toBe('al-201');
   });
 
   it('refuses one item of a batch and creates the others', async () => {
@@ -156,11 +156,11 @@ describe('creating beads', () => {
       { value: { id: 'web-1', index: 2 } },
     ]);
     expect(flushes()).toBe(1);
-    expect((await realm.events()).map((e) => e.subject)).toEqual(['al-1', 'web-1']);
+    expect((await fixture.events()).map((e) => e.subject)).toEqual(['al-1', 'web-1']);
   });
 
   it('creates nothing in a city that does not run', async () => {
-    await sql`update cities set running = false`.execute(realm.db);
+    await sql`update cities set running = false`.execute(fixture.db);
     await expect(aProcess().create({ title: 'x' })).rejects.toMatchObject({ problem: 'city_not_found' });
     expect((await rows()).rows).toEqual([]);
   });
@@ -178,7 +178,7 @@ describe('an Idempotency-Key', () => {
     await create({ title: 'another' });
     const [again] = await Promise.all([aProcess().create({ title: 'x' }, 'k')]);
     expect(again).toMatchObject({ id: 'al-1', index: 2 });
-    expect(await realm.events()).toHaveLength(2);
+    expect(await fixture.events()).toHaveLength(2);
   });
 
   it('is free again after a refusal, also for its neighbour in the batch', async () => {
@@ -193,11 +193,11 @@ describe('an Idempotency-Key', () => {
     ['without', '', 'rejected'],
   ])('used at two processes at once, %s the lock', async (_how, lock, second) => {
     await sql`create or replace function begin_work(p_stream integer) returns boolean language plpgsql as $$
-      begin ${sql.raw(lock)} return exists (select from cities c where c.stream_id = p_stream and c.running); end $$`.execute(realm.db);
-    const holder = await realm.pool.connect();
+      begin ${sql.raw(lock)} return exists (select from cities c where c.stream_id = p_stream and c.running); end $$`.execute(fixture.db);
+    const holder = await fixture.pool.connect();
     try {
       // Whoever comes first stops where it would append its event.
-      await holder.query('select pg_advisory_lock(1, $1::integer)', [realm.city.streamId]);
+      await holder.query('select pg_advisory_lock(1, $1::integer)', [fixture.city.streamId]);
       const waiting = async (n: number): Promise<boolean> =>
         (await holder.query("select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")).rowCount ===
         n;
@@ -222,14 +222,14 @@ describe('an Idempotency-Key', () => {
     });
     await expect(create({ title: 'x' }, 'k')).rejects.toMatchObject({ detail: expect.stringMatching(/^unavailable: .*Idempotency-Key/) });
     expect(await aProcess().create({ title: 'x' }, 'k')).toMatchObject({ id: 'al-1' });
-    expect(await realm.events()).toHaveLength(1);
+    expect(await fixture.events()).toHaveLength(1);
   });
 
   describe('that need others', () => {
     it('is one transaction and one event, and waits from the first moment', async () => {
       const { create } = aProcess();
       const [a, b] = [await create({ title: 'a' }), await create({ title: 'b' })];
-      const at = (await realm.events()).length;
+      const at = (await fixture.events()).length;
       const body = { title: 'c', needs: [a.id, `related:${b.id}`], assignee: 'witness', rig: 'web', defer_until: '2030-01-01T00:00:00Z' };
       const made = await create(body, 'key-1');
       expect(JSON.parse(made.json)).toMatchObject({
@@ -244,7 +244,7 @@ describe('an Idempotency-Key', () => {
       });
       expect(await create(body, 'key-1')).toMatchObject({ id: 'web-1' });
       await expect(create({ ...body, title: 'd' }, 'key-1')).rejects.toMatchObject({ problem: 'idempotency_mismatch' });
-      expect((await realm.events(at)).map((e) => [e.type, e.payload.bead])).toEqual([['bead.created', JSON.parse(made.json)]]);
+      expect((await fixture.events(at)).map((e) => [e.type, e.payload.bead])).toEqual([['bead.created', JSON.parse(made.json)]]);
     });
 
     it('is refused whole when one is missing', async () => {
@@ -253,7 +253,7 @@ describe('an Idempotency-Key', () => {
       await expect(create({ title: 'c', needs: [(await create({ title: 'a' })).id], parent: 'al-99' })).rejects.toMatchObject({
         problem: 'bead_not_found',
       });
-      expect((await realm.events()).map((e) => e.subject)).toEqual(['al-1']);
+      expect((await fixture.events()).map((e) => e.subject)).toEqual(['al-1']);
     });
 
     it.each([
@@ -267,7 +267,7 @@ describe('an Idempotency-Key', () => {
       await create({ title: 'needed' });
       for (const needs of [[], ['al-1']])
         await expect(create({ title: 'c', ...body, needs })).rejects.toMatchObject({ detail: `not_found: ${detail}` });
-      expect((await realm.events()).length).toBe(1);
+      expect((await fixture.events()).length).toBe(1);
     });
 
     it.each(['tracks:al-1', 'a b', ':al-1', 'blocks:'])('takes no %j', (need) => {

@@ -2,37 +2,37 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { Bead } from '../../../contract/beads.schemas.js';
 import { PAGE_BYTES } from '../../../platform/database/page-bytes.js';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { NewBead } from '../work/bead-record.js';
 import type { Place } from '../work/page-token.js';
 import { BeadsRepository, type Page } from './beads.repository.js';
 import { BeadsQuery, ReadyQuery } from './beads.schemas.js';
 import type { ReadyPlace } from './ready-token.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let reads: BeadsRepository;
 /** Every bead of the city, read without any filter. */
 let stored: Bead[];
 
 const create = async (bead: Partial<NewBead>): Promise<string> =>
-  (await realm.work.run(realm.city, 'tester', (work) => work.create({ rig: '', title: 'plain', ...bead }))).value.id;
+  (await fixture.work.run(fixture.city, 'tester', (work) => work.create({ rig: '', title: 'plain', ...bead }))).value.id;
 const beadsOf = (page: Page<unknown> | undefined): Bead[] => (JSON.parse(`[${page!.items}]`) as unknown[]).map((bead) => Bead.parse(bead));
 const ids = (beads: readonly Bead[]): string[] => beads.map((bead) => bead.id);
 
 async function listed(query: Record<string, unknown>): Promise<{ ids: string[]; total: number }> {
-  const page = await reads.list(realm.city, BeadsQuery.parse(query), 1000, undefined);
+  const page = await reads.list(fixture.city, BeadsQuery.parse(query), 1000, undefined);
   expect(page!.next).toBeUndefined();
   return { ids: ids(beadsOf(page)), total: page!.total };
 }
 
 async function readable(query: Record<string, unknown>): Promise<{ ids: string[]; total: number }> {
-  const page = await reads.ready(realm.city, ReadyQuery.parse({ limit: '1000', ...query }), undefined);
+  const page = await reads.ready(fixture.city, ReadyQuery.parse({ limit: '1000', ...query }), undefined);
   return { ids: ids(beadsOf(page)), total: page!.total };
 }
 
 beforeAll(async () => {
-  realm = await workRealm();
-  reads = new BeadsRepository(realm.db, realm.pool);
+  fixture = await workFixture();
+  reads = new BeadsRepository(fixture.db, fixture.pool);
   const epic = await create({ title: 'The Epic', type: 'epic', description: 'Über all', priority: 1 });
   for (let i = 0; i < 40; i++)
     await create({
@@ -47,7 +47,7 @@ beforeAll(async () => {
       metadata: { ...(i % 2 === 0 ? { k: `v${i % 4}` } : {}), ...(i % 15 === 0 ? { 'gc.routed_to': 'pool' } : {}) },
       deferUntil: i % 12 === 1 ? new Date('9999-12-31T23:59:59Z') : i % 12 === 2 ? new Date('2020-01-01T00:00:00Z') : undefined,
     });
-  await realm.work.run(realm.city, 'tester', async (work) => {
+  await fixture.work.run(fixture.city, 'tester', async (work) => {
     await work.putEdge({ issue_id: 'al-2', depends_on_id: 'al-3', type: 'blocks' });
     await work.putEdge({ issue_id: 'web-1', depends_on_id: 'al-4', type: 'blocks' });
     for (const id of ['al-4', 'web-3', 'co-3', 'co-5']) await work.close(id, 'done');
@@ -56,13 +56,13 @@ beforeAll(async () => {
   // Another city's beads, which no list of this one may show.
   await sql`with s as (insert into event_streams (name) values ('beta') returning id)
     insert into beads (stream_id, id, title, labels, metadata) select id, 'al-1', 'number 1', '{l1}', '{"k": "v0"}' from s`.execute(
-    realm.db,
+    fixture.db,
   );
   stored = (
-    await sql<{ bead: unknown }>`select bead_json(b) as bead from beads b where stream_id = ${realm.city.streamId}`.execute(realm.db)
+    await sql<{ bead: unknown }>`select bead_json(b) as bead from beads b where stream_id = ${fixture.city.streamId}`.execute(fixture.db)
   ).rows.map(({ bead }) => Bead.parse(bead));
 });
-afterAll(() => realm.close());
+afterAll(() => fixture.close());
 
 /** A time as a text that sorts: zeros at its end are left out where it is written. */
 const sorting = (time: string): string => time.replace(/(?:\.(\d+))?Z$/, (_, digits = '') => `.${String(digits).padEnd(6, '0')}Z`);
@@ -132,21 +132,21 @@ describe('the list of beads', () => {
     const walked: string[] = [];
     let after: Page<{ createdAt: string; id: string }>['next'];
     do {
-      const page = (await reads.list(realm.city, BeadsQuery.parse({ all: 'true' }), 7, after))!;
+      const page = (await reads.list(fixture.city, BeadsQuery.parse({ all: 'true' }), 7, after))!;
       walked.push(...ids(beadsOf(page)));
       after = page.next;
-      await sql`insert into beads (stream_id, id, title) values (${realm.city.streamId}, ${`new-${walked.length}`}, 'later')`.execute(
-        realm.db,
+      await sql`insert into beads (stream_id, id, title) values (${fixture.city.streamId}, ${`new-${walked.length}`}, 'later')`.execute(
+        fixture.db,
       );
     } while (after !== undefined);
-    await sql`delete from beads where id like 'new-%'`.execute(realm.db);
+    await sql`delete from beads where id like 'new-%'`.execute(fixture.db);
     expect(walked).toEqual(before);
   });
 
   it('has a next place exactly when there are more', async () => {
     const { total } = await listed({});
     for (const limit of [1, total - 1, total, total + 1]) {
-      const page = (await reads.list(realm.city, BeadsQuery.parse({}), limit, undefined))!;
+      const page = (await reads.list(fixture.city, BeadsQuery.parse({}), limit, undefined))!;
       expect({ limit, more: page.next !== undefined, n: beadsOf(page).length, total: page.total }).toEqual({
         limit,
         more: limit < total,
@@ -158,15 +158,15 @@ describe('the list of beads', () => {
 
   it('keeps apart beads that were made in the same microsecond', async () => {
     await sql`insert into beads (stream_id, id, title, issue_type, created_at)
-      select ${realm.city.streamId}, 'tie-' || g, 'tie', 'tie', '2020-01-01' from generate_series(1, 9) g`.execute(realm.db);
+      select ${fixture.city.streamId}, 'tie-' || g, 'tie', 'tie', '2020-01-01' from generate_series(1, 9) g`.execute(fixture.db);
     const walked: string[] = [];
     let after: Page<{ createdAt: string; id: string }>['next'];
     do {
-      const page = (await reads.list(realm.city, BeadsQuery.parse({ type: 'tie' }), 2, after))!;
+      const page = (await reads.list(fixture.city, BeadsQuery.parse({ type: 'tie' }), 2, after))!;
       walked.push(...ids(beadsOf(page)));
       after = page.next;
     } while (after !== undefined);
-    await sql`delete from beads where issue_type = 'tie'`.execute(realm.db);
+    await sql`delete from beads where issue_type = 'tie'`.execute(fixture.db);
     expect(walked).toEqual(['tie-9', 'tie-8', 'tie-7', 'tie-6', 'tie-5', 'tie-4', 'tie-3', 'tie-2', 'tie-1']);
   });
 });
@@ -201,7 +201,7 @@ describe('the ready list', () => {
     const walked: string[] = [];
     let after: Page<{ priority: number; createdAt: string; id: string }>['next'];
     do {
-      const page = (await reads.ready(realm.city, ReadyQuery.parse({ limit: '4' }), after))!;
+      const page = (await reads.ready(fixture.city, ReadyQuery.parse({ limit: '4' }), after))!;
       expect(page.total).toBe(whole.length);
       walked.push(...ids(beadsOf(page)));
       after = page.next;
@@ -213,14 +213,14 @@ describe('the ready list', () => {
 describe('reads', () => {
   it('answer nothing of a city that does not run, and the head that belongs to the rows', async () => {
     const { head } = (await reads.find('alpha', 'al-1'))!;
-    expect(head).toBe((await realm.events()).at(-1)!.seq);
+    expect(head).toBe((await fixture.events()).at(-1)!.seq);
     expect(await reads.find('alpha', 'al-999')).toMatchObject({ head, revision: null });
-    await sql`update cities set running = false`.execute(realm.db);
+    await sql`update cities set running = false`.execute(fixture.db);
     expect(await reads.find('alpha', 'al-1')).toBeUndefined();
-    expect(await reads.list(realm.city, BeadsQuery.parse({}), 1, undefined)).toBeUndefined();
-    expect(await reads.ready(realm.city, ReadyQuery.parse({}), undefined)).toBeUndefined();
-    expect(await reads.children(realm.city, 'al-1')).toBeUndefined();
-    await sql`update cities set running = true`.execute(realm.db);
+    expect(await reads.list(fixture.city, BeadsQuery.parse({}), 1, undefined)).toBeUndefined();
+    expect(await reads.ready(fixture.city, ReadyQuery.parse({}), undefined)).toBeUndefined();
+    expect(await reads.children(fixture.city, 'al-1')).toBeUndefined();
+    await sql`update cities set running = true`.execute(fixture.db);
   });
 
   it('list the unclosed children, then the roots that the metadata names, each once', async () => {
@@ -228,21 +228,21 @@ describe('reads', () => {
     const first = await create({ parent: root });
     const second = await create({ parent: root });
     const third = await create({ parent: root });
-    await realm.work.run(realm.city, 'tester', async (work) => {
+    await fixture.work.run(fixture.city, 'tester', async (work) => {
       await work.close(second);
       await work.update(root, { metadata: { workflow_id: third } });
     });
-    const { items, found } = (await reads.children(realm.city, root))!;
+    const { items, found } = (await reads.children(fixture.city, root))!;
     expect(found).toBe(true);
     expect((JSON.parse(`[${items}]`) as Bead[]).map((b) => b.id)).toEqual([first, third, 'al-4']);
-    expect(await reads.children(realm.city, third)).toMatchObject({ items: '', found: true });
-    expect(await reads.children(realm.city, 'al-999')).toMatchObject({ found: false });
+    expect(await reads.children(fixture.city, third)).toMatchObject({ items: '', found: true });
+    expect(await reads.children(fixture.city, 'al-999')).toMatchObject({ found: false });
   });
 });
 
 describe('pages of long beads', () => {
   it('end before they are too long for an answer, and lead on to the rest', async () => {
-    const long = await workRealm();
+    const long = await workFixture();
     try {
       const lists = new BeadsRepository(long.db, long.pool);
       const { streamId } = long.city;
@@ -282,7 +282,7 @@ describe('pages of long beads', () => {
   });
 
   it('hold a bead however long it is', async () => {
-    const long = await workRealm();
+    const long = await workFixture();
     try {
       const lists = new BeadsRepository(long.db, long.pool);
       await sql`insert into beads (stream_id, id, title, description) select ${long.city.streamId}, 'd-' || n, 'x', repeat('d', 9000000) from generate_series(1, 2) n`.execute(

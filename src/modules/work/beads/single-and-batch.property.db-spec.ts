@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { sql } from 'kysely';
 import { DEEP } from '../../../../test/support/depth.js';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 
 /** One form of the hot write a database: what both are given has to leave the same behind. */
-let [alone, together]: WorkRealm[] = [];
+let [alone, together]: WorkFixture[] = [];
 
 beforeAll(async () => {
-  [alone, together] = await Promise.all([workRealm(), workRealm()]);
+  [alone, together] = await Promise.all([workFixture(), workFixture()]);
   // A parent: no caller can name one that is made in the same moment.
   for (const { work, city } of [alone, together]) await work.run(city, 'tester', (w) => w.create({ rig: '', title: 'parent' }));
 });
@@ -29,7 +29,7 @@ function comparable<T>(value: T): T {
   return JSON.parse(text.replaceAll(/\\?"(created_at|updated_at)\\?":\\?"[^"\\]*\\?"/g, '')) as T;
 }
 
-async function left({ db }: WorkRealm): Promise<unknown> {
+async function left({ db }: WorkFixture): Promise<unknown> {
   const beads = await sql`select * from beads order by id`.execute(db);
   const counters = await sql`select prefix, last from bead_counters order by prefix`.execute(db);
   const events = await sql`select * from events order by seq`.execute(db);
@@ -95,7 +95,7 @@ describe('a write that comes alone, and in a batch', () => {
     ['creates', 'create_bead', create, 'create_beads'],
     ['emits', 'emit_event', emit, 'emit_events'],
   ])('decides, answers and leaves the same: %s', async (_what, single, item, batch) => {
-    const ask = async ({ db }: WorkRealm, name: string, given: unknown): Promise<Result[]> => {
+    const ask = async ({ db }: WorkFixture, name: string, given: unknown): Promise<Result[]> => {
       const { rows } = await sql<Result>`select * from ${sql.id(name)}('alpha', ${JSON.stringify(given)}::jsonb) order by ord`.execute(db);
       // A replayed answer has the head of its moment.
       return rows.map(({ outcome, bead, seq }) => ({ outcome, bead, seq: NEW.has(outcome) ? seq : null }));

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { HoldingGate } from '../../../../test/support/gate.js';
 import { eventually } from '../../../../test/support/sse.js';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { ANYBODY } from '../../../contract/principal.js';
 import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../../platform/idempotency/idempotency.repository.js';
@@ -16,45 +16,45 @@ interface Process {
   readonly convoys: ConvoysService;
 }
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let here: Process;
 let there: Process;
 const processOf = (work: WorkService): Process => ({
   work,
-  convoys: new ConvoysService(new ConvoysRepository(realm.db), work, new Idempotency(new IdempotencyRepository())),
+  convoys: new ConvoysService(new ConvoysRepository(fixture.db), work, new Idempotency(new IdempotencyRepository())),
 });
 beforeEach(async () => {
-  realm = await workRealm();
-  [here, there] = [processOf(realm.work), processOf(realm.another())];
+  fixture = await workFixture();
+  [here, there] = [processOf(fixture.work), processOf(fixture.another())];
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 const beads = (count: number): Promise<string[]> =>
   here.work
-    .run(realm.city, 'tester', async (w) => {
+    .run(fixture.city, 'tester', async (w) => {
       const ids: string[] = [];
       for (let i = 0; i < count; i++) ids.push((await w.create({ rig: '', title: `b${i}` })).id);
       return ids;
     })
     .then((done) => done.value);
 const convoy = async (...items: string[]): Promise<string> =>
-  (await here.convoys.create(realm.city, { title: 'batch', items }, undefined, ANYBODY)).value.id;
-const close = (at: Process, id: string): Promise<unknown> => at.work.run(realm.city, 'closer', (w) => w.close(id));
-const add = (at: Process, id: string, ...items: string[]): Promise<unknown> => at.convoys.add(realm.city, id, { items }, ANYBODY);
-const remove = (at: Process, id: string, ...items: string[]): Promise<unknown> => at.convoys.remove(realm.city, id, { items }, ANYBODY);
-const closings = async (): Promise<unknown[]> => (await realm.events()).filter((e) => e.type === 'convoy.closed').map((e) => e.payload);
+  (await here.convoys.create(fixture.city, { title: 'batch', items }, undefined, ANYBODY)).value.id;
+const close = (at: Process, id: string): Promise<unknown> => at.work.run(fixture.city, 'closer', (w) => w.close(id));
+const add = (at: Process, id: string, ...items: string[]): Promise<unknown> => at.convoys.add(fixture.city, id, { items }, ANYBODY);
+const remove = (at: Process, id: string, ...items: string[]): Promise<unknown> => at.convoys.remove(fixture.city, id, { items }, ANYBODY);
+const closings = async (): Promise<unknown[]> => (await fixture.events()).filter((e) => e.type === 'convoy.closed').map((e) => e.payload);
 const REASON = 'convoy autoclose: all children closed';
 
 /** Runs `first` here up to its commit, then `second` there up to where it waits for a lock, then lets both finish. */
 async function together(first: () => Promise<unknown>, second: () => Promise<unknown>): Promise<PromiseSettledResult<unknown>[]> {
   const gate = new HoldingGate();
-  realm.failpoints.arm('tx.before_commit', gate.action(1));
+  fixture.failpoints.arm('tx.before_commit', gate.action(1));
   const running = [first()];
   await eventually(() => gate.held === 1);
   running.push(second());
   await eventually(async () => {
     const { rows } = await sql`select from pg_locks l join pg_database d on d.oid = l.database
-      where d.datname = current_database() and l.locktype = 'advisory' and not l.granted`.execute(realm.db);
+      where d.datname = current_database() and l.locktype = 'advisory' and not l.granted`.execute(fixture.db);
     return rows.length > 0;
   });
   gate.release();
@@ -64,7 +64,7 @@ async function together(first: () => Promise<unknown>, second: () => Promise<unk
 /** Takes the guard of all these tests away: the lock that makes the writers of a city's work take turns. */
 const withoutLock = (): Promise<unknown> =>
   sql`create or replace function begin_work(p_stream integer) returns boolean language sql as $$
-    select exists (select from cities c where c.stream_id = p_stream and c.running) $$`.execute(realm.db);
+    select exists (select from cities c where c.stream_id = p_stream and c.running) $$`.execute(fixture.db);
 
 describe('the last two members closed at once', () => {
   it('close their convoy exactly once', async () => {
@@ -162,6 +162,6 @@ it('two hundred members closed by eight in two processes close their convoy once
     }),
   );
   expect(await closings()).toEqual([{ total: 200, closed: 200, reason: REASON }]);
-  const types = (await realm.events()).filter((e) => e.subject === c).map((e) => e.type);
+  const types = (await fixture.events()).filter((e) => e.subject === c).map((e) => e.type);
   expect(types).toEqual(['bead.created', 'convoy.created', 'bead.closed', 'convoy.closed']);
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { ANYBODY } from '../../../contract/principal.js';
 import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import { PAGE_BYTES } from '../../../platform/database/page-bytes.js';
@@ -17,34 +17,34 @@ import { ConvoysRepository } from './convoys.repository.js';
 import { ConvoysQuery, type ConvoyCreateInputBody } from './convoys.schemas.js';
 import { ConvoysService } from './convoys.service.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let convoys: ConvoysService;
 beforeEach(async () => {
-  realm = await workRealm();
-  convoys = new ConvoysService(new ConvoysRepository(realm.db), realm.work, new Idempotency(new IdempotencyRepository()));
+  fixture = await workFixture();
+  convoys = new ConvoysService(new ConvoysRepository(fixture.db), fixture.work, new Idempotency(new IdempotencyRepository()));
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
-const run = <T>(body: (work: Work) => Promise<T>): Promise<T> => realm.work.run(realm.city, 'tester', body).then((done) => done.value);
+const run = <T>(body: (work: Work) => Promise<T>): Promise<T> => fixture.work.run(fixture.city, 'tester', body).then((done) => done.value);
 const bead = (more: Partial<NewBead> = {}): Promise<string> => run((w) => w.create({ rig: '', title: 'x', ...more })).then((b) => b.id);
 const find = (id: string): Promise<BeadRecord> => run((w) => w.require(id));
 const create = async (items: readonly string[], more: Partial<ConvoyCreateInputBody> = {}): Promise<string> =>
-  (await convoys.create(realm.city, { title: 'batch', items: [...items], ...more }, undefined, ANYBODY)).value.id;
+  (await convoys.create(fixture.city, { title: 'batch', items: [...items], ...more }, undefined, ANYBODY)).value.id;
 /** The events that `body` brings about. */
 const told = async (body: () => Promise<unknown>): Promise<string[]> => {
-  const at = (await realm.events()).length;
+  const at = (await fixture.events()).length;
   await body();
-  return (await realm.events(at)).map((e) => `${e.type} ${e.subject}`);
+  return (await fixture.events(at)).map((e) => `${e.type} ${e.subject}`);
 };
-const add = (id: string, ...items: string[]) => convoys.add(realm.city, id, { items }, ANYBODY).then((done) => done.value);
-const remove = (id: string, ...items: string[]) => convoys.remove(realm.city, id, { items }, ANYBODY).then((done) => done.value);
+const add = (id: string, ...items: string[]) => convoys.add(fixture.city, id, { items }, ANYBODY).then((done) => done.value);
+const remove = (id: string, ...items: string[]) => convoys.remove(fixture.city, id, { items }, ANYBODY).then((done) => done.value);
 
 describe('a new convoy', () => {
   it('is one bead with all its settings and members of any rig, told of twice', async () => {
     const [a, b] = [await bead(), await bead({ rig: 'web' })];
-    const at = (await realm.events()).length;
+    const at = (await fixture.events()).length;
     const { value, index } = await convoys.create(
-      realm.city,
+      fixture.city,
       {
         title: 'batch',
         rig: 'core',
@@ -68,7 +68,7 @@ describe('a new convoy', () => {
       metadata: { 'convoy.owner': 'mayor', 'convoy.notify': 'human', 'convoy.merge': 'mr', target: 'main' },
       dependencies: [a, b].map((id) => ({ issue_id: 'co-1', depends_on_id: id, type: 'tracks' })),
     });
-    const events = await realm.events(at);
+    const events = await fixture.events(at);
     expect(events).toMatchObject([
       { seq: at + 1, type: 'bead.created', subject: 'co-1', actor: 'ci' },
       { seq: at + 2, type: 'convoy.created', subject: 'co-1', actor: 'ci', message: 'batch', payload: {} },
@@ -90,7 +90,7 @@ describe('a new convoy', () => {
   it('stays open when all its items are closed already, and names them', async () => {
     const [a, b] = [await bead(), await bead()];
     await run((w) => w.close(a));
-    const made = await convoys.create(realm.city, { title: 'late', items: [a] }, undefined, ANYBODY);
+    const made = await convoys.create(fixture.city, { title: 'late', items: [a] }, undefined, ANYBODY);
     expect(made.value).toMatchObject({ status: 'open', closed_items: [a] });
     expect(await add(made.value.id, a, b)).toEqual({ status: 'updated', closed_items: [a] });
     expect(await told(() => run((w) => w.close(b)))).toContain(`convoy.closed ${made.value.id}`);
@@ -98,10 +98,10 @@ describe('a new convoy', () => {
 
   it('is made once under a key, and the repeat has no event', async () => {
     const a = await bead();
-    const once = () => convoys.create(realm.city, { title: 'batch', items: [a] }, 'k', ANYBODY);
+    const once = () => convoys.create(fixture.city, { title: 'batch', items: [a] }, 'k', ANYBODY);
     const first = await once();
     expect(await told(async () => expect(await once()).toEqual(first))).toEqual([]);
-    await expect(convoys.create(realm.city, { title: 'other' }, 'k', ANYBODY)).rejects.toMatchObject({ problem: 'idempotency_mismatch' });
+    await expect(convoys.create(fixture.city, { title: 'other' }, 'k', ANYBODY)).rejects.toMatchObject({ problem: 'idempotency_mismatch' });
   });
 
   it('is not closed by anything while it is empty', async () => {
@@ -142,7 +142,7 @@ describe('members', () => {
   it('are not added to a closed convoy, but may leave it', async () => {
     const [a, b] = [await bead(), await bead()];
     const c = await create([a]);
-    await convoys.close(realm.city, c, 'enough', ANYBODY);
+    await convoys.close(fixture.city, c, 'enough', ANYBODY);
     await expect(add(c, b)).rejects.toMatchObject({ problem: 'wrong_state' });
     expect(await told(() => remove(c, a))).toEqual([`bead.updated ${c}`]);
   });
@@ -154,7 +154,7 @@ describe('members', () => {
     await run((w) => w.close(b));
     expect(await told(() => remove(c, b))).toEqual([`bead.updated ${c}`]);
     expect(await told(() => remove(c, d))).toEqual([`bead.closed ${c}`, `convoy.closed ${c}`]);
-    expect((await realm.events()).at(-1)!.payload).toMatchObject({ total: 1, closed: 1 });
+    expect((await fixture.events()).at(-1)!.payload).toMatchObject({ total: 1, closed: 1 });
     const late = await create([a, b]);
     expect(await told(() => remove(late, a))).toEqual([`bead.updated ${late}`]);
   });
@@ -180,9 +180,9 @@ describe('members', () => {
 describe('closing by hand', () => {
   it('tells once, with the reason, whatever the members are', async () => {
     const c = await create([await bead()]);
-    expect(await told(() => convoys.close(realm.city, c, 'given up', ANYBODY))).toEqual([`bead.closed ${c}`, `convoy.closed ${c}`]);
-    expect((await realm.events()).at(-1)).toMatchObject({ actor: 'api', payload: { total: 1, closed: 0, reason: 'given up' } });
-    expect(await told(() => convoys.close(realm.city, c, 'again', ANYBODY))).toEqual([]);
+    expect(await told(() => convoys.close(fixture.city, c, 'given up', ANYBODY))).toEqual([`bead.closed ${c}`, `convoy.closed ${c}`]);
+    expect((await fixture.events()).at(-1)).toMatchObject({ actor: 'api', payload: { total: 1, closed: 0, reason: 'given up' } });
+    expect(await told(() => convoys.close(fixture.city, c, 'again', ANYBODY))).toEqual([]);
     expect(await find(c)).toMatchObject({ metadata: { close_reason: 'given up' } });
   });
 
@@ -190,7 +190,7 @@ describe('closing by hand', () => {
     const [a, b] = [await bead(), await bead()];
     const c = await create([a, b], { owned: true });
     await run((w) => w.close(a));
-    const land = (body: object) => convoys.land(realm.city, c, body, ANYBODY).then((done) => done.value);
+    const land = (body: object) => convoys.land(fixture.city, c, body, ANYBODY).then((done) => done.value);
     const early = {
       problem: 'wrong_state',
       detail: `conflict: convoy ${c} has 1 open member; force lands it all the same`,
@@ -204,13 +204,13 @@ describe('closing by hand', () => {
     });
     expect(await rehearsed).toEqual([]);
     expect(await told(() => land({ force: true }))).toEqual([`bead.closed ${c}`, `convoy.closed ${c}`]);
-    expect((await realm.events()).at(-1)).toMatchObject({
+    expect((await fixture.events()).at(-1)).toMatchObject({
       payload: { total: 2, closed: 1, reason: 'convoy land: completed owned convoy' },
     });
     expect(await told(() => land({}))).toEqual([]);
     expect(await find(b)).toMatchObject({ status: 'open' });
     const plain = await create([a]);
-    await expect(convoys.land(realm.city, plain, { force: true }, ANYBODY)).rejects.toMatchObject({ problem: 'wrong_state' });
+    await expect(convoys.land(fixture.city, plain, { force: true }, ANYBODY)).rejects.toMatchObject({ problem: 'wrong_state' });
   });
 });
 
@@ -242,20 +242,20 @@ it('that loses all its children at once is empty, not completed', async () => {
 
 it('answers no more than fits, and says so', async () => {
   const reads = new ConvoyReadsService(
-    new ConvoysRepository(realm.db),
+    new ConvoysRepository(fixture.db),
     new HeadWaiter(
       { stream: () => undefined } as unknown as StreamHub,
       { add: () => () => undefined } as unknown as KeyWatch,
       new Lifecycle(new AppLogger(createLogger('silent'))),
     ),
   );
-  const { streamId } = realm.city;
+  const { streamId } = fixture.city;
   await sql`insert into beads (stream_id, id, title, issue_type, description) select ${streamId}, 'c-' || n, 'x', 'convoy', repeat('d', 262144) from generate_series(1, 50) n`.execute(
-    realm.db,
+    fixture.db,
   );
   const seen: string[] = [];
   for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
-    const { value } = await reads.list(realm.city, ConvoysQuery.parse({ cursor, limit: '1000' }), new AbortController().signal);
+    const { value } = await reads.list(fixture.city, ConvoysQuery.parse({ cursor, limit: '1000' }), new AbortController().signal);
     expect(Buffer.byteLength(value)).toBeLessThan(PAGE_BYTES + 1024 * 1024);
     const page = JSON.parse(value) as { items: { id: string }[]; next_cursor?: string };
     seen.push(...page.items.map((item) => item.id));
@@ -263,15 +263,15 @@ it('answers no more than fits, and says so', async () => {
   }
   expect(seen).toEqual(Array.from({ length: 50 }, (_, n) => `c-${50 - n}`));
   await sql`insert into beads (stream_id, id, title, parent, description) select ${streamId}, 'm-' || n, 'x', 'c-1', repeat('d', 262144) from generate_series(1, 260) n`.execute(
-    realm.db,
+    fixture.db,
   );
-  await expect(reads.get(realm.city, 'c-1')).rejects.toMatchObject({ problem: 'invalid_request' });
-  expect((await reads.check(realm.city, 'c-1')).value).toMatchObject({ total: 260, closed: 0 });
+  await expect(reads.get(fixture.city, 'c-1')).rejects.toMatchObject({ problem: 'invalid_request' });
+  expect((await reads.check(fixture.city, 'c-1')).value).toMatchObject({ total: 260, closed: 0 });
 });
 
 it('follows a slung bead also when its rig has gone', async () => {
   const [here, gone] = [await bead({ rig: 'core' }), await bead({ rig: 'web' })];
-  await sql`update rigs set present = false where name = 'web'`.execute(realm.db);
+  await sql`update rigs set present = false where name = 'web'`.execute(fixture.db);
   const made = await run(async (w) => {
     const of = async (id: string): Promise<BeadRecord> => convoys.createSlingConvoy(w, await w.require(id), { owned: false });
     return [await of(here), await of(gone)];

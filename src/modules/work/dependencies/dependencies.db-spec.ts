@@ -1,24 +1,24 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { BeadRecord, NewBead } from '../work/bead-record.js';
 import { DependenciesRepository } from './dependencies.repository.js';
 import type { DependencyAddInput } from './dependencies.schemas.js';
 import { DependenciesService } from './dependencies.service.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let service: DependenciesService;
 let other: DependenciesService;
 beforeEach(async () => {
-  realm = await workRealm();
-  const repository = new DependenciesRepository(realm.db);
-  service = new DependenciesService(repository, realm.work);
-  other = new DependenciesService(repository, realm.another());
+  fixture = await workFixture();
+  const repository = new DependenciesRepository(fixture.db);
+  service = new DependenciesService(repository, fixture.work);
+  other = new DependenciesService(repository, fixture.another());
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 const create = async (n: number, more: Partial<NewBead> = {}): Promise<string[]> => {
-  const { value } = await realm.work.run(realm.city, 'maker', async (w) => {
+  const { value } = await fixture.work.run(fixture.city, 'maker', async (w) => {
     const made: BeadRecord[] = [];
     for (let i = 0; i < n; i++) made.push(await w.create({ rig: '', title: `bead ${i}`, ...more }));
     return made;
@@ -26,16 +26,17 @@ const create = async (n: number, more: Partial<NewBead> = {}): Promise<string[]>
   return value.map((bead) => bead.id);
 };
 const add = (from: string, to: string, type: DependencyAddInput['type'] = 'blocks', at = service): Promise<unknown> =>
-  at.add(realm.city, from, { depends_on_id: to, type }, 'tester');
-const find = (id: string): Promise<BeadRecord | undefined> => realm.work.run(realm.city, 'tester', (w) => w.find(id)).then((d) => d.value);
+  at.add(fixture.city, from, { depends_on_id: to, type }, 'tester');
+const find = (id: string): Promise<BeadRecord | undefined> =>
+  fixture.work.run(fixture.city, 'tester', (w) => w.find(id)).then((d) => d.value);
 const list = (id: string, direction: 'down' | 'up' | 'both' = 'down', more: { limit?: number; cursor?: string } = {}) =>
-  service.list(realm.city, id, { direction, limit: 0, ...more });
+  service.list(fixture.city, id, { direction, limit: 0, ...more });
 /** Pairs of beads that depend on each other, directly. */
 const mutual = async (): Promise<number> => {
   const { rows } = await sql<{ n: number }>`
     select count(*) as n from bead_dependencies a join bead_dependencies b
       on (b.stream_id, b.issue_id, b.depends_on_id) = (a.stream_id, a.depends_on_id, a.issue_id) and a.blocking and b.blocking`.execute(
-    realm.db,
+    fixture.db,
   );
   return rows[0]!.n;
 };
@@ -43,8 +44,8 @@ const mutual = async (): Promise<number> => {
 describe('dependencies', () => {
   it('block until the target is closed, are events of the dependent, and repeat without effect', async () => {
     const [a, b] = (await create(2)) as [string, string];
-    const at = (await realm.events()).length;
-    const first = await service.add(realm.city, a, { depends_on_id: b, type: 'blocks' }, 'tester');
+    const at = (await fixture.events()).length;
+    const first = await service.add(fixture.city, a, { depends_on_id: b, type: 'blocks' }, 'tester');
     expect(first.value).toEqual({
       issue_id: a,
       depends_on_id: b,
@@ -54,18 +55,18 @@ describe('dependencies', () => {
       status: 'open',
       title: 'bead 1',
     });
-    const again = await service.add(realm.city, a, { depends_on_id: b, type: 'blocks' }, 'tester');
+    const again = await service.add(fixture.city, a, { depends_on_id: b, type: 'blocks' }, 'tester');
     expect(again).toEqual(first);
-    expect((await realm.events(at)).map((e) => [e.type, e.subject, e.actor])).toEqual([['bead.updated', a, 'tester']]);
+    expect((await fixture.events(at)).map((e) => [e.type, e.subject, e.actor])).toEqual([['bead.updated', a, 'tester']]);
     expect(await find(a)).toMatchObject({ ready: false });
-    await realm.work.run(realm.city, 'tester', (w) => w.close(b));
+    await fixture.work.run(fixture.city, 'tester', (w) => w.close(b));
     expect(await find(a)).toMatchObject({ ready: true });
     expect((await list(a)).value).toMatchObject({ items: [{ satisfied: true, status: 'closed' }], blocked_by: [], total: 1 });
   });
 
   it('onto a closed bead are satisfied at once, and of another type replace what was there', async () => {
     const [a, b] = (await create(2)) as [string, string];
-    await realm.work.run(realm.city, 'tester', (w) => w.close(b));
+    await fixture.work.run(fixture.city, 'tester', (w) => w.close(b));
     expect(await add(a, b, 'waits-for')).toMatchObject({ value: { satisfied: true } });
     expect(await find(a)).toMatchObject({ ready: true });
     expect(await add(a, b, 'related')).toMatchObject({ value: { type: 'related', blocking: false, satisfied: true } });
@@ -75,11 +76,11 @@ describe('dependencies', () => {
   it('go away once, and free the dependent', async () => {
     const [a, b] = (await create(2)) as [string, string];
     await add(a, b);
-    const at = (await realm.events()).length;
-    await service.remove(realm.city, a, b, 'tester');
-    await service.remove(realm.city, a, b, 'tester');
-    await service.remove(realm.city, a, 'al-999', 'tester');
-    expect((await realm.events(at)).map((e) => [e.type, e.subject])).toEqual([['bead.updated', a]]);
+    const at = (await fixture.events()).length;
+    await service.remove(fixture.city, a, b, 'tester');
+    await service.remove(fixture.city, a, b, 'tester');
+    await service.remove(fixture.city, a, 'al-999', 'tester');
+    expect((await fixture.events(at)).map((e) => [e.type, e.subject])).toEqual([['bead.updated', a]]);
     expect(await find(a)).toMatchObject({ ready: true });
   });
 
@@ -110,7 +111,7 @@ describe('dependencies', () => {
 
   it('tell the position that the list was read at', async () => {
     const [a] = (await create(1)) as [string];
-    expect((await list(a)).index).toBe((await realm.events()).length);
+    expect((await list(a)).index).toBe((await fixture.events()).length);
     await expect(list('al-77')).rejects.toMatchObject({ problem: 'bead_not_found' });
   });
 
@@ -121,18 +122,18 @@ describe('dependencies', () => {
   ])('refuse %s', async (_what, from, to, detail) => {
     await create(1);
     await expect(add(from, to)).rejects.toMatchObject({ detail });
-    expect(await realm.events()).toHaveLength(1);
+    expect(await fixture.events()).toHaveLength(1);
   });
 
   it('leave convoys and waits alone', async () => {
     const [convoy] = (await create(1, { type: 'convoy' })) as [string];
     const [member] = (await create(1)) as [string];
     const [wait] = (await create(1, { type: 'gate', labels: ['gc:wait'] })) as [string];
-    await realm.work.run(realm.city, 'tester', (w) => w.putEdge({ issue_id: convoy, depends_on_id: member, type: 'tracks' }));
+    await fixture.work.run(fixture.city, 'tester', (w) => w.putEdge({ issue_id: convoy, depends_on_id: member, type: 'tracks' }));
     await expect(add(convoy, member)).rejects.toMatchObject({ problem: 'wrong_state' });
-    await expect(service.remove(realm.city, convoy, member, 'tester')).rejects.toMatchObject({ problem: 'wrong_state' });
+    await expect(service.remove(fixture.city, convoy, member, 'tester')).rejects.toMatchObject({ problem: 'wrong_state' });
     await expect(add(wait, member)).rejects.toMatchObject({ problem: 'wrong_state' });
-    await expect(service.remove(realm.city, wait, member, 'tester')).rejects.toMatchObject({ problem: 'wrong_state' });
+    await expect(service.remove(fixture.city, wait, member, 'tester')).rejects.toMatchObject({ problem: 'wrong_state' });
     await expect(add(member, wait)).resolves.toMatchObject({ value: { blocking: true } });
   });
 });
@@ -142,12 +143,12 @@ describe('cycles', () => {
     const [a, b, c] = (await create(3)) as [string, string, string];
     await add(a, b);
     await add(b, c, 'waits-for');
-    const at = (await realm.events()).length;
+    const at = (await fixture.events()).length;
     await expect(add(b, a)).rejects.toMatchObject({ detail: `conflict: dependency cycle: ${b} → ${a} → ${b}` });
     await expect(add(c, a, 'conditional-blocks')).rejects.toMatchObject({
       detail: `conflict: dependency cycle: ${c} → ${a} → ${b} → ${c}`,
     });
-    expect(await realm.events(at)).toEqual([]);
+    expect(await fixture.events(at)).toEqual([]);
     expect((await list(c)).value.total).toBe(0);
   });
 
@@ -175,13 +176,15 @@ describe('cycles', () => {
   it('cost one visit a bead however many ways there are', async () => {
     // Twenty layers of two, each depending on both of the next: a million ways from the first to the last.
     const ids = await create(40);
-    await realm.work.run(realm.city, 'tester', async (w) => {
+    await fixture.work.run(fixture.city, 'tester', async (w) => {
       for (let i = 0; i + 2 < ids.length; i++)
         await w.putEdges(ids[i]!, i % 2 === 0 ? [ids[i + 2]!, ids[i + 3]!] : [ids[i + 1]!, ids[i + 2]!], 'blocks');
     });
-    const found = await realm.work.run(realm.city, 'tester', (w) => service.findCycle(w, ids[38]!, ids[0]!, 'blocking'));
+    const found = await fixture.work.run(fixture.city, 'tester', (w) => service.findCycle(w, ids[38]!, ids[0]!, 'blocking'));
     expect(found.value).toHaveLength(21);
-    expect((await realm.work.run(realm.city, 'tester', (w) => service.findCycle(w, ids[0]!, ids[38]!, 'blocking'))).value).toBeUndefined();
+    expect(
+      (await fixture.work.run(fixture.city, 'tester', (w) => service.findCycle(w, ids[0]!, ids[38]!, 'blocking'))).value,
+    ).toBeUndefined();
   });
 
   /** Both processes close the same cycles from either side, all at once. Returns how many pairs ended up in one. */
@@ -201,7 +204,7 @@ describe('cycles', () => {
 
   it('cannot be closed by two processes together', async () => {
     expect(await race()).toBe(0);
-    const { rows } = await sql<{ n: number }>`select count(*) as n from bead_dependencies`.execute(realm.db);
+    const { rows } = await sql<{ n: number }>`select count(*) as n from bead_dependencies`.execute(fixture.db);
     expect(rows[0]!.n).toBe(12);
   });
 
@@ -209,7 +212,7 @@ describe('cycles', () => {
   it('could be closed without the work lock', async () => {
     await sql`
       create or replace function begin_work(p_stream integer) returns boolean language sql as $$
-        select exists (select from cities c where c.stream_id = p_stream and c.running) $$`.execute(realm.db);
+        select exists (select from cities c where c.stream_id = p_stream and c.running) $$`.execute(fixture.db);
     // Whoever has looked for a cycle waits until the other has looked too.
     const gates = new Map<string, () => void>();
     const together = async (pair: string): Promise<void> => {

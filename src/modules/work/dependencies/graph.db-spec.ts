@@ -1,25 +1,25 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { NewBead } from '../work/bead-record.js';
 import type { Work } from '../work/work.js';
 import { BeadGraphResponse } from './dependencies.schemas.js';
 import { GraphRepository } from './graph.repository.js';
 import { GraphService } from './graph.service.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let service: GraphService;
 beforeEach(async () => {
-  realm = await workRealm();
-  service = new GraphService(new GraphRepository(realm.db));
+  fixture = await workFixture();
+  service = new GraphService(new GraphRepository(fixture.db));
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
-const run = <T>(body: (work: Work) => Promise<T>): Promise<T> => realm.work.run(realm.city, 'tester', body).then((done) => done.value);
+const run = <T>(body: (work: Work) => Promise<T>): Promise<T> => fixture.work.run(fixture.city, 'tester', body).then((done) => done.value);
 const create = (title: string, more: Partial<NewBead> = {}): Promise<string> =>
   run((w) => w.create({ rig: '', title, ...more })).then((bead) => bead.id);
 const graph = async (root: string) => {
-  const { value, index } = await service.graph(realm.city, root);
+  const { value, index } = await service.graph(fixture.city, root);
   const answer = BeadGraphResponse.parse(JSON.parse(value));
   return { ...answer, ids: answer.beads!.map((bead) => bead.id), index };
 };
@@ -94,15 +94,15 @@ describe('the graph of a bead', () => {
   it('is refused when it is too large for one answer', async () => {
     const root = await create('root');
     await sql`insert into beads (stream_id, id, title, parent)
-      select ${realm.city.streamId}, 'x-' || n, 'x', case when n % 2 = 0 then ${root} else 'x-' || (n - 1) end from generate_series(2, 10000) n`.execute(
-      realm.db,
+      select ${fixture.city.streamId}, 'x-' || n, 'x', case when n % 2 = 0 then ${root} else 'x-' || (n - 1) end from generate_series(2, 10000) n`.execute(
+      fixture.db,
     );
     expect((await graph(root)).ids).toHaveLength(10_000);
     await create('one more', { parent: 'x-2' });
     await expect(graph(root)).rejects.toMatchObject({ detail: `invalid: the graph of ${root} has more than 10000 beads` });
-    await sql`delete from beads where id like 'x-%'`.execute(realm.db);
+    await sql`delete from beads where id like 'x-%'`.execute(fixture.db);
     await sql`insert into beads (stream_id, id, title, parent, description)
-      select ${realm.city.streamId}, 'y-' || n, 'y', ${root}, repeat('d', 262144) from generate_series(1, 300) n`.execute(realm.db);
+      select ${fixture.city.streamId}, 'y-' || n, 'y', ${root}, repeat('d', 262144) from generate_series(1, 300) n`.execute(fixture.db);
     await expect(graph(root)).rejects.toMatchObject({
       detail: expect.stringMatching(/^invalid: the graph of al-1 holds \d+ bytes of text/),
     });
@@ -110,18 +110,20 @@ describe('the graph of a bead', () => {
 
   it('finds its members through indexes', async () => {
     await sql`insert into beads (stream_id, id, title, metadata)
-      select ${realm.city.streamId}, 'z-' || n, 'z', jsonb_build_object('k', n::text) from generate_series(1, 20000) n`.execute(realm.db);
-    await sql`analyze beads`.execute(realm.db);
+      select ${fixture.city.streamId}, 'z-' || n, 'z', jsonb_build_object('k', n::text) from generate_series(1, 20000) n`.execute(
+      fixture.db,
+    );
+    await sql`analyze beads`.execute(fixture.db);
     const statements: { sql: string; parameters: readonly unknown[] }[] = [];
-    const watched = realm.db.withPlugin({
+    const watched = fixture.db.withPlugin({
       transformQuery: ({ node }) => {
-        statements.push(realm.db.getExecutor().compileQuery(node, { queryId: 'watched' }));
+        statements.push(fixture.db.getExecutor().compileQuery(node, { queryId: 'watched' }));
         return node;
       },
       transformResult: async ({ result }) => result,
     });
-    await new GraphRepository(watched as never).graph(realm.city.streamId, 'z-1', 10, 1_000_000);
-    const { rows } = await realm.pool.query<{ 'QUERY PLAN': string }>(`explain ${statements[0]!.sql}`, [...statements[0]!.parameters]);
+    await new GraphRepository(watched as never).graph(fixture.city.streamId, 'z-1', 10, 1_000_000);
+    const { rows } = await fixture.pool.query<{ 'QUERY PLAN': string }>(`explain ${statements[0]!.sql}`, [...statements[0]!.parameters]);
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
     expect(plan).toContain('beads_terms_idx');
     expect(plan).not.toMatch(/Seq Scan on beads/);

@@ -2,32 +2,32 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { createPool, type PgPool } from '../../../platform/database/database.js';
 import { eventually } from '../../../../test/support/sse.js';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { hookProcess, type HookProcess } from './testing/hook-process.js';
 
 /** Two processes on one database. */
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let pool: PgPool;
 let a: HookProcess;
 let b: HookProcess;
 beforeEach(async () => {
-  realm = await workRealm();
-  pool = createPool(realm.pool.options.connectionString!);
-  a = hookProcess(realm);
-  b = hookProcess(realm, { pool, work: realm.another() });
+  fixture = await workFixture();
+  pool = createPool(fixture.pool.options.connectionString!);
+  a = hookProcess(fixture);
+  b = hookProcess(fixture, { pool, work: fixture.another() });
 });
 afterEach(async () => {
   await pool.end();
-  await realm.close();
+  await fixture.close();
 });
 
 const many = (n: number): Promise<unknown> =>
-  realm.work.run(realm.city, 'tester', async (w) => {
+  fixture.work.run(fixture.city, 'tester', async (w) => {
     for (let i = 0; i < n; i++) await w.create({ rig: '', title: `work ${i}`, metadata: { 'gc.routed_to': 'web/polecat' } });
   });
 const waiting = async (): Promise<number> => {
   const { rows } = await sql<{ n: number }>`
-    select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(realm.db);
+    select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(fixture.db);
   return rows[0]!.n;
 };
 
@@ -40,7 +40,7 @@ describe('two processes that claim', () => {
     expect(new Set(ids).size).toBe(120);
     const { rows } = await sql`
       select b.id from beads b where b.status <> 'in_progress' or b.claim_fence <> 1 or b.revision <> 2 or 1 <> (
-        select count(*) from events e where e.type = 'bead.updated' and e.subject = b.id and e.actor = b.assignee)`.execute(realm.db);
+        select count(*) from events e where e.type = 'bead.updated' and e.subject = b.id and e.actor = b.assignee)`.execute(fixture.db);
     expect(rows).toEqual([]);
   });
 
@@ -49,9 +49,9 @@ describe('two processes that claim', () => {
     const asks = Array.from({ length: 60 }, (_, i) => ({ id: `al-${(i % 10) + 1}`, who: `worker-${i}`, at: i % 2 === 0 ? a : b }));
     const settled = await Promise.allSettled(asks.map(({ id, who, at }) => at.claim(id, { assignee: who })));
     expect(settled.filter((s) => s.status === 'fulfilled')).toHaveLength(10);
-    const { rows } = await sql<{ id: string; assignee: string }>`select id, assignee from beads`.execute(realm.db);
+    const { rows } = await sql<{ id: string; assignee: string }>`select id, assignee from beads`.execute(fixture.db);
     const owner = new Map(rows.map((row) => [row.id, row.assignee]));
-    const rejected = (await realm.events()).filter((e) => e.type === 'bead.claim_rejected');
+    const rejected = (await fixture.events()).filter((e) => e.type === 'bead.claim_rejected');
     expect(rejected).toHaveLength(50);
     for (const [i, { id, who }] of asks.entries()) {
       if (owner.get(id) === who) continue;
@@ -64,13 +64,13 @@ describe('two processes that claim', () => {
 
   it('agree with closes that come at the same time', async () => {
     await many(40);
-    const other = realm.another();
+    const other = fixture.another();
     const ids = Array.from({ length: 40 }, (_, i) => `al-${i + 1}`);
     const [claims] = await Promise.all([
       Promise.allSettled(ids.map((id, i) => (i % 2 === 0 ? a : b).claim(id, { assignee: `w-${id}` }))),
-      Promise.all(ids.map((id) => other.run(realm.city, 'closer', (w) => w.close(id)))),
+      Promise.all(ids.map((id) => other.run(fixture.city, 'closer', (w) => w.close(id)))),
     ]);
-    const events = await realm.events();
+    const events = await fixture.events();
     for (const [i, id] of ids.entries()) {
       const claimed = claims[i]!.status === 'fulfilled';
       if (!claimed) expect(claims[i]).toMatchObject({ reason: { problem: 'wrong_state', detail: `conflict: bead ${id} is closed` } });
@@ -92,7 +92,7 @@ describe('the guards of a claim', () => {
 
   async function race(): Promise<PromiseSettledResult<string | undefined>[]> {
     await many(2);
-    const holder = await realm.pool.connect();
+    const holder = await fixture.pool.connect();
     await holder.query(`begin; select from beads where id = 'al-1' for update`);
     const claims = [a.next('web/polecat-1'), b.next('web/polecat-2')].map((claim) => claim.then((answer) => answer.bead_id));
     const settled = Promise.allSettled(claims);
@@ -108,16 +108,16 @@ describe('the guards of a claim', () => {
   });
 
   it('are a condition, by which the second process fails and nothing is taken twice', async () => {
-    await sql.raw(WITHOUT_LOCK).execute(realm.db);
+    await sql.raw(WITHOUT_LOCK).execute(fixture.db);
     const settled = await race();
     expect(settled.filter((s) => s.status === 'fulfilled')).toMatchObject([{ value: 'al-1' }]);
     expect(settled.filter((s) => s.status === 'rejected')).toMatchObject([{ reason: { code: '40001' } }]);
-    expect((await realm.events()).filter((e) => e.type === 'bead.updated')).toHaveLength(1);
+    expect((await fixture.events()).filter((e) => e.type === 'bead.updated')).toHaveLength(1);
   });
 
   it('are needed: without both one bead goes to two', async () => {
-    await sql.raw(WITHOUT_LOCK).execute(realm.db);
-    await withoutCondition.execute(realm.db);
+    await sql.raw(WITHOUT_LOCK).execute(fixture.db);
+    await withoutCondition.execute(fixture.db);
     const settled = await race();
     expect(settled.map((s) => (s.status === 'fulfilled' ? s.value : s.reason))).toEqual(['al-1', 'al-1']);
   });

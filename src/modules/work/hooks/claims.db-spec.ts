@@ -1,22 +1,22 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { BeadRecord, NewBead } from '../work/bead-record.js';
 import type { Work } from '../work/work.js';
 import { hookProcess, type HookProcess } from './testing/hook-process.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let p: HookProcess;
 beforeEach(async () => {
-  realm = await workRealm();
-  p = hookProcess(realm);
+  fixture = await workFixture();
+  p = hookProcess(fixture);
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
-const run = <T>(body: (work: Work) => Promise<T>): Promise<T> => realm.work.run(realm.city, 'tester', body).then((done) => done.value);
+const run = <T>(body: (work: Work) => Promise<T>): Promise<T> => fixture.work.run(fixture.city, 'tester', body).then((done) => done.value);
 const create = (more: Partial<NewBead> = {}): Promise<BeadRecord> => run((w) => w.create({ rig: '', title: 'work', ...more }));
 const bead = (id: string): Promise<BeadRecord> => run((w) => w.require(id));
-const head = async (): Promise<number> => (await realm.events()).at(-1)?.seq ?? 0;
+const head = async (): Promise<number> => (await fixture.events()).at(-1)?.seq ?? 0;
 
 describe('a direct claim', () => {
   it('takes an open bead with a lease, stamps and one event', async () => {
@@ -37,10 +37,10 @@ describe('a direct claim', () => {
     });
     const { rows } = await sql<{ ms: number; until: Date }>`
       select lease_ms as ms, lease_until as until from beads where lease_until > now() and lease_until < now() + interval '91 seconds'`.execute(
-      realm.db,
+      fixture.db,
     );
     expect(rows).toEqual([{ ms: 90_000, until: new Date(answer.lease_until) }]);
-    const events = await realm.events(at);
+    const events = await fixture.events(at);
     expect(events).toMatchObject([{ type: 'bead.updated', actor: 'mayor', subject: 'al-1' }]);
     expect(events[0]!.payload).toEqual({ bead: answer.bead });
     expect(p.moved).toEqual([{ stream: 'alpha', head: at + 1 }]);
@@ -51,16 +51,16 @@ describe('a direct claim', () => {
     for (const _ of [1, 2]) await create({ metadata, labels: ['l'], priority: 1, description: 'text' });
     const at = await head();
     await p.claim('al-1', { assignee: 'mayor', session_id: 's-1' });
-    await realm.work.run(realm.city, 'mayor', (w) =>
+    await fixture.work.run(fixture.city, 'mayor', (w) =>
       w.update('al-2', { status: 'in_progress', assignee: 'mayor', lease: { ms: 600_000 } }),
     );
     const { rows } = await sql<{ event: unknown }>`
       select to_jsonb(e) - 'size' - 'seq' - 'ts' - 'subject' #- '{payload,bead,id}' #- '{payload,bead,created_at}' #- '{payload,bead,updated_at}' as event
-      from events e where seq > ${at} order by seq`.execute(realm.db);
+      from events e where seq > ${at} order by seq`.execute(fixture.db);
     expect(rows).toHaveLength(2);
     expect(rows[0]).toEqual(rows[1]);
     const { rows: beads } = await sql<{ bead: unknown }>`
-      select to_jsonb(b) - 'id' - 'created_at' - 'updated_at' - 'lease_until' as bead from beads b order by id`.execute(realm.db);
+      select to_jsonb(b) - 'id' - 'created_at' - 'updated_at' - 'lease_until' as bead from beads b order by id`.execute(fixture.db);
     expect(beads[0]).toEqual(beads[1]);
   });
 
@@ -99,7 +99,7 @@ describe('a direct claim', () => {
         detail: 'conflict: bead al-1 is owned by mayor',
         errors: [{ location: 'body.assignee', value: 'mayor' }],
       });
-    expect(await realm.events(at)).toEqual(
+    expect(await fixture.events(at)).toEqual(
       [1, 2].map((n) => ({
         seq: at + n,
         type: 'bead.claim_rejected',
@@ -127,7 +127,7 @@ describe('a direct claim', () => {
     await expect(p.claim('al-2', { assignee: 'mayor' })).rejects.toMatchObject({ problem: 'wrong_state' });
     expect(await head()).toBe(at);
     await expect(p.claim('al-2', { assignee: 'deacon' })).rejects.toThrow('conflict: bead al-2 is closed; its last owner is mayor');
-    expect((await realm.events(at)).map((e) => e.type)).toEqual(['bead.claim_rejected']);
+    expect((await fixture.events(at)).map((e) => e.type)).toEqual(['bead.claim_rejected']);
   });
 
   it('takes what is blocked, deferred or no work only by force', async () => {
@@ -159,15 +159,15 @@ describe('a direct claim', () => {
     await expect(p.claim('al-1', { assignee: 'polecat-x', session_id: 's-2' })).rejects.toMatchObject({ problem: 'owned_by_other' });
     expect(await p.claim('al-1', { assignee: 'polecat-x', session_name: 'one' })).toMatchObject({ claimed: false });
     expect(await p.claim('al-1', { assignee: 'polecat-x' })).toMatchObject({ claimed: false, fence: 1 });
-    await sql`update beads set lease_until = now() - interval '1 second'`.execute(realm.db);
+    await sql`update beads set lease_until = now() - interval '1 second'`.execute(fixture.db);
     const answer = await p.claim('al-1', { assignee: 'polecat-x', session_id: 's-2' });
     expect(answer).toMatchObject({ claimed: true, fence: 2, bead: { revision: 3, metadata: { 'gc.session_id': 's-2' } } });
     expect(answer.bead.metadata).not.toHaveProperty('gc.session_name');
     // The session before cannot go on with what another has taken.
-    await expect(p.claims.heartbeat(realm.city, 'al-1', { assignee: 'polecat-x', fence: 1 })).rejects.toMatchObject({
+    await expect(p.claims.heartbeat(fixture.city, 'al-1', { assignee: 'polecat-x', fence: 1 })).rejects.toMatchObject({
       problem: 'owned_by_other',
     });
-    expect(await p.claims.heartbeat(realm.city, 'al-1', { assignee: 'polecat-x', fence: 2 })).toMatchObject({ fence: 2 });
+    expect(await p.claims.heartbeat(fixture.city, 'al-1', { assignee: 'polecat-x', fence: 2 })).toMatchObject({ fence: 2 });
   });
 
   it('forgets the session of the claim before, whoever took the bead from it', async () => {
@@ -176,7 +176,7 @@ describe('a direct claim', () => {
     await run((w) => w.update('al-1', { status: 'open' }));
     const at = await head();
     expect(await p.next({ agent: 'mayor', aliases: ['bob'] })).toMatchObject({ action: 'work', bead_id: 'al-1' });
-    const { rows } = await sql<{ session_id: string | null }>`select session_id from events where seq > ${at}`.execute(realm.db);
+    const { rows } = await sql<{ session_id: string | null }>`select session_id from events where seq > ${at}`.execute(fixture.db);
     expect(rows).toEqual([{ session_id: null }]);
     // Its answer may have been lost: asked again, it is the claimant's.
     expect(await p.next({ agent: 'mayor', aliases: ['bob'] })).toMatchObject({ reason: 'existing_assignment', bead_id: 'al-1' });
@@ -187,7 +187,7 @@ describe('a direct claim', () => {
     const at = await head();
     for (const _ of [1, 2]) await p.claim('al-1', { assignee: 'mayor', session_id: 's' });
     const { rows } = await sql`
-      select type, actor, subject, run_id, session_id, step_id from events where seq > ${at} order by seq`.execute(realm.db);
+      select type, actor, subject, run_id, session_id, step_id from events where seq > ${at} order by seq`.execute(fixture.db);
     const facts = { actor: 'mayor', subject: 'al-1', run_id: 'al-7', session_id: 's', step_id: 'build' };
     expect(rows).toEqual([
       { type: 'bead.updated', ...facts },
@@ -200,9 +200,9 @@ describe('a direct claim', () => {
     await expect(
       p.claims.claim('alpha', 'al-1', { assignee: 'mayor' }, { actor: 'k', keyId: 'k', scope: 'write', cities: ['beta'] }),
     ).rejects.toMatchObject({ problem: 'city_not_found' });
-    await sql`update cities set running = false`.execute(realm.db);
+    await sql`update cities set running = false`.execute(fixture.db);
     await expect(p.claim('al-1', { assignee: 'mayor' })).rejects.toMatchObject({ problem: 'city_not_found' });
-    await expect(p.claims.heartbeat(realm.city, 'al-1', { assignee: 'mayor', fence: 1 })).rejects.toMatchObject({
+    await expect(p.claims.heartbeat(fixture.city, 'al-1', { assignee: 'mayor', fence: 1 })).rejects.toMatchObject({
       problem: 'owned_by_other',
     });
   });
@@ -210,7 +210,7 @@ describe('a direct claim', () => {
 
 describe('a release', () => {
   const release = (id: string, body: { assignee: string; fence?: number; reason?: string }) =>
-    p.claims.release(realm.city, id, body, { actor: 'key', keyId: undefined, scope: 'write', cities: undefined });
+    p.claims.release(fixture.city, id, body, { actor: 'key', keyId: undefined, scope: 'write', cities: undefined });
 
   it('gives the bead back with its route', async () => {
     await create({ metadata: { 'gc.routed_to': 'web/polecat' } });
@@ -224,7 +224,7 @@ describe('a release', () => {
       claim_fence: 2,
       metadata: { 'gc.routed_to': 'web/polecat', 'gc.work_branch': 'b', release_reason: 'lunch' },
     });
-    expect(await realm.events(at)).toMatchObject([{ type: 'bead.updated', actor: 'key' }]);
+    expect(await fixture.events(at)).toMatchObject([{ type: 'bead.updated', actor: 'key' }]);
     expect((await p.next('web/polecat')).bead_id).toBe('al-1');
   });
 
@@ -247,10 +247,10 @@ describe('a heartbeat', () => {
   it('extends the lease by its length and leaves no other trace', async () => {
     await create();
     const { fence } = await p.claim('al-1', { assignee: 'web/witness', lease: '10m' });
-    await sql`update beads set lease_until = now() + interval '1 second'`.execute(realm.db);
+    await sql`update beads set lease_until = now() + interval '1 second'`.execute(fixture.db);
     const before = await bead('al-1');
     const at = await head();
-    const beat = await p.claims.heartbeat(realm.city, 'al-1', { assignee: 'witness', fence });
+    const beat = await p.claims.heartbeat(fixture.city, 'al-1', { assignee: 'witness', fence });
     const after = await bead('al-1');
     expect(beat).toEqual({ fence, lease_until: after.lease_until!.toISOString() });
     expect(after.lease_until!.getTime()).toBeGreaterThan(before.lease_until!.getTime() + 500_000);
@@ -261,11 +261,13 @@ describe('a heartbeat', () => {
   it('is refused when the bead has changed hands', async () => {
     await create();
     const { fence } = await p.claim('al-1', { assignee: 'mayor' });
-    await expect(p.claims.heartbeat(realm.city, 'al-1', { assignee: 'deacon', fence })).rejects.toThrow('bead al-1 is owned by mayor');
-    await expect(p.claims.heartbeat(realm.city, 'al-1', { assignee: 'mayor', fence: 0 })).rejects.toThrow('has been claimed anew');
-    await expect(p.claims.heartbeat(realm.city, 'al-9', { assignee: 'mayor', fence })).rejects.toMatchObject({ problem: 'bead_not_found' });
+    await expect(p.claims.heartbeat(fixture.city, 'al-1', { assignee: 'deacon', fence })).rejects.toThrow('bead al-1 is owned by mayor');
+    await expect(p.claims.heartbeat(fixture.city, 'al-1', { assignee: 'mayor', fence: 0 })).rejects.toThrow('has been claimed anew');
+    await expect(p.claims.heartbeat(fixture.city, 'al-9', { assignee: 'mayor', fence })).rejects.toMatchObject({
+      problem: 'bead_not_found',
+    });
     await run((w) => w.close('al-1'));
-    await expect(p.claims.heartbeat(realm.city, 'al-1', { assignee: 'mayor', fence })).rejects.toThrow(
+    await expect(p.claims.heartbeat(fixture.city, 'al-1', { assignee: 'mayor', fence })).rejects.toThrow(
       'no longer claimed (status: closed)',
     );
   });

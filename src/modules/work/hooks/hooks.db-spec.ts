@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { BeadRecord, NewBead } from '../work/bead-record.js';
 import type { Work } from '../work/work.js';
 import { hookProcess, type HookProcess } from './testing/hook-process.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let p: HookProcess;
 beforeEach(async () => {
-  realm = await workRealm();
-  p = hookProcess(realm);
+  fixture = await workFixture();
+  p = hookProcess(fixture);
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 const POOL = 'web/polecat';
-const run = <T>(body: (work: Work) => Promise<T>): Promise<T> => realm.work.run(realm.city, 'tester', body).then((done) => done.value);
+const run = <T>(body: (work: Work) => Promise<T>): Promise<T> => fixture.work.run(fixture.city, 'tester', body).then((done) => done.value);
 const create = (more: Partial<NewBead> = {}): Promise<BeadRecord> => run((w) => w.create({ rig: '', title: 'work', ...more }));
 const routed = (more: Partial<NewBead> = {}, route = POOL): Promise<BeadRecord> =>
   create({ ...more, metadata: { 'gc.routed_to': route, ...more.metadata } });
@@ -22,7 +22,7 @@ const many = (n: number): Promise<void> =>
   run(async (w) => {
     for (let i = 0; i < n; i++) await w.create({ rig: '', title: `work ${i}`, metadata: { 'gc.routed_to': POOL } });
   });
-const head = async (): Promise<number> => (await realm.events()).at(-1)?.seq ?? 0;
+const head = async (): Promise<number> => (await fixture.events()).at(-1)?.seq ?? 0;
 const DRAIN = { schema_version: '1', ok: true, command: 'hook', action: 'drain', reason: 'no_work' };
 
 describe('a hook', () => {
@@ -130,7 +130,7 @@ describe('a hook', () => {
     expect(await p.next(one)).toMatchObject({ bead_id: 'al-1', reason: 'existing_assignment' });
     expect((await p.hook(POOL, ['s-2'])).items.map((item) => item.bead.id)).toEqual(['al-2']);
     expect((await p.hook(POOL)).items.map((item) => item.bead.id)).toEqual(['al-1', 'al-2']);
-    await sql`update beads set lease_until = now() - interval '1 second' where id = 'al-1'`.execute(realm.db);
+    await sql`update beads set lease_until = now() - interval '1 second' where id = 'al-1'`.execute(fixture.db);
     expect((await p.hook(POOL, ['s-2'])).items.map((item) => item.bead.id)).toEqual(['al-1', 'al-2']);
   });
 
@@ -154,7 +154,7 @@ describe('a hook', () => {
     expect(p.batches).toEqual([2]);
     expect(first).toMatchObject({ bead_id: 'al-1', root_bead_id: 'r', continuation_group: 'g', continuation_assigned: ['al-2', 'al-8'] });
     expect(second).toMatchObject({ bead_id: 'al-3', continuation_assigned: [] });
-    expect((await realm.events(at)).map((e) => [e.type, e.subject, e.actor])).toEqual([
+    expect((await fixture.events(at)).map((e) => [e.type, e.subject, e.actor])).toEqual([
       ['bead.updated', 'al-1', `${POOL}-1`],
       ['bead.updated', 'al-2', `${POOL}-1`],
       ['bead.updated', 'al-8', `${POOL}-1`],
@@ -177,7 +177,7 @@ describe('claims of one process', () => {
     const ids = answers.flatMap((answer) => answer.bead_id ?? []);
     expect(new Set(ids).size).toBe(150);
     expect(answers.filter((answer) => answer.action === 'drain')).toHaveLength(50);
-    const events = await realm.events(at);
+    const events = await fixture.events(at);
     expect(events).toHaveLength(150);
     for (const answer of answers)
       if (answer.action === 'work')
@@ -197,7 +197,7 @@ describe('claims of one process', () => {
     expect(sAgain).toMatchObject({ bead_id: s!.bead_id });
     expect(mAgain).toMatchObject({ bead_id: m!.bead_id });
     expect(new Set([a, m, s, b].map((answer) => answer!.bead_id)).size).toBe(4);
-    expect((await realm.events(at)).length).toBe(4);
+    expect((await fixture.events(at)).length).toBe(4);
   });
 
   it('mix direct ones with those of hooks', async () => {
@@ -226,14 +226,14 @@ describe('claims of one process', () => {
   it('pass no index entry but those that they need', async () => {
     await sql`
       insert into beads (stream_id, id, title, metadata, labels, created_at, issue_type)
-      select ${realm.city.streamId}, 'al-' || i, 'x', '{"gc.routed_to": "web/polecat"}', case when i % 2 = 0 then array['hold:mayor'] else '{}' end,
+      select ${fixture.city.streamId}, 'al-' || i, 'x', '{"gc.routed_to": "web/polecat"}', case when i % 2 = 0 then array['hold:mayor'] else '{}' end,
         now() - (20000 - i) * interval '1 second', case when i % 3 = 0 then 'epic' else 'task' end
-      from generate_series(1, 20000) i`.execute(realm.db);
-    await sql`vacuum analyze beads`.execute(realm.db);
+      from generate_series(1, 20000) i`.execute(fixture.db);
+    await sql`vacuum analyze beads`.execute(fixture.db);
     const { rows } = await sql<{ 'QUERY PLAN': [{ Plan: { Plans: { 'Index Name': string; 'Rows Removed by Filter'?: number }[] } }] }>`
       explain (analyze, format json) select b.id from beads b
-      where b.stream_id = ${realm.city.streamId} and b.routed_to = ${POOL} and bead_is_offered(b) order by b.created_at, b.id limit 64`.execute(
-      realm.db,
+      where b.stream_id = ${fixture.city.streamId} and b.routed_to = ${POOL} and bead_is_offered(b) order by b.created_at, b.id limit 64`.execute(
+      fixture.db,
     );
     const [scan] = rows[0]!['QUERY PLAN'][0].Plan.Plans;
     expect(scan).toMatchObject({ 'Index Name': 'beads_offered_idx' });
@@ -244,8 +244,8 @@ describe('claims of one process', () => {
 it('shows as much of a hook as one answer holds', async () => {
   await sql`
     insert into beads (stream_id, id, title, description, metadata)
-    select ${realm.city.streamId}, 'b-' || n, 'x', repeat('d', 262144), '{"gc.routed_to": "mayor"}' from generate_series(1, 50) n`.execute(
-    realm.db,
+    select ${fixture.city.streamId}, 'b-' || n, 'x', repeat('d', 262144), '{"gc.routed_to": "mayor"}' from generate_series(1, 50) n`.execute(
+    fixture.db,
   );
   const { items } = await p.hook('mayor');
   expect(items.map((item) => item.bead.id)).toEqual(Array.from({ length: 7 }, (_, n) => `b-${n + 1}`));

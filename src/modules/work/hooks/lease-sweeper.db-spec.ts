@@ -3,35 +3,35 @@ import { sql } from 'kysely';
 import { createPool, type PgPool } from '../../../platform/database/database.js';
 import { HoldingGate } from '../../../../test/support/gate.js';
 import { eventually } from '../../../../test/support/sse.js';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { ClaimsRepository } from './claims.repository.js';
 import { hookProcess, type HookProcess } from './testing/hook-process.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let pool: PgPool;
 let a: HookProcess;
 let b: HookProcess;
 beforeEach(async () => {
-  realm = await workRealm();
-  pool = createPool(realm.pool.options.connectionString!);
-  a = hookProcess(realm);
-  b = hookProcess(realm, { pool, work: realm.another() });
+  fixture = await workFixture();
+  pool = createPool(fixture.pool.options.connectionString!);
+  a = hookProcess(fixture);
+  b = hookProcess(fixture, { pool, work: fixture.another() });
 });
 afterEach(async () => {
   await pool.end();
-  await realm.close();
+  await fixture.close();
 });
 
 const many = (n: number): Promise<unknown> =>
-  realm.work.run(realm.city, 'tester', async (w) => {
+  fixture.work.run(fixture.city, 'tester', async (w) => {
     for (let i = 0; i < n; i++) await w.create({ rig: '', title: `work ${i}`, metadata: { 'gc.routed_to': 'web/polecat' } });
   });
 const end = (where = sql`true`): Promise<unknown> =>
-  sql`update beads set lease_until = now() - interval '1 hour' where lease_until is not null and ${where}`.execute(realm.db);
-const reopened = async () => (await realm.events()).filter((e) => e.type === 'bead.dead_assignee_reopened');
+  sql`update beads set lease_until = now() - interval '1 hour' where lease_until is not null and ${where}`.execute(fixture.db);
+const reopened = async () => (await fixture.events()).filter((e) => e.type === 'bead.dead_assignee_reopened');
 const waiting = async (): Promise<number> => {
   const { rows } = await sql<{ n: number }>`
-    select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(realm.db);
+    select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(fixture.db);
   return rows[0]!.n;
 };
 
@@ -40,12 +40,12 @@ describe('a lease that has ended', () => {
     await many(2);
     const { fence } = await a.next({ agent: 'web/polecat-1', session: 's-1', work_branch: 'b' });
     await a.claim('al-2', { assignee: 'mayor' });
-    const at = (await realm.events()).length;
+    const at = (await fixture.events()).length;
     expect(await a.sweeper.sweep()).toBe(0);
     await end(sql`id = 'al-1'`);
     expect(await a.sweeper.sweep()).toBe(1);
     const { rows } = await sql`
-      select type, actor, subject, session_id, message, payload from events where seq > ${at} order by seq`.execute(realm.db);
+      select type, actor, subject, session_id, message, payload from events where seq > ${at} order by seq`.execute(fixture.db);
     expect(rows).toMatchObject([
       {
         type: 'bead.updated',
@@ -63,11 +63,11 @@ describe('a lease that has ended', () => {
         payload: { bead_id: 'al-1', dead_assignee: 'web/polecat-1', routed_to: 'web/polecat' },
       },
     ]);
-    await expect(a.claims.heartbeat(realm.city, 'al-1', { assignee: 'web/polecat-1', fence: fence! })).rejects.toMatchObject({
+    await expect(a.claims.heartbeat(fixture.city, 'al-1', { assignee: 'web/polecat-1', fence: fence! })).rejects.toMatchObject({
       problem: 'owned_by_other',
     });
     expect(await b.next('web/polecat-2')).toMatchObject({ bead_id: 'al-1', fence: fence! + 2 });
-    await expect(a.claims.heartbeat(realm.city, 'al-1', { assignee: 'web/polecat-2', fence: fence! })).rejects.toThrow('claimed anew');
+    await expect(a.claims.heartbeat(fixture.city, 'al-1', { assignee: 'web/polecat-2', fence: fence! })).rejects.toThrow('claimed anew');
   });
 
   it('is taken back once by two workers, in batches', async () => {
@@ -84,9 +84,9 @@ describe('a lease that has ended', () => {
     await many(1);
     await a.next('web/polecat');
     await end();
-    await sql`update cities set running = false`.execute(realm.db);
+    await sql`update cities set running = false`.execute(fixture.db);
     expect(await a.sweeper.sweep()).toBe(0);
-    await sql`update cities set running = true`.execute(realm.db);
+    await sql`update cities set running = true`.execute(fixture.db);
     expect(await a.sweeper.sweep()).toBe(1);
   });
 });
@@ -97,9 +97,9 @@ describe('a heartbeat and a sweeper at once', () => {
     await many(1);
     const { fence } = await a.next('web/polecat');
     await end();
-    const client = await realm.pool.connect();
+    const client = await fixture.pool.connect();
     await client.query('begin');
-    const beat = await new ClaimsRepository(client as unknown as PgPool).heartbeat(realm.city.streamId, 'al-1', 'web/polecat', fence!);
+    const beat = await new ClaimsRepository(client as unknown as PgPool).heartbeat(fixture.city.streamId, 'al-1', 'web/polecat', fence!);
     expect(beat).toMatchObject({ fence });
     const sweep = b.sweeper.sweep();
     await eventually(async () => (await waiting()) === 1);
@@ -116,10 +116,10 @@ describe('a heartbeat and a sweeper at once', () => {
     const { fence } = await a.next('web/polecat');
     await end();
     const gate = new HoldingGate();
-    realm.failpoints.arm('tx.before_commit', gate.action());
+    fixture.failpoints.arm('tx.before_commit', gate.action());
     const sweep = a.sweeper.sweep();
     await eventually(() => gate.held === 1);
-    const beat = b.claims.heartbeat(realm.city, 'al-1', { assignee: 'web/polecat', fence: fence! }).catch((error: unknown) => error);
+    const beat = b.claims.heartbeat(fixture.city, 'al-1', { assignee: 'web/polecat', fence: fence! }).catch((error: unknown) => error);
     await eventually(async () => (await waiting()) === 1);
     gate.release();
     expect(await sweep).toBe(1);
@@ -132,7 +132,7 @@ describe('a heartbeat and a sweeper at once', () => {
     await end();
     const [beats] = await Promise.all([
       Promise.allSettled(
-        claims.map(({ bead_id, assignee, fence }) => b.claims.heartbeat(realm.city, bead_id!, { assignee: assignee!, fence: fence! })),
+        claims.map(({ bead_id, assignee, fence }) => b.claims.heartbeat(fixture.city, bead_id!, { assignee: assignee!, fence: fence! })),
       ),
       a.sweeper.sweep(),
     ]);

@@ -4,7 +4,7 @@ import { ANYBODY } from '../../../contract/principal.js';
 import { Message } from '../../../contract/mail.schemas.js';
 import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../../platform/idempotency/idempotency.repository.js';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { RosterRepository } from '../../configuration/roster/roster.repository.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
 import type { WorkService } from '../work/work.service.js';
@@ -16,7 +16,7 @@ import type { MailFilter } from './mail-filter.js';
 import type { MailSendInputBody } from './mail.schemas.js';
 import { MailService } from './mail.service.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let addresses: MailAddresses;
 let lists: MailListsRepository;
 let mail: MailService;
@@ -28,22 +28,22 @@ const build = (work: WorkService): { mail: MailService; sending: MailSendingServ
 });
 
 beforeEach(async () => {
-  realm = await workRealm();
-  addresses = new MailAddresses(new RosterService(new RosterRepository(realm.db)));
-  lists = new MailListsRepository(realm.db);
-  ({ mail, sending } = build(realm.work));
+  fixture = await workFixture();
+  addresses = new MailAddresses(new RosterService(new RosterRepository(fixture.db)));
+  lists = new MailListsRepository(fixture.db);
+  ({ mail, sending } = build(fixture.work));
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 const send = (to: string, more: Partial<MailSendInputBody> = {}): Promise<Message> =>
-  sending.send(realm.city, { to, subject: 'hello', ...more }, undefined, ANYBODY).then((done) => done.value);
-const log = async (above = 0): Promise<string[]> => (await realm.events(above)).map((e) => `${e.type} ${e.subject} ${e.actor}`);
+  sending.send(fixture.city, { to, subject: 'hello', ...more }, undefined, ANYBODY).then((done) => done.value);
+const log = async (above = 0): Promise<string[]> => (await fixture.events(above)).map((e) => `${e.type} ${e.subject} ${e.actor}`);
 async function listed(
   filter: Partial<MailFilter> = {},
   request: Partial<PageRequest> = {},
 ): Promise<{ items: Message[]; total: number; more: unknown }> {
   const page = await lists.page(
-    realm.city,
+    fixture.city,
     { status: 'all', ...filter },
     { order: 'desc', after: undefined, limit: 100, tag: 'alpha', ...request },
   );
@@ -66,7 +66,7 @@ describe('sending', () => {
       thread_id: expect.stringMatching(/^thread-[0-9a-f]{12}$/),
       created_at: expect.any(String),
     });
-    const [event] = await realm.events();
+    const [event] = await fixture.events();
     expect(event).toMatchObject({
       type: 'mail.sent',
       actor: 'mayor',
@@ -118,29 +118,29 @@ describe('sending', () => {
     expect(await send('mayor', { from: '' })).toMatchObject({ from: 'api' });
     expect(await send('mayor', { from: 'polecat', rig: 'web' })).toMatchObject({ from: 'web/polecat' });
     expect(await log()).toEqual(['mail.sent al-1 a passer-by', 'mail.sent al-2 api', 'mail.sent al-3 web/polecat']);
-    expect(await ids({ from: await addresses.author(realm.city, 'a passer-by') })).toEqual(['al-1']);
-    expect(await ids({ from: await addresses.author(realm.city, 'web/polecat') })).toEqual(['al-3']);
+    expect(await ids({ from: await addresses.author(fixture.city, 'a passer-by') })).toEqual(['al-1']);
+    expect(await ids({ from: await addresses.author(fixture.city, 'web/polecat') })).toEqual(['al-3']);
   });
 
   it('answers a repeat with the key also after its recipient has left', async () => {
     const body = { to: 'deacon', subject: 'once' };
-    const first = await sending.send(realm.city, body, 'k', ANYBODY);
-    await mail.archive(realm.city, first.value.id, 'archived', undefined, ANYBODY);
-    await sql`update agents set present = false where name = 'deacon'`.execute(realm.db);
-    const again = await sending.send(realm.city, body, 'k', ANYBODY);
+    const first = await sending.send(fixture.city, body, 'k', ANYBODY);
+    await mail.archive(fixture.city, first.value.id, 'archived', undefined, ANYBODY);
+    await sql`update agents set present = false where name = 'deacon'`.execute(fixture.db);
+    const again = await sending.send(fixture.city, body, 'k', ANYBODY);
     expect(again).toEqual({ value: first.value, index: 2 });
     expect(await log()).toHaveLength(2);
-    await expect(sending.send(realm.city, { ...body, subject: 'twice' }, 'k', ANYBODY)).rejects.toMatchObject({
+    await expect(sending.send(fixture.city, { ...body, subject: 'twice' }, 'k', ANYBODY)).rejects.toMatchObject({
       problem: 'idempotency_mismatch',
     });
   });
 
   it('sends too much text to no one', async () => {
     const body = 'x'.repeat(256 * 1024);
-    await sql`insert into agents (stream_id, name, base, kind) select ${realm.city.streamId}, 'a' || n, 'a' || n, 'agent' from generate_series(1, 40) n`.execute(
-      realm.db,
+    await sql`insert into agents (stream_id, name, base, kind) select ${fixture.city.streamId}, 'a' || n, 'a' || n, 'agent' from generate_series(1, 40) n`.execute(
+      fixture.db,
     );
-    await expect(sending.broadcast(realm.city, { subject: 's', body }, undefined, ANYBODY)).rejects.toMatchObject({
+    await expect(sending.broadcast(fixture.city, { subject: 's', body }, undefined, ANYBODY)).rejects.toMatchObject({
       detail: 'invalid: 45 copies of this body are longer than 8 MiB together',
     });
     expect(await ids()).toEqual([]);
@@ -149,7 +149,7 @@ describe('sending', () => {
 
 describe('a broadcast', () => {
   const broadcast = (more: object = {}): ReturnType<MailSendingService['broadcast']> =>
-    sending.broadcast(realm.city, { subject: 'all hands', ...more }, undefined, ANYBODY);
+    sending.broadcast(fixture.city, { subject: 'all hands', ...more }, undefined, ANYBODY);
 
   it('reaches every agent and named session but its sender, each in a thread of its own', async () => {
     const { value, index } = await broadcast({ from: 'mayor' });
@@ -164,7 +164,7 @@ describe('a broadcast', () => {
     expect((await broadcast({ to: ['human', 'mayor', 'human'] })).value.items).toHaveLength(2);
     await expect(broadcast({ to: ['mayor', 'nobody'] })).rejects.toMatchObject({ detail: 'invalid: unknown recipient "nobody"' });
     await expect(broadcast({ to: [] })).rejects.toMatchObject({ detail: 'invalid: there is nobody to send this to' });
-    await sql`update agents set present = (name = 'mayor')`.execute(realm.db);
+    await sql`update agents set present = (name = 'mayor')`.execute(fixture.db);
     await expect(broadcast({ from: 'mayor' })).rejects.toMatchObject({ detail: 'invalid: there is nobody to send this to' });
     expect(await ids()).toHaveLength(2);
   });
@@ -172,7 +172,7 @@ describe('a broadcast', () => {
 
 describe('a reply', () => {
   const reply = (id: string, body: object = {}, key?: string): Promise<Message> =>
-    sending.reply(realm.city, id, undefined, body, key, ANYBODY).then((done) => done.value);
+    sending.reply(fixture.city, id, undefined, body, key, ANYBODY).then((done) => done.value);
 
   it('goes to the sender, in the thread, and is reported as a reply only', async () => {
     const original = await send('mayor', { from: 'witness', rig: 'web' });
@@ -186,7 +186,7 @@ describe('a reply', () => {
       rig: 'web',
     });
     expect(await reply(answer.id, { from: 'web/witness' })).toMatchObject({ to: 'mayor', subject: 'Re: hello' });
-    expect((await realm.events(1)).map(({ type, message, actor }) => ({ type, message, actor }))).toEqual([
+    expect((await fixture.events(1)).map(({ type, message, actor }) => ({ type, message, actor }))).toEqual([
       { type: 'mail.replied', message: 'web/witness', actor: 'mayor' },
       { type: 'mail.replied', message: 'mayor', actor: 'web/witness' },
     ]);
@@ -196,17 +196,17 @@ describe('a reply', () => {
   it('reaches a sender who has left meanwhile, but no one who never had a mailbox', async () => {
     await send('mayor', { from: 'deacon' });
     await send('mayor', { from: 'a passer-by' });
-    await sql`update agents set present = false where name = 'deacon'`.execute(realm.db);
+    await sql`update agents set present = false where name = 'deacon'`.execute(fixture.db);
     expect(await reply('al-1')).toMatchObject({ to: 'deacon' });
     await expect(reply('al-2')).rejects.toMatchObject({ problem: 'wrong_state', detail: expect.stringMatching(/^conflict: /) });
     await expect(reply('al-9')).rejects.toMatchObject({ problem: 'mail_not_found' });
-    expect(await ids({ principal: await addresses.mailbox(realm.city, 'deacon') })).toEqual(['al-3']);
+    expect(await ids({ principal: await addresses.mailbox(fixture.city, 'deacon') })).toEqual(['al-3']);
   });
 
   it('is not possible once the message is archived, except for a repeat', async () => {
     await send('mayor', { from: 'deacon' });
     const answer = await reply('al-1', { body: 'x' }, 'k');
-    await mail.archive(realm.city, 'al-1', 'archived', undefined, ANYBODY);
+    await mail.archive(fixture.city, 'al-1', 'archived', undefined, ANYBODY);
     expect(await reply('al-1', { body: 'x' }, 'k')).toEqual(answer);
     await expect(reply('al-1', { body: 'y' }, 'other')).rejects.toMatchObject({ problem: 'mail_not_found' });
   });
@@ -215,27 +215,27 @@ describe('a reply', () => {
 describe('a message', () => {
   it('changes and is reported only when it really changes', async () => {
     await send('mayor');
-    for (const read of [false, true, true, false, true]) await mail.mark(realm.city, 'al-1', read, undefined, ANYBODY);
-    for (const as of ['archived', 'archived', 'deleted'] as const) await mail.archive(realm.city, 'al-1', as, undefined, ANYBODY);
-    await mail.archive(realm.city, 'al-2', 'deleted', undefined, ANYBODY);
-    await expect(mail.mark(realm.city, 'al-1', true, undefined, ANYBODY)).rejects.toMatchObject({ problem: 'mail_not_found' });
+    for (const read of [false, true, true, false, true]) await mail.mark(fixture.city, 'al-1', read, undefined, ANYBODY);
+    for (const as of ['archived', 'archived', 'deleted'] as const) await mail.archive(fixture.city, 'al-1', as, undefined, ANYBODY);
+    await mail.archive(fixture.city, 'al-2', 'deleted', undefined, ANYBODY);
+    await expect(mail.mark(fixture.city, 'al-1', true, undefined, ANYBODY)).rejects.toMatchObject({ problem: 'mail_not_found' });
     expect(await log(1)).toEqual(['marked_read', 'marked_unread', 'marked_read', 'archived'].map((what) => `mail.${what} al-1 api`));
-    expect((await realm.events(1))[0]!.payload).toEqual({ rig: 'alpha' });
+    expect((await fixture.events(1))[0]!.payload).toEqual({ rig: 'alpha' });
   });
 
   it('is found by one predicate in lists, counts and the status of the city', async () => {
     for (const to of ['mayor', 'mayor', 'deacon', 'human', 'mayor']) await send(to);
-    await mail.mark(realm.city, 'al-1', true, undefined, ANYBODY);
-    await mail.archive(realm.city, 'al-2', 'archived', undefined, ANYBODY);
-    await mail.archive(realm.city, 'al-3', 'deleted', undefined, ANYBODY);
+    await mail.mark(fixture.city, 'al-1', true, undefined, ANYBODY);
+    await mail.archive(fixture.city, 'al-2', 'archived', undefined, ANYBODY);
+    await mail.archive(fixture.city, 'al-3', 'deleted', undefined, ANYBODY);
     expect(await ids({ status: 'unread' })).toEqual(['al-5', 'al-4']);
     expect(await ids()).toEqual(['al-5', 'al-4', 'al-1']);
     expect(await ids({ status: 'archived' })).toEqual(['al-2']);
     expect(await ids({ principal: 'agent:mayor' })).toEqual(['al-5', 'al-1']);
     expect(await ids({ nothing: true })).toEqual([]);
-    expect(await lists.count(realm.city, { status: 'all' })).toEqual({ head: 8, total: 3, unread: 2 });
-    expect(await lists.count(realm.city, { status: 'all', principal: 'agent:mayor' })).toEqual({ head: 8, total: 2, unread: 1 });
-    const { rows } = await sql`select * from mail_counts(${realm.city.streamId})`.execute(realm.db);
+    expect(await lists.count(fixture.city, { status: 'all' })).toEqual({ head: 8, total: 3, unread: 2 });
+    expect(await lists.count(fixture.city, { status: 'all', principal: 'agent:mayor' })).toEqual({ head: 8, total: 2, unread: 1 });
+    const { rows } = await sql`select * from mail_counts(${fixture.city.streamId})`.execute(fixture.db);
     expect(rows).toEqual([{ total: 3, unread: 2 }]);
   });
 });
@@ -245,14 +245,14 @@ describe('a list', () => {
     for (let i = 0; i < 7; i++) await send('mayor');
     // Two instants one microsecond apart, each shared by several.
     await sql`update messages set created_at = '2026-01-01T00:00:00.000001Z'::timestamptz + (right(id, 1)::int % 2) * interval '1 microsecond'`.execute(
-      realm.db,
+      fixture.db,
     );
     for (const order of ['asc', 'desc'] as const) {
       const whole = (await listed({}, { order })).items.map(({ id }) => id);
       const seen: string[] = [];
       let after: PageRequest['after'];
       do {
-        const page = await lists.page(realm.city, { status: 'all' }, { order, after, limit: 2, tag: '' });
+        const page = await lists.page(fixture.city, { status: 'all' }, { order, after, limit: 2, tag: '' });
         seen.push(...page!.items.map((json) => (JSON.parse(json) as Message).id));
         after = page!.more;
         if (order === 'desc') await send('deacon');
@@ -264,13 +264,13 @@ describe('a list', () => {
   it('ends a page early when its messages are long, and says where it goes on', async () => {
     const body = 'x'.repeat(256 * 1024);
     await sending.broadcast(
-      realm.city,
+      fixture.city,
       { subject: 's', body, to: ['mayor', 'deacon', 'human', 'web/polecat', 'web/witness', 'core/polecat'] },
       undefined,
       ANYBODY,
     );
     await sql`insert into messages select stream_id, id || 'x', rig, thread_id, reply_to, principal, recipient, sender_principal, sender, subject, body from messages`.execute(
-      realm.db,
+      fixture.db,
     );
     const first = await listed();
     expect(first).toMatchObject({ total: 12, more: expect.anything() });

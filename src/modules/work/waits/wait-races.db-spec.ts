@@ -2,18 +2,18 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ANYBODY } from '../../../contract/principal.js';
 import type { Work } from '../work/work.js';
 import type { WorkService } from '../work/work.service.js';
-import { waitRealm, type WaitRealm } from './testing/wait-realm.js';
+import { waitFixture, type WaitFixture } from './testing/wait-fixture.js';
 import type { WaitView } from './waits.schemas.js';
 
-let t: WaitRealm;
+let t: WaitFixture;
 beforeEach(async () => {
-  t = await waitRealm();
+  t = await waitFixture();
 });
-afterEach(() => t.realm.close());
+afterEach(() => t.fixture.close());
 
 describe('two processes', () => {
   it.each(['all', 'any'])('make a wait for %s ready exactly once however many close its beads at once', async (dep_mode) => {
-    const other = t.realm.another();
+    const other = t.fixture.another();
     const ids = await t.beads(24);
     const made = await Promise.all([
       t.create(ids, { dep_mode }),
@@ -21,9 +21,9 @@ describe('two processes', () => {
       t.create([ids[23]!], { dep_mode }),
     ]);
     await Promise.all(
-      ids.flatMap((id, i) => [t.close(id, i % 2 === 0 ? t.realm.work : other), t.close(id, i % 3 === 0 ? t.realm.work : other)]),
+      ids.flatMap((id, i) => [t.close(id, i % 2 === 0 ? t.fixture.work : other), t.close(id, i % 3 === 0 ? t.fixture.work : other)]),
     );
-    const events = await t.realm.events();
+    const events = await t.fixture.events();
     for (const { id } of made) {
       expect(await t.get(id)).toMatchObject({ state: 'ready', nudge_id: `wait-${id}-1-1` });
       expect(await t.told(id)).toEqual(['pending', 'ready']);
@@ -38,7 +38,7 @@ describe('two processes', () => {
   });
 
   it('either expire a wait or make it ready, never both', async () => {
-    const other = t.realm.another();
+    const other = t.fixture.another();
     const ids = await t.beads(16);
     const made: WaitView[] = [];
     for (const id of ids) made.push(await t.create([id]));
@@ -67,27 +67,27 @@ describe('two processes', () => {
     const made: WaitView[] = [];
     for (let i = 0; i < 30; i++) made.push(await t.create([], { kind: 'manual' }));
     for (const { id } of made) await t.letDue(id);
-    const at = (await t.realm.events()).length;
-    const counts = await Promise.all([t.reconcilerOn(t.realm.work).sweep(), t.reconcilerOn(t.realm.another()).sweep()]);
+    const at = (await t.fixture.events()).length;
+    const counts = await Promise.all([t.reconcilerOn(t.fixture.work).sweep(), t.reconcilerOn(t.fixture.another()).sweep()]);
     expect(counts[0] + counts[1]).toBe(30);
-    const events = await t.realm.events(at);
+    const events = await t.fixture.events(at);
     expect(events.map((e) => `${e.type} ${e.actor}`)).toEqual(Array(30).fill('bead.closed reconciler'));
     expect(new Set(events.map((e) => e.subject)).size).toBe(30);
   });
 
   it('accept a nudge once', async () => {
     const { id } = await t.create([], { kind: 'manual' });
-    const { value } = await t.waits.ready(t.realm.city, id, undefined, ANYBODY);
-    const at = (await t.realm.events()).length;
-    const other = t.serviceOn(t.realm.another());
+    const { value } = await t.waits.ready(t.fixture.city, id, undefined, ANYBODY);
+    const at = (await t.fixture.events()).length;
+    const other = t.serviceOn(t.fixture.another());
     const outcome = { nudge_id: value.nudge_id! };
-    await Promise.all(Array.from({ length: 10 }, (_, i) => (i % 2 === 0 ? t.waits : other).accept(t.realm.city, id, outcome, ANYBODY)));
-    expect((await t.realm.events(at)).map((e) => e.type)).toEqual(['bead.closed']);
+    await Promise.all(Array.from({ length: 10 }, (_, i) => (i % 2 === 0 ? t.waits : other).accept(t.fixture.city, id, outcome, ANYBODY)));
+    expect((await t.fixture.events(at)).map((e) => e.type)).toEqual(['bead.closed']);
   });
 
   it('register a wait for a bead that the other closes, and it is ready in the end', async () => {
     const ids = await t.beads(20);
-    const other = t.realm.another();
+    const other = t.fixture.another();
     const made = await Promise.all(ids.flatMap((id) => [t.create([id]), t.close(id, other)]));
     for (const wait of made.filter((one) => one !== undefined)) {
       expect((await t.get(wait.id)).state).toBe('ready');
@@ -99,7 +99,7 @@ describe('two processes', () => {
 /** What the tests above are there for: each anomaly appears as soon as the city's work lock is taken out. */
 describe('two processes without the work lock', () => {
   /** The service of `work`, with something to do before a transaction goes on from `step`. */
-  const interrupted = (step: 'putEdges' | 'now', meanwhile: () => Promise<void>, work = t.realm.work): WorkService => {
+  const interrupted = (step: 'putEdges' | 'now', meanwhile: () => Promise<void>, work = t.fixture.work): WorkService => {
     const run: WorkService['run'] = (city, actor, body) =>
       work.run(city, actor, (w) => {
         const own = w[step].bind(w) as (...args: unknown[]) => Promise<never>;
@@ -115,14 +115,14 @@ describe('two processes without the work lock', () => {
   it('leave a wait pending whose bead is closed', async () => {
     await t.takeOutLock();
     const [id] = (await t.beads(1)) as [string];
-    const service = t.serviceOn(interrupted('putEdges', () => t.close(id, t.realm.another())));
+    const service = t.serviceOn(interrupted('putEdges', () => t.close(id, t.fixture.another())));
     const wait = await t.create([id], {}, service);
     expect((await t.get(wait.id)).state).toBe('pending');
   });
 
   it('accept a nudge twice', async () => {
     const { id } = await t.create([], { kind: 'manual' });
-    const { value } = await t.waits.ready(t.realm.city, id, undefined, ANYBODY);
+    const { value } = await t.waits.ready(t.fixture.city, id, undefined, ANYBODY);
     await t.takeOutLock();
     let arrived = 0;
     let go!: () => void;
@@ -131,12 +131,12 @@ describe('two processes without the work lock', () => {
       if (++arrived === 2) go();
       await both;
     };
-    const at = (await t.realm.events()).length;
+    const at = (await t.fixture.events()).length;
     await Promise.all(
-      [t.realm.work, t.realm.another()].map((work) =>
-        t.serviceOn(interrupted('now', meet, work)).accept(t.realm.city, id, { nudge_id: value.nudge_id! }, ANYBODY),
+      [t.fixture.work, t.fixture.another()].map((work) =>
+        t.serviceOn(interrupted('now', meet, work)).accept(t.fixture.city, id, { nudge_id: value.nudge_id! }, ANYBODY),
       ),
     );
-    expect((await t.realm.events(at)).map((e) => e.type)).toEqual(['bead.closed', 'bead.closed']);
+    expect((await t.fixture.events(at)).map((e) => e.type)).toEqual(['bead.closed', 'bead.closed']);
   });
 });

@@ -2,14 +2,14 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { ANYBODY } from '../../../contract/principal.js';
 import type { WorkService } from '../work/work.service.js';
-import { waitRealm, type WaitRealm } from './testing/wait-realm.js';
+import { waitFixture, type WaitFixture } from './testing/wait-fixture.js';
 import { WaitCreateInputBody, type WaitsQuery } from './waits.schemas.js';
 
-let t: WaitRealm;
+let t: WaitFixture;
 beforeEach(async () => {
-  t = await waitRealm();
+  t = await waitFixture();
 });
-afterEach(() => t.realm.close());
+afterEach(() => t.fixture.close());
 
 describe('a new wait', () => {
   it('is a gate bead with its registration, waiting over edges', async () => {
@@ -30,7 +30,7 @@ describe('a new wait', () => {
       labels: ['gc:wait', 'session:mayor'],
     });
     expect(wait).not.toHaveProperty('nudge_id');
-    const event = (await t.realm.events()).at(-1)!;
+    const event = (await t.fixture.events()).at(-1)!;
     expect(event).toMatchObject({ type: 'bead.created', subject: wait.id, actor: 'api' });
     expect(event.payload.bead).toMatchObject({
       issue_type: 'gate',
@@ -71,16 +71,16 @@ describe('a new wait', () => {
     const [a] = await t.beads(1);
     await expect(t.create([a!, 'al-99'])).rejects.toMatchObject({ detail: 'not_found: bead al-99 not found' });
     await expect(t.create([a!], { expires_at: '2020-01-01T00:00:00Z' })).rejects.toMatchObject({ problem: 'validation_failed' });
-    expect(await t.realm.events()).toHaveLength(1);
+    expect(await t.fixture.events()).toHaveLength(1);
     expect((await t.list({ all: true })).waits).toEqual([]);
   });
 
   it('is made once under a key, at whatever process', async () => {
     const [a] = await t.beads(1);
     const body = WaitCreateInputBody.parse({ session: 'mayor', dep_ids: [a], timeout: '1h' });
-    const other = t.serviceOn(t.realm.another());
+    const other = t.serviceOn(t.fixture.another());
     const answers = await Promise.all(
-      Array.from({ length: 8 }, (_, i) => (i % 2 === 0 ? t.waits : other).create(t.realm.city, body, 'key-1', ANYBODY)),
+      Array.from({ length: 8 }, (_, i) => (i % 2 === 0 ? t.waits : other).create(t.fixture.city, body, 'key-1', ANYBODY)),
     );
     expect(new Set(answers.map((answer) => JSON.stringify(answer.value))).size).toBe(1);
     expect((await t.list()).waits).toHaveLength(1);
@@ -92,7 +92,7 @@ describe('several dependencies', () => {
     const [a, b] = (await t.beads(2)) as [string, string];
     const { id } = await t.create([a, b]);
     await t.close(a);
-    await t.realm.work.run(t.realm.city, 'x', (w) => w.reopen(a));
+    await t.fixture.work.run(t.fixture.city, 'x', (w) => w.reopen(a));
     await t.close(b);
     expect((await t.get(id)).state).toBe('pending');
     await t.close(a);
@@ -122,11 +122,11 @@ describe('several dependencies', () => {
     const first = await t.create([], { kind: 'manual' });
     const second = await t.create([first.id]);
     const third = await t.create([second.id]);
-    const ready = await t.waits.ready(t.realm.city, first.id, undefined, ANYBODY);
+    const ready = await t.waits.ready(t.fixture.city, first.id, undefined, ANYBODY);
     expect((await t.get(second.id)).state).toBe('pending');
-    await t.waits.accept(t.realm.city, first.id, { nudge_id: ready.value.nudge_id! }, ANYBODY);
+    await t.waits.accept(t.fixture.city, first.id, { nudge_id: ready.value.nudge_id! }, ANYBODY);
     expect((await t.get(second.id)).state).toBe('ready');
-    await t.waits.cancel(t.realm.city, second.id, {}, ANYBODY);
+    await t.waits.cancel(t.fixture.city, second.id, {}, ANYBODY);
     expect((await t.get(third.id)).state).toBe('ready');
   });
 });
@@ -136,41 +136,41 @@ describe('the sweep', () => {
     const due = await t.create([], { kind: 'manual' });
     const later = await t.create([], { kind: 'manual', timeout: '1h' });
     await t.letDue(due.id);
-    await sql`update cities set running = false`.execute(t.realm.db);
-    expect(await t.reconcilerOn(t.realm.work).sweep()).toBe(0);
-    await sql`update cities set running = true`.execute(t.realm.db);
+    await sql`update cities set running = false`.execute(t.fixture.db);
+    expect(await t.reconcilerOn(t.fixture.work).sweep()).toBe(0);
+    await sql`update cities set running = true`.execute(t.fixture.db);
     await sql`
       with s as (insert into event_streams (name) values ('beta') returning id),
         c as (insert into cities (name, dir, stream_id, running, phase) select 'beta', '/beta', id, true, 'running' from s)
       insert into beads (stream_id, id, title, issue_type, labels, metadata)
       select id, 'be-1', 'w', 'gate', '{gc:wait,session:x}', '{"state":"ready","expires_at":"2019-01-01T00:00:00.000Z"}' from s`.execute(
-      t.realm.db,
+      t.fixture.db,
     );
     const run: WorkService['run'] = (city, actor, body) =>
-      city.name === 'beta' ? Promise.reject(new Error('planted')) : t.realm.work.run(city, actor, body);
+      city.name === 'beta' ? Promise.reject(new Error('planted')) : t.fixture.work.run(city, actor, body);
     const failing = { run };
     expect(await t.reconcilerOn(failing as unknown as WorkService).sweep()).toBe(1);
     expect((await t.get(due.id)).state).toBe('expired');
     expect((await t.get(later.id)).state).toBe('pending');
-    expect(await t.reconcilerOn(t.realm.work).sweep()).toBe(1);
-    expect(await t.reconcilerOn(t.realm.work).sweep()).toBe(0);
+    expect(await t.reconcilerOn(t.fixture.work).sweep()).toBe(1);
+    expect(await t.reconcilerOn(t.fixture.work).sweep()).toBe(0);
   });
 
   it('goes through more than one batch, along its index', async () => {
     await sql`
       insert into beads (stream_id, id, title, issue_type, labels, metadata)
-      select ${t.realm.city.streamId}, 'b-' || n, 'w', 'gate', '{gc:wait,session:x}',
+      select ${t.fixture.city.streamId}, 'b-' || n, 'w', 'gate', '{gc:wait,session:x}',
         jsonb_build_object('state', case when n % 2 = 0 then 'pending' else 'closed' end, 'expires_at', '2019-01-01T00:00:00.000Z')
-      from generate_series(1, 900) n`.execute(t.realm.db);
-    expect(await t.reconcilerOn(t.realm.work).sweep()).toBe(450);
-    await sql`insert into beads (stream_id, id, title) select ${t.realm.city.streamId}, 't-' || n, 't' from generate_series(1, 20000) n`.execute(
-      t.realm.db,
+      from generate_series(1, 900) n`.execute(t.fixture.db);
+    expect(await t.reconcilerOn(t.fixture.work).sweep()).toBe(450);
+    await sql`insert into beads (stream_id, id, title) select ${t.fixture.city.streamId}, 't-' || n, 't' from generate_series(1, 20000) n`.execute(
+      t.fixture.db,
     );
-    await sql`analyze beads`.execute(t.realm.db);
+    await sql`analyze beads`.execute(t.fixture.db);
     const { rows } = await sql<{ 'QUERY PLAN': string }>`
       explain select from beads b where b.issue_type = 'gate' and b.labels @> '{gc:wait}' and b.metadata ->> 'state' in ('pending', 'ready')
         and length(b.metadata ->> 'expires_at') = 24 and (b.metadata ->> 'expires_at') collate "C" <= '2030' order by (b.metadata ->> 'expires_at') collate "C" limit 1`.execute(
-      t.realm.db,
+      t.fixture.db,
     );
     expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('beads_wait_expiry_idx');
   });
@@ -179,18 +179,18 @@ describe('the sweep', () => {
 it('is not disturbed by a bead that only looks like a wait, whatever it says', async () => {
   const noise = Array.from({ length: 12_000 }, () => String.fromCharCode(33 + Math.floor(Math.random() * 90))).join('');
   for (const expires_at of [noise, '', 'soon', '2019'])
-    await t.realm.work.run(t.realm.city, 'somebody', (work) =>
+    await t.fixture.work.run(t.fixture.city, 'somebody', (work) =>
       work.create({ rig: '', title: 'x', type: 'gate', labels: ['gc:wait'], metadata: { state: 'pending', expires_at } }),
     );
-  expect(await t.reconcilerOn(t.realm.work).sweep()).toBe(0);
+  expect(await t.reconcilerOn(t.fixture.work).sweep()).toBe(0);
 });
 
 describe('the list', () => {
   it('is newest first, without finished ones unless they are asked for', async () => {
     const made: string[] = [];
     for (let i = 0; i < 5; i++) made.push((await t.create([], { kind: 'manual', session: i % 2 === 0 ? 'even' : 'odd' })).id);
-    await t.waits.cancel(t.realm.city, made[1]!, {}, ANYBODY);
-    await t.waits.ready(t.realm.city, made[2]!, undefined, ANYBODY);
+    await t.waits.cancel(t.fixture.city, made[1]!, {}, ANYBODY);
+    await t.waits.ready(t.fixture.city, made[2]!, undefined, ANYBODY);
     const ids = async (query: Partial<WaitsQuery>): Promise<string[]> => (await t.list(query)).waits!.map((wait) => wait.id);
     expect(await ids({})).toEqual([made[4], made[3], made[2], made[0]]);
     expect(await ids({ all: true })).toEqual([...made].reverse());
@@ -219,10 +219,10 @@ describe('the list', () => {
   it('and a single one say where they were read, and what is no wait', async () => {
     const [bead] = await t.beads(1);
     const { id } = await t.create([bead!]);
-    expect((await t.reads.get(t.realm.city, id)).index).toBe(2);
-    expect((await t.reads.list(t.realm.city, { all: false, limit: 0 })).index).toBe(2);
+    expect((await t.reads.get(t.fixture.city, id)).index).toBe(2);
+    expect((await t.reads.list(t.fixture.city, { all: false, limit: 0 })).index).toBe(2);
     await expect(t.get('al-99')).rejects.toMatchObject({ detail: 'not_found: al-99' });
     await expect(t.get(bead!)).rejects.toMatchObject({ detail: `not_found: ${bead} is not a wait` });
-    await expect(t.waits.cancel(t.realm.city, bead!, {}, ANYBODY)).rejects.toMatchObject({ problem: 'wait_not_found' });
+    await expect(t.waits.cancel(t.fixture.city, bead!, {}, ANYBODY)).rejects.toMatchObject({ problem: 'wait_not_found' });
   });
 });

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { NewBead } from './bead-record.js';
 import type { Work } from './work.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 beforeEach(async () => {
-  realm = await workRealm();
+  fixture = await workFixture();
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
-const run = <T>(body: (work: Work) => Promise<T>): Promise<T> => realm.work.run(realm.city, 'tester', body).then((done) => done.value);
+const run = <T>(body: (work: Work) => Promise<T>): Promise<T> => fixture.work.run(fixture.city, 'tester', body).then((done) => done.value);
 const bead = (more: Partial<NewBead> = {}): Promise<string> => run((w) => w.create({ rig: '', title: 'x', ...more })).then((b) => b.id);
 const convoy = (items: readonly string[], more: Partial<NewBead> = {}): Promise<string> =>
   run(async (w) => {
@@ -18,9 +18,9 @@ const convoy = (items: readonly string[], more: Partial<NewBead> = {}): Promise<
     return id;
   });
 const eventsOf = async (body: (work: Work) => Promise<unknown>): Promise<string[]> => {
-  const at = (await realm.events()).length;
+  const at = (await fixture.events()).length;
   await run(body);
-  return (await realm.events(at)).map((e) => `${e.type} ${e.subject}`);
+  return (await fixture.events(at)).map((e) => `${e.type} ${e.subject}`);
 };
 
 describe('a convoy', () => {
@@ -29,7 +29,7 @@ describe('a convoy', () => {
     const c = await convoy([a, b]);
     expect(await eventsOf((w) => w.close(a))).toEqual([`bead.closed ${a}`]);
     expect(await eventsOf((w) => w.close(b))).toEqual([`bead.closed ${b}`, `bead.closed ${c}`, `convoy.closed ${c}`]);
-    const last = (await realm.events()).at(-1)!;
+    const last = (await fixture.events()).at(-1)!;
     const reason = 'convoy autoclose: all children closed';
     expect(last).toMatchObject({ actor: 'tester', message: 'batch', payload: { total: 2, closed: 2, reason } });
     expect(await run((w) => w.require(c))).toMatchObject({ status: 'closed', metadata: { close_reason: reason } });
@@ -42,7 +42,7 @@ describe('a convoy', () => {
     await run((w) => w.putEdge({ issue_id: c, depends_on_id: both, type: 'tracks' }));
     expect(await eventsOf((w) => w.close(both))).toEqual([`bead.closed ${both}`]);
     await run((w) => w.close(child));
-    expect((await realm.events()).at(-1)).toMatchObject({ type: 'convoy.closed', payload: { total: 2, closed: 2 } });
+    expect((await fixture.events()).at(-1)).toMatchObject({ type: 'convoy.closed', payload: { total: 2, closed: 2 } });
   });
 
   it('closes the convoys that it is in, and they theirs', async () => {
@@ -62,7 +62,7 @@ describe('a convoy', () => {
     const inner = await convoy([d, a], { parent: await convoy([]) });
     await run((w) => w.close(a));
     expect(await eventsOf((w) => w.remove(b))).toEqual([`bead.closed ${c}`, `bead.deleted ${b}`, `convoy.closed ${c}`]);
-    expect((await realm.events()).at(-1)).toMatchObject({ payload: { total: 1, closed: 1 } });
+    expect((await fixture.events()).at(-1)).toMatchObject({ payload: { total: 1, closed: 1 } });
     await run((w) => w.reopen(c));
     expect(await eventsOf((w) => w.remove(a))).toEqual([`bead.updated ${c}`, `bead.updated ${inner}`, `bead.deleted ${a}`]);
     expect(await eventsOf((w) => w.remove(d))).toEqual([`bead.updated ${inner}`, `bead.deleted ${d}`]);
@@ -86,7 +86,7 @@ describe('a convoy', () => {
     const c = await convoy([a, b]);
     await run((w) => w.close(a));
     expect(await eventsOf((w) => w.update(c, { status: 'closed' }))).toEqual([`bead.closed ${c}`, `convoy.closed ${c}`]);
-    expect((await realm.events()).at(-1)!.payload).toEqual({ total: 2, closed: 1 });
+    expect((await fixture.events()).at(-1)!.payload).toEqual({ total: 2, closed: 1 });
     expect(await eventsOf((w) => w.close(c, 'again'))).toEqual([]);
     expect(await eventsOf((w) => w.close(b))).toEqual([`bead.closed ${b}`]);
     await run((w) => w.reopen(c));

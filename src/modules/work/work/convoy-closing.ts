@@ -21,7 +21,7 @@ export const closeConvoys: ClosedReaction = async (work, closed) => {
 };
 
 /** Closes the convoys whose last open member has just been removed for good, and the one that was made to follow it and follows nothing now. */
-export const closeBereftConvoys: RemovedReaction = async (work, removed, dependents) => {
+export const closeEmptiedConvoys: RemovedReaction = async (work, removed, dependents) => {
   if (removed.status === 'closed') return;
   const ids = new Set(dependents.filter((edge) => edge.type === 'tracks').map((edge) => edge.issue_id));
   if (removed.parent !== null) ids.add(removed.parent);

@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { Bead } from '../../../contract/beads.schemas.js';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { BeadRecord, NewBead } from './bead-record.js';
 import type { Work } from './work.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 beforeEach(async () => {
-  realm = await workRealm();
+  fixture = await workFixture();
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
-const run = <T>(body: (work: Work) => Promise<T>): Promise<T> => realm.work.run(realm.city, 'tester', body).then((done) => done.value);
+const run = <T>(body: (work: Work) => Promise<T>): Promise<T> => fixture.work.run(fixture.city, 'tester', body).then((done) => done.value);
 const create = (title: string, more: Partial<NewBead> = {}): Promise<BeadRecord> => run((w) => w.create({ rig: '', title, ...more }));
-const kinds = async (above = 0): Promise<string[]> => (await realm.events(above)).map((e) => `${e.type} ${e.subject}`);
+const kinds = async (above = 0): Promise<string[]> => (await fixture.events(above)).map((e) => `${e.type} ${e.subject}`);
 
 describe('a transaction on work', () => {
   it('gives ids by rig and one created event with the whole bead', async () => {
@@ -21,7 +21,7 @@ describe('a transaction on work', () => {
     await create('second', { rig: 'web' });
     expect(await create('third')).toMatchObject({ id: 'al-2', revision: 1, ready: true });
     expect(bead.id).toBe('al-1');
-    const [event] = await realm.events();
+    const [event] = await fixture.events();
     expect(event).toMatchObject({
       type: 'bead.created',
       actor: 'tester',
@@ -71,7 +71,7 @@ describe('a transaction on work', () => {
       await w.close('al-1', 'again');
       await w.remove('al-2');
     });
-    const events = await realm.events(2);
+    const events = await fixture.events(2);
     expect(events.map((e) => [e.type, e.subject])).toEqual([
       ['bead.closed', 'al-1'],
       ['bead.deleted', 'al-2'],
@@ -87,7 +87,7 @@ describe('a transaction on work', () => {
       await w.putEdge({ issue_id: 'al-1', depends_on_id: 'al-3', type: 'waits-for' });
     });
     expect(await run((w) => w.find('al-1'))).toMatchObject({ open_blockers: 2, ready: false, snapshot: { is_blocked: true } });
-    const at = (await realm.events()).length;
+    const at = (await fixture.events()).length;
     await run((w) => w.close('al-2'));
     expect(await kinds(at)).toEqual(['bead.closed al-2']);
     await run((w) => w.close('al-3'));
@@ -193,17 +193,17 @@ describe('a transaction on work', () => {
   });
 
   it('works in a running city only', async () => {
-    await sql`update cities set running = false`.execute(realm.db);
+    await sql`update cities set running = false`.execute(fixture.db);
     await expect(create('x')).rejects.toMatchObject({ problem: 'city_not_found' });
   });
 
   it('counts blockers right whatever two processes do at once', async () => {
-    const other = realm.another();
+    const other = fixture.another();
     for (let i = 1; i <= 6; i++) await create(`b${i}`);
-    const services = [realm.work, other];
+    const services = [fixture.work, other];
     await Promise.all(
       Array.from({ length: 60 }, (_, i) =>
-        services[i % 2]!.run(realm.city, 'racer', async (w) => {
+        services[i % 2]!.run(fixture.city, 'racer', async (w) => {
           const [a, b] = [`al-${(i % 3) + 1}`, `al-${(i % 3) + 4}`];
           if (i % 4 === 0) await w.putEdge({ issue_id: a, depends_on_id: b, type: 'blocks' });
           else if (i % 4 === 1) await w.close(b);
@@ -215,7 +215,7 @@ describe('a transaction on work', () => {
     const { rows } = await sql<{ wrong: number }>`
       select count(*) as wrong from beads b where open_blockers <> (
         select count(*) from bead_dependencies d join beads t on (t.stream_id, t.id) = (d.stream_id, d.depends_on_id)
-        where (d.stream_id, d.issue_id) = (b.stream_id, b.id) and d.blocking and t.status <> 'closed')`.execute(realm.db);
+        where (d.stream_id, d.issue_id) = (b.stream_id, b.id) and d.blocking and t.status <> 'closed')`.execute(fixture.db);
     expect(rows).toEqual([{ wrong: 0 }]);
   });
 });

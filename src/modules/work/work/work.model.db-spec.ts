@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, it } from '@jest/globals';
 import fc from 'fast-check';
 import { DEEP } from '../../../../test/support/depth.js';
-import { workRealm, type WorkRealm } from '../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { follow } from './testing/follow.js';
 import { history } from './testing/steps.js';
 
@@ -11,11 +11,11 @@ const SEED = Number(process.env.SVC_MODEL_SEED ?? Math.floor(Math.random() * 2 *
 /** Histories at once, each in cities of its own. */
 const LANES = 4;
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 beforeAll(async () => {
-  realm = await workRealm();
+  fixture = await workFixture();
 });
-afterAll(() => realm.close());
+afterAll(() => fixture.close());
 
 describe('work, held against its rules written down a second time', () => {
   it(
@@ -26,7 +26,7 @@ describe('work, held against its rules written down a second time', () => {
         fc.assert(
           fc.asyncProperty(history, async (steps) => {
             if (failing !== undefined && failing !== seed) return; // the machine is for the lane that looks for the shortest failure
-            await follow(realm, steps).catch((error: unknown) => {
+            await follow(fixture, steps).catch((error: unknown) => {
               failing ??= seed;
               throw error;
             });

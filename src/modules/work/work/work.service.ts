@@ -4,7 +4,7 @@ import { Transactions, type TransactionOptions } from '../../../platform/databas
 import type { NewEvent } from '../../../platform/event-log/event.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
-import { closeBereftConvoys, closeConvoys, closeLeftConvoys } from './convoy-closing.js';
+import { closeEmptiedConvoys, closeConvoys, closeLeftConvoys } from './convoy-closing.js';
 import { failWaits, satisfyWaits } from './wait-satisfaction.js';
 import { Work, type ChangedReaction, type ClosedReaction, type Reactions, type RemovedReaction } from './work.js';
 import { WorkRepository } from './work.repository.js';
@@ -21,7 +21,7 @@ export class WorkService {
   readonly #reactions = {
     closed: [closeConvoys, satisfyWaits],
     changed: [closeLeftConvoys],
-    removed: [closeBereftConvoys, failWaits],
+    removed: [closeEmptiedConvoys, failWaits],
   } satisfies Reactions;
 
   constructor(

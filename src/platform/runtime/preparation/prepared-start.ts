@@ -1,5 +1,5 @@
 import { realpath } from 'node:fs/promises';
-import { endLeftovers } from '../ending.js';
+import { endOrphans } from '../ending.js';
 import { StartError, UnconfirmedDead, type AgentRuntime, type RunningAgent, type Slow, type StartSpec } from '../port.js';
 import { markersOf } from '../process-table.js';
 import { runSteps, type Surroundings } from './commands.js';
@@ -58,7 +58,7 @@ async function endAll(agent: RunningAgent | undefined, { env, sandbox }: StartSp
   const markers = markersOf(env);
   try {
     await agent?.stop({ hard: true });
-    if (markers !== undefined) await endLeftovers(markers, { inputMs: 0 });
+    if (markers !== undefined) await endOrphans(markers, { inputMs: 0 });
     await sandbox?.end?.();
   } catch (error) {
     if (!(error instanceof UnconfirmedDead)) throw error;

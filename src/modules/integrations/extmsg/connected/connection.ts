@@ -1,6 +1,6 @@
 import { frameText, heartbeatFrame, retryFrame } from '../../../../platform/streams/sse.js';
 import type { Subscriber } from '../../../../platform/streams/subscriber.js';
-import { Bell } from '../../../../platform/time/bell.js';
+import { AutoResetEvent } from '../../../../platform/time/auto-reset-event.js';
 import { sleep } from '../../../../platform/time/clock.js';
 import type { AdapterRow } from '../adapters/adapters.repository.js';
 import { toPublished } from '../outbound/publication-body.js';
@@ -26,7 +26,7 @@ export class Connection {
   /** What it has, or may have, and has not been written: what its client had on the stream before, and where it is not known whether a claim was committed. */
   readonly unwritten: Candidate[];
   #frames = 0;
-  readonly #bell = new Bell();
+  readonly #woken = new AutoResetEvent();
 
   constructor(
     { id, adapter, account, resumed }: Prepared,
@@ -36,7 +36,7 @@ export class Connection {
     this.adapterPk = adapter.pk;
     this.account = account;
     this.unwritten = [...resumed];
-    this.#bell.ring();
+    this.#woken.set();
   }
 
   get open(): boolean {
@@ -45,13 +45,13 @@ export class Connection {
 
   /** Something may be free for it. */
   hear(): void {
-    this.#bell.ring();
+    this.#woken.set();
   }
 
   /** Resolves when something may be free and the client reads: one that does not is given nothing, and keeps nobody waiting. */
   async ready(): Promise<void> {
     while (this.open && this.subscriber.full) await Promise.race([this.subscriber.drained(), sleep(LOOK_MS)]);
-    if (this.open) await this.#bell.heard();
+    if (this.open) await this.#woken.wait();
   }
 
   get full(): boolean {
@@ -84,7 +84,7 @@ export class Connection {
 
   end(): void {
     this.subscriber.end(retryFrame());
-    this.#bell.ring();
+    this.#woken.set();
   }
 
   #position(): string {

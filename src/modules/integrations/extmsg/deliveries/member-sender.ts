@@ -6,7 +6,7 @@ import { repeat } from '../../../../platform/health/repeat.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
 import { Signals } from '../../../../platform/streams/signals.js';
 import { atOnce } from '../../../../platform/time/at-once.js';
-import { Bell } from '../../../../platform/time/bell.js';
+import { AutoResetEvent } from '../../../../platform/time/auto-reset-event.js';
 import { notRunning } from '../../../tenancy/cities/cities.service.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
 import { EffectiveSuspension } from '../../../sessions/launch/effective-suspension.service.js';
@@ -46,9 +46,9 @@ export class MemberSender implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    const bell = new Bell();
+    const woken = new AutoResetEvent();
     const unlisten = this.signals.onTopics((topics) => {
-      if (topics === 'all' || topics.has(EXTMSG_TOPIC)) bell.ring();
+      if (topics === 'all' || topics.has(EXTMSG_TOPIC)) woken.set();
     });
     this.lifecycle.onStop('worker', 'hints of messages from outside', unlisten);
     repeat(this.lifecycle, this.log, {
@@ -57,8 +57,8 @@ export class MemberSender implements OnApplicationBootstrap {
       work: async (signal) => {
         // Whoever hears of something goes at once: a message waits for no pause between two turns.
         while (!signal.aborted) {
-          bell.hush();
-          if ((await this.turn(signal)) === 0) await bell.heardWithin(this.timings.pollMs, signal);
+          woken.reset();
+          if ((await this.turn(signal)) === 0) await woken.waitFor(this.timings.pollMs, signal);
         }
       },
     });
@@ -130,7 +130,7 @@ export class MemberSender implements OnApplicationBootstrap {
 
   async #failed(due: Due, ended: Failure | undefined, failure: Failure): Promise<boolean> {
     const city: Pick<CityScope, 'name' | 'stream' | 'streamId'> = { name: due.city, stream: due.city, streamId: due.stream_id };
-    return this.sessions.anyhow(city, 'reconciler', async (changes) => {
+    return this.sessions.runInAnyState(city, 'reconciler', async (changes) => {
       if (ended === undefined) {
         await this.repository.later(changes.tx, due.pk, this.timings.pauseAfter(due.attempts + 1), failure.code, failure.error);
         return false;

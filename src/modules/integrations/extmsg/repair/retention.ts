@@ -43,7 +43,7 @@ export class ExtmsgRetention implements OnApplicationBootstrap {
   }
 
   async #expire({ conversation_pk: pk, stream_id: streamId, stream }: Expired): Promise<void> {
-    await this.sessions.anyhow({ name: stream, stream, streamId }, 'reconciler', async (changes) => {
+    await this.sessions.runInAnyState({ name: stream, stream, streamId }, 'reconciler', async (changes) => {
       const at = await this.conversations.lockPk(changes.tx, pk);
       if (at !== undefined) changes.emit(...(await this.binding.expireIn(changes.tx, at, { stream, actor: 'reconciler' })));
     });

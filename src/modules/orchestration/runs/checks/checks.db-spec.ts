@@ -1,53 +1,53 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../../../test/support/sse.js';
-import { workRealm, type WorkRealm } from '../../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
 import { launches, recipeOf, type Launches } from '../testing/launches.js';
 import { ChecksRepository, type CheckRow } from './checks.repository.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let runs: Launches;
 let checks: ChecksRepository;
 beforeEach(async () => {
-  realm = await workRealm();
-  runs = launches(realm);
-  checks = new ChecksRepository(realm.db);
+  fixture = await workFixture();
+  runs = launches(fixture);
+  checks = new ChecksRepository(fixture.db);
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 const HEAD = 'formula = "f"\n[requires]\nformula_compiler = ">=2.0.0"\n';
 const CHECKED = 'check = { max_attempts = 2, check = { mode = "exec", path = "../assets/green.sh" } }\n';
 
 const idOf = async (ref: string): Promise<string> => {
-  const { rows } = await sql<{ id: string }>`select id from beads where ref = ${`f.${ref}`}`.execute(realm.db);
+  const { rows } = await sql<{ id: string }>`select id from beads where ref = ${`f.${ref}`}`.execute(fixture.db);
   return rows[0]!.id;
 };
 const done = async (ref: string, metadata: Record<string, string> = {}): Promise<void> => {
   const id = await idOf(ref);
-  await realm.work.run(realm.city, 'agent', (work) => work.update(id, { status: 'closed', metadata }));
+  await fixture.work.run(fixture.city, 'agent', (work) => work.update(id, { status: 'closed', metadata }));
 };
 const waiting = async (steps = `[[steps]]\nid = "a"\ntitle = "A"\n${CHECKED}`): Promise<{ id: string }> => {
   const run = await runs.launch({ recipe: recipeOf(HEAD + steps), target: 'polecat' });
   await done('a.iteration.1');
   return run;
 };
-const claim = (worker: string): Promise<CheckRow[]> => realm.db.transaction().execute((tx) => checks.claim(tx, worker, 5, 10_000));
+const claim = (worker: string): Promise<CheckRow[]> => fixture.db.transaction().execute((tx) => checks.claim(tx, worker, 5, 10_000));
 /** Whether somebody waits for a lock of somebody else. */
 const isHeld = async (): Promise<boolean> => {
   const { rows } = await sql`
-    select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`.execute(realm.db);
+    select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`.execute(fixture.db);
   return rows.length > 0;
 };
 const settle = (check: CheckRow, worker: string, passed = true): Promise<boolean> =>
-  realm.db.transaction().execute((tx) => checks.settle(tx, check, worker, { round: check.round, passed, reason: 'so it is' }));
-const expire = (): Promise<unknown> => sql`update run_checks set lease_until = now() - interval '1 s'`.execute(realm.db);
+  fixture.db.transaction().execute((tx) => checks.settle(tx, check, worker, { round: check.round, passed, reason: 'so it is' }));
+const expire = (): Promise<unknown> => sql`update run_checks set lease_until = now() - interval '1 s'`.execute(fixture.db);
 
 describe('the script of a check', () => {
   it('is taken by one of any number of workers', async () => {
     const run = await waiting();
     const taken = await Promise.all(['w1', 'w2', 'w3', 'w4'].map((worker) => claim(worker)));
     expect(taken.flat()).toMatchObject([
-      { city: { name: realm.city.name, streamId: realm.city.streamId }, run_id: run.id, round: 1, attempts: 1, formula: 'f', rig: '' },
+      { city: { name: fixture.city.name, streamId: fixture.city.streamId }, run_id: run.id, round: 1, attempts: 1, formula: 'f', rig: '' },
     ]);
     expect(taken.flat()[0]).toMatchObject({ bead_id: await idOf('a'), subject: await idOf('a.iteration.1') });
   });
@@ -56,7 +56,7 @@ describe('the script of a check', () => {
   it('is left to a worker that is taking it just now', async () => {
     await waiting();
     const [taken, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const first = realm.db.transaction().execute(async (tx) => {
+    const first = fixture.db.transaction().execute(async (tx) => {
       const found = await checks.claim(tx, 'w1', 5, 10_000);
       taken.resolve();
       await go.promise;
@@ -99,8 +99,8 @@ describe('the script of a check', () => {
 
   it('is asked for no more when its run has ended', async () => {
     const run = await waiting();
-    await realm.work.run(realm.city, 'api', async (work) => {
-      await runs.endings.end(work, (await runs.repository.find(work.tx, realm.city.streamId, run.id))!, {
+    await fixture.work.run(fixture.city, 'api', async (work) => {
+      await runs.endings.end(work, (await runs.repository.find(work.tx, fixture.city.streamId, run.id))!, {
         outcome: 'canceled',
         reason: 'no more',
       });
@@ -127,13 +127,13 @@ describe('the script of a check', () => {
     await waiting();
     const [first] = await claim('w1');
     const round = await idOf('a.iteration.1');
-    await realm.work.run(realm.city, 'agent', (work) => work.reopen(round));
+    await fixture.work.run(fixture.city, 'agent', (work) => work.reopen(round));
     expect(await settle(first!, 'w1')).toBe(false);
     expect(await claim('w2')).toEqual([]);
     await done('a.iteration.1');
     const [second] = await claim('w2');
     expect(await settle(second!, 'w2')).toBe(true);
-    await realm.work.run(realm.city, 'agent', (work) => work.reopen(round));
+    await fixture.work.run(fixture.city, 'agent', (work) => work.reopen(round));
     await done('a.iteration.1');
     expect(await claim('w3')).toMatchObject([{ round: 1 }]);
   });
@@ -141,13 +141,13 @@ describe('the script of a check', () => {
   it('is run although somebody has removed what it is about', async () => {
     await waiting();
     const round = await idOf('a.iteration.1');
-    await realm.work.run(realm.city, 'agent', (work) => work.remove(round));
+    await fixture.work.run(fixture.city, 'agent', (work) => work.remove(round));
     expect(await claim('w1')).toMatchObject([{ round: 1, subject: null }]);
   });
 
   it('waits while its city does not run', async () => {
     await waiting();
-    await sql`update cities set running = false`.execute(realm.db);
+    await sql`update cities set running = false`.execute(fixture.db);
     expect(await claim('w1')).toEqual([]);
   });
 });

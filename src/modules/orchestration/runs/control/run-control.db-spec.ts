@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { workRealm, type WorkRealm } from '../../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
 import { launches, recipeOf, type Launches } from '../testing/launches.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let runs: Launches;
 beforeEach(async () => {
-  realm = await workRealm();
-  runs = launches(realm);
+  fixture = await workFixture();
+  runs = launches(fixture);
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 const HEAD = 'formula = "f"\n[requires]\nformula_compiler = ">=2.0.0"\n';
 const launch = (steps: string): Promise<{ id: string }> => runs.launch({ recipe: recipeOf(HEAD + steps), target: 'polecat' });
@@ -26,7 +26,7 @@ interface Row {
 const rows = async (): Promise<Row[]> => {
   const found = await sql<Row>`
     select id, ref, status, issue_type as type, bead_is_ready(b) as ready, metadata from beads b where run_id is not null order by length(id), id`.execute(
-    realm.db,
+    fixture.db,
   );
   return found.rows;
 };
@@ -45,7 +45,7 @@ const steps = async (): Promise<Record<string, string>> =>
 /** An agent ends a step. */
 async function end(ref: string, metadata: Record<string, string> = {}): Promise<void> {
   const { id } = (await rows()).find((row) => row.ref === `f.${ref}`)!;
-  await realm.work.run(realm.city, 'agent', (work) => work.update(id, { status: 'closed', metadata }));
+  await fixture.work.run(fixture.city, 'agent', (work) => work.update(id, { status: 'closed', metadata }));
 }
 
 describe('a run that decides', () => {
@@ -72,11 +72,11 @@ describe('a run that decides', () => {
       [2, 'a step'],
     ] as const) {
       const bead = (await rows())[n]!.id;
-      const reopened = realm.work.run(realm.city, 'somebody', (work) => work.reopen(bead));
+      const reopened = fixture.work.run(fixture.city, 'somebody', (work) => work.reopen(bead));
       await expect(reopened).rejects.toThrow(`bead ${bead} is ${what} of a run that has ended`);
     }
     const refs = new Map((await rows()).map((row) => [row.id, row.ref]));
-    const defined = (await realm.events()).filter(({ type }) => type === 'execution.step_defined');
+    const defined = (await fixture.events()).filter(({ type }) => type === 'execution.step_defined');
     expect(defined.map(({ subject }) => refs.get(subject!))).toEqual(['f.a', 'f.b', 'f.a.attempt.1', 'f.a.attempt.2']);
   });
 

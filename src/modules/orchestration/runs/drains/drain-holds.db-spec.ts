@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hookProcess } from '../../../work/hooks/testing/hook-process.js';
 import { recipeOf } from '../testing/launches.js';
-import { drain, DrainRealm, EXCLUSIVE, HEAD, OTHER, POOL } from './testing/drain-realm.js';
+import { drain, DrainFixture, EXCLUSIVE, HEAD, OTHER, POOL } from './testing/drain-fixture.js';
 
-let d: DrainRealm;
+let d: DrainFixture;
 beforeEach(async () => {
-  d = await DrainRealm.open();
+  d = await DrainFixture.open();
 });
 afterEach(() => d.close());
 
@@ -14,9 +14,9 @@ describe('what a drain has for itself', () => {
     const { convoy, members } = await d.convoyOf(1);
     await d.work((work) => work.update(members[0]!, { metadata: { 'gc.routed_to': POOL } }));
     await d.launch(drain(EXCLUSIVE), convoy);
-    expect((await hookProcess(d.realm).hook(POOL)).items ?? []).toEqual([]);
+    expect((await hookProcess(d.fixture).hook(POOL)).items ?? []).toEqual([]);
     await d.end('all.unit.1.x', { 'gc.outcome': 'fail' });
-    expect((await hookProcess(d.realm).hook(POOL)).items).toMatchObject([{ bead: { id: members[0] } }]);
+    expect((await hookProcess(d.fixture).hook(POOL)).items).toMatchObject([{ bead: { id: members[0] } }]);
   });
 
   it('is ended by who takes one of its members by force', async () => {
@@ -49,19 +49,19 @@ describe('what a drain has for itself', () => {
     [
       'is canceled',
       (id: string) =>
-        d.realm.work.run(d.realm.city, 'api', async (work) =>
-          d.runs.endings.end(work, (await d.runs.repository.find(work.tx, d.realm.city.streamId, id))!, {
+        d.fixture.work.run(d.fixture.city, 'api', async (work) =>
+          d.runs.endings.end(work, (await d.runs.repository.find(work.tx, d.fixture.city.streamId, id))!, {
             outcome: 'canceled',
             reason: 'no more',
           }),
         ),
     ],
-    ['loses its root', (id: string) => d.realm.work.run(d.realm.city, 'api', (work) => work.remove(id))],
+    ['loses its root', (id: string) => d.fixture.work.run(d.fixture.city, 'api', (work) => work.remove(id))],
     [
       'loses its drain',
       async () => {
         const [all] = await d.rows();
-        await d.realm.work.run(d.realm.city, 'api', (work) => work.remove(all!.id));
+        await d.fixture.work.run(d.fixture.city, 'api', (work) => work.remove(all!.id));
       },
     ],
   ] as const)('lets go of what it holds when its run %s', async (_how, ends) => {

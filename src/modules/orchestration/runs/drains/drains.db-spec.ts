@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ConvoysRepository } from '../../../work/convoys/convoys.repository.js';
 import { hookProcess } from '../../../work/hooks/testing/hook-process.js';
 import { recipeOf } from '../testing/launches.js';
-import { drain, DrainRealm, EXCLUSIVE, HEAD, ITEM, POOL, SHARED } from './testing/drain-realm.js';
+import { drain, DrainFixture, EXCLUSIVE, HEAD, ITEM, POOL, SHARED } from './testing/drain-fixture.js';
 
-let d: DrainRealm;
+let d: DrainFixture;
 beforeEach(async () => {
-  d = await DrainRealm.open();
+  d = await DrainFixture.open();
 });
 afterEach(() => d.close());
 
@@ -35,8 +35,8 @@ describe('a drain', () => {
     const [first, , third] = made.map(({ metadata }) => metadata);
     expect([first!['gc.drain_member_id'], third!['gc.drain_member_id']]).toEqual([members[0], members[2]]);
     const own = first!['gc.input_convoy_id']!;
-    const repository = new ConvoysRepository(d.realm.db);
-    expect(await d.realm.db.transaction().execute((tx) => repository.members(tx, d.realm.city.streamId, own))).toEqual([
+    const repository = new ConvoysRepository(d.fixture.db);
+    expect(await d.fixture.db.transaction().execute((tx) => repository.members(tx, d.fixture.city.streamId, own))).toEqual([
       { id: members[0], open: true },
     ]);
     const other = third!['gc.input_convoy_id']!;
@@ -98,7 +98,7 @@ describe('a drain', () => {
   it('gives all of a lane to whoever takes its first step', async () => {
     const { convoy } = await d.convoyOf(2);
     await d.launch(drain(SHARED), convoy, ITEM, POOL);
-    const hook = hookProcess(d.realm);
+    const hook = hookProcess(d.fixture);
     const [taken, none] = await Promise.all([hook.next(`${POOL}-1`), hook.next(`${POOL}-2`)]);
     expect(taken).toMatchObject({ action: 'work', continuation_group: 'f.all' });
     expect(taken.continuation_assigned).toHaveLength(3);
@@ -170,7 +170,7 @@ describe('a drain', () => {
     await d.launch(drain(), convoy, short);
     await Promise.all([d.end('all.unit.1.x'), d.end('all.unit.2.x')]);
     expect(await d.steps()).toEqual({ all: 'pass', end: 'ready', 'all.unit.1.x': 'done', 'all.unit.2.x': 'done' });
-    const completed = (await d.realm.events()).filter(({ type }) => type === 'execution.step_completed');
+    const completed = (await d.fixture.events()).filter(({ type }) => type === 'execution.step_completed');
     expect(completed).toHaveLength(3);
   });
 });

@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { ANYBODY } from '../../../../contract/principal.js';
-import { workRealm, type WorkRealm } from '../../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
 import { hands } from '../../sling/testing/slings.js';
 import type { RunRow } from '../run-row.js';
 import { launches, recipeOf, type Launches } from '../testing/launches.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let runs: Launches;
 let h: ReturnType<typeof hands>;
 beforeEach(async () => {
-  realm = await workRealm();
-  runs = launches(realm);
-  h = hands(realm);
+  fixture = await workFixture();
+  runs = launches(fixture);
+  h = hands(fixture);
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 const gated = (gate: string, more = ''): string => `formula = "gated"
 ${more}
@@ -30,14 +30,14 @@ gate = { ${gate} }
 const V2 = '[requires]\nformula_compiler = ">=2.0.0"';
 const launch = (text: string): Promise<RunRow> => runs.launch({ recipe: recipeOf(text), target: 'mayor' });
 const idOf = async (run: RunRow, ref: string): Promise<string> => {
-  const { rows } = await sql<{ id: string }>`select id from beads where run_id = ${run.id} and ref = ${`gated.${ref}`}`.execute(realm.db);
+  const { rows } = await sql<{ id: string }>`select id from beads where run_id = ${run.id} and ref = ${`gated.${ref}`}`.execute(fixture.db);
   return rows[0]!.id;
 };
 const done = async (run: RunRow, ref: string): Promise<unknown> => h.close(await idOf(run, ref));
 const statusOf = async ({ id }: RunRow): Promise<string> => (await runs.run(id))!.status;
 /** As if its time had run out. */
 const late = (): Promise<unknown> =>
-  sql`update run_controls set armed_at = armed_at - interval '1 day', due_at = due_at - interval '1 day'`.execute(realm.db);
+  sql`update run_controls set armed_at = armed_at - interval '1 day', due_at = due_at - interval '1 day'`.execute(fixture.db);
 
 describe('a gate', () => {
   it('of a timer opens by itself once its time is over, which begins when it is reached', async () => {
@@ -66,7 +66,7 @@ describe('a gate', () => {
 
   it('of a message opens with one from that address, and with no other', async () => {
     const run = await launch(gated('type = "mail", id = "deacon"'));
-    const mail = (from: string) => runs.sending.send(realm.city, { to: 'mayor', subject: 'x', from }, undefined, ANYBODY);
+    const mail = (from: string) => runs.sending.send(fixture.city, { to: 'mayor', subject: 'x', from }, undefined, ANYBODY);
     await mail('deacon');
     await done(run, 'a');
     await mail('human');
@@ -134,7 +134,7 @@ describe('a gate', () => {
     const run = await launch(gated('type = "timer", timeout = "1h"'));
     await done(run, 'a');
     await late();
-    const others = [launches(realm, realm.another()), launches(realm, realm.another())];
+    const others = [launches(fixture, fixture.another()), launches(fixture, fixture.another())];
     const sweeps = await Promise.all(others.map((each) => each.sweep()));
     expect(sweeps.sort()).toEqual([0, 1]);
     expect(await statusOf(run)).toBe('active');

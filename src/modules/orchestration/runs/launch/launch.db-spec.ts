@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { workRealm, type WorkRealm } from '../../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
 import { hands } from '../../sling/testing/slings.js';
 import { launches, recipeOf, type Launches } from '../testing/launches.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let runs: Launches;
 let h: ReturnType<typeof hands>;
 beforeEach(async () => {
-  realm = await workRealm();
-  runs = launches(realm);
-  h = hands(realm);
+  fixture = await workFixture();
+  runs = launches(fixture);
+  h = hands(fixture);
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 const TREE = `formula = "tree"
 [vars]
@@ -57,7 +57,7 @@ metadata = { "gc.run_target" = "polecat" }
 const stored = async (): Promise<Record<string, unknown>[]> => {
   const { rows } = await sql<Record<string, unknown>>`
     select id, title, issue_type as type, status, priority, assignee, parent, labels, metadata, ref, run_id, open_blockers, bead_is_ready(b) as ready
-    from beads b order by length(id), id`.execute(realm.db);
+    from beads b order by length(id), id`.execute(fixture.db);
   return rows;
 };
 
@@ -107,7 +107,7 @@ describe('a launch of a tree', () => {
     ]);
     expect(c).toMatchObject({ open_blockers: 1 });
     expect((await stored()).filter(({ ready }) => ready)).toEqual([]);
-    const events = await realm.events();
+    const events = await fixture.events();
     expect(events.map(({ type, subject }) => `${type} ${subject}`)).toEqual(
       ['al-1', 'al-2', 'al-3', 'al-4', 'al-5', 'al-6'].map((id) => `bead.created ${id}`),
     );
@@ -122,7 +122,7 @@ describe('a launch of a tree', () => {
     await runs.launch({ recipe: recipeOf(TREE + more), target: 'mayor', labels: ['z', 'a'], rig: 'web' });
     const { rows } = await sql<{ told: object; read: object }>`
       select e.payload -> 'bead' as told, bead_json(b) as read from events e join beads b on b.stream_id = e.stream_id and b.id = e.subject
-      where e.type = 'bead.created' order by e.seq`.execute(realm.db);
+      where e.type = 'bead.created' order by e.seq`.execute(fixture.db);
     expect(rows.map(({ told }) => told)).toEqual(rows.map(({ read }) => read));
     expect(rows).toHaveLength(8);
     const late = rows.find(({ read }) => 'ref' in read && read.ref === 'tree.d')!.told as { dependencies: unknown[]; needs: unknown[] };
@@ -160,7 +160,7 @@ describe('a launch of a tree', () => {
 
   it('writes nothing when it is refused', async () => {
     const bead = await h.create();
-    const before = [await stored(), await realm.events()];
+    const before = [await stored(), await fixture.events()];
     const long = recipeOf(`formula = "long"\n[[steps]]\nid = "a"\ntitle = "${'x'.repeat(501)}"\n`);
     await expect(runs.launch({ recipe: long, source: bead })).rejects.toMatchObject({ problem: 'invalid_request' });
     await expect(runs.launch({ recipe: recipeOf(TREE), source: 'al-99' })).rejects.toMatchObject({ problem: 'bead_not_found' });
@@ -170,8 +170,8 @@ describe('a launch of a tree', () => {
       detail: 'invalid: v2 formula "graph" requires a target convoy',
     });
     await expect(runs.launch({ recipe: recipeOf(GRAPH), source: bead })).rejects.toMatchObject({ problem: 'invalid_request' });
-    expect([await stored(), await realm.events()]).toEqual(before);
-    expect((await sql`select from runs`.execute(realm.db)).rows).toEqual([]);
+    expect([await stored(), await fixture.events()]).toEqual(before);
+    expect((await sql`select from runs`.execute(fixture.db)).rows).toEqual([]);
   });
 });
 
@@ -197,7 +197,7 @@ describe('a launch of a graph', () => {
     expect(await h.bead(bead)).toMatchObject({ metadata: { workflow_id: run.id } });
     const { rows: told } =
       await sql`select type, subject, run_id, step_id, depends_on_step_ids as needs from events where type like 'execution.%' order by seq`.execute(
-        realm.db,
+        fixture.db,
       );
     expect(told).toHaveLength(4);
     expect(told[0]).toMatchObject({ type: 'execution.work_associated', subject: bead, run_id: run.id });

@@ -1,24 +1,24 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { workRealm, type WorkRealm } from '../../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
 import { hands } from '../../sling/testing/slings.js';
 import { launches, recipeOf, type Launches } from '../testing/launches.js';
 
-let realm: WorkRealm;
+let fixture: WorkFixture;
 let runs: Launches;
 let h: ReturnType<typeof hands>;
 beforeEach(async () => {
-  realm = await workRealm();
-  runs = launches(realm);
-  h = hands(realm);
+  fixture = await workFixture();
+  runs = launches(fixture);
+  h = hands(fixture);
 });
-afterEach(() => realm.close());
+afterEach(() => fixture.close());
 
 const HEAD = 'formula = "f"\n[requires]\nformula_compiler = ">=2.0.0"\n[vars]\nlimit = "20m"\n';
 const CHECK = 'timeout = "{{limit}}"\ncheck = { max_attempts = 2, check = { mode = "exec", path = "../assets/green.sh" } }\n';
 
 const idOf = async (ref: string): Promise<string> =>
-  (await sql<{ id: string }>`select id from beads where ref = ${`f.${ref}`}`.execute(realm.db)).rows[0]!.id;
+  (await sql<{ id: string }>`select id from beads where ref = ${`f.${ref}`}`.execute(fixture.db)).rows[0]!.id;
 const begin = async (ref: string): Promise<unknown> => h.change(await idOf(ref), { status: 'in_progress', assignee: 'polecat' });
 const done = async (ref: string): Promise<unknown> => h.change(await idOf(ref), { status: 'closed', metadata: { 'gc.outcome': 'pass' } });
 const steps = async (): Promise<Record<string, string>> =>
@@ -26,13 +26,13 @@ const steps = async (): Promise<Record<string, string>> =>
     (
       await sql<{ ref: string; said: string }>`
         select ref, coalesce(metadata ->> 'gc.failure_reason', metadata ->> 'gc.outcome', status) as said from beads
-        where run_id <> id order by created_at, length(id), id`.execute(realm.db)
+        where run_id <> id order by created_at, length(id), id`.execute(fixture.db)
     ).rows.map(({ ref, said }) => [ref.slice(2), said]),
   );
 /** Clocks that run have run out. */
-const later = (): Promise<unknown> => sql`update run_steps set due_at = due_at - interval '1 day'`.execute(realm.db);
+const later = (): Promise<unknown> => sql`update run_steps set due_at = due_at - interval '1 day'`.execute(fixture.db);
 const running = async (): Promise<number> =>
-  (await sql<{ n: number }>`select count(*) as n from run_steps where due_at is not null`.execute(realm.db)).rows[0]!.n;
+  (await sql<{ n: number }>`select count(*) as n from run_steps where due_at is not null`.execute(fixture.db)).rows[0]!.n;
 
 describe('the timeout of a step with a check', () => {
   const one = `${HEAD}[[steps]]\nid = "a"\ntitle = "A"\n${CHECK}`;
@@ -43,7 +43,7 @@ describe('the timeout of a step with a check', () => {
     expect(await running()).toBe(0);
     await begin('a.iteration.1');
     const { rows } = await sql<{ ms: number }>`
-      select extract(epoch from due_at - clock_timestamp()) * 1000 as ms from run_steps where due_at is not null`.execute(realm.db);
+      select extract(epoch from due_at - clock_timestamp()) * 1000 as ms from run_steps where due_at is not null`.execute(fixture.db);
     expect([rows.length, Number(rows[0]!.ms) > 19 * 60_000, Number(rows[0]!.ms) <= 20 * 60_000]).toEqual([1, true, true]);
     expect(await runs.sweepLimits()).toBe(0);
     await later();

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { WorkRealm } from '../../../../../test/support/work.js';
+import type { WorkFixture } from '../../../../../test/support/work.js';
 import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../../../platform/logging/logger.js';
 import { Idempotency } from '../../../../platform/idempotency/idempotency.js';
@@ -63,25 +63,25 @@ export interface Launches {
   run(id: string): Promise<RunRow | undefined>;
 }
 
-/** One process's launches on a realm, with what follows for runs from changes of beads. */
-export function launches(realm: WorkRealm, work: WorkService = realm.work): Launches {
-  const repository = new RunsRepository(realm.db);
-  const roster = new RosterService(new RosterRepository(realm.db));
+/** One process's launches on a fixture, with what follows for runs from changes of beads. */
+export function launches(fixture: WorkFixture, work: WorkService = fixture.work): Launches {
+  const repository = new RunsRepository(fixture.db);
+  const roster = new RosterService(new RosterRepository(fixture.db));
   const idempotency = new Idempotency(new IdempotencyRepository());
   const endings = new RunEndings(repository);
-  const convoys = new ConvoysService(new ConvoysRepository(realm.db), work, idempotency);
+  const convoys = new ConvoysService(new ConvoysRepository(fixture.db), work, idempotency);
   const drains = new DrainsService(new DrainsRepository(), convoys, endings);
   drains.onModuleInit();
   const control = new RunControl(new RunControlRepository(), repository, roster, drains, { mark: () => undefined } as unknown as Signals);
   const service = new LaunchService(repository, endings, convoys, roster, control);
   new RunKeeper(work, repository, endings, control).onModuleInit();
-  const gates = new GatesRepository(realm.db);
+  const gates = new GatesRepository(fixture.db);
   const sending = new MailSendingService(work, new MailAddresses(roster), new MailRepository(), idempotency);
   const opening = new GateOpening(gates, endings, sending);
   opening.onModuleInit();
   const log = new AppLogger(createLogger('silent'));
   const reconciler = new GatesReconciler(gates, opening, work, log, new Lifecycle(log));
-  const limits = new LimitsReconciler(new LimitsRepository(realm.db), work, log, new Lifecycle(log));
+  const limits = new LimitsReconciler(new LimitsRepository(fixture.db), work, log, new Lifecycle(log));
   return {
     service,
     endings,
@@ -91,9 +91,9 @@ export function launches(realm: WorkRealm, work: WorkService = realm.work): Laun
     sweep: () => reconciler.sweep(),
     sweepLimits: () => limits.sweep(),
     launch: async (order) => {
-      const { value } = await work.run(realm.city, 'api', (w) => service.launch(w, { by: 'sling', rig: '', ...order }));
+      const { value } = await work.run(fixture.city, 'api', (w) => service.launch(w, { by: 'sling', rig: '', ...order }));
       return { ...value.run, created: value.created };
     },
-    run: (id) => realm.db.transaction().execute((tx) => repository.find(tx, realm.city.streamId, id)),
+    run: (id) => fixture.db.transaction().execute((tx) => repository.find(tx, fixture.city.streamId, id)),
   };
 }

@@ -1,7 +1,7 @@
 import { ANYBODY } from '../../../../contract/principal.js';
 import { Idempotency } from '../../../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../../../platform/idempotency/idempotency.repository.js';
-import type { WorkRealm } from '../../../../../test/support/work.js';
+import type { WorkFixture } from '../../../../../test/support/work.js';
 import { ConvoysRepository } from '../../../work/convoys/convoys.repository.js';
 import { ConvoysService } from '../../../work/convoys/convoys.service.js';
 import { DependenciesRepository } from '../../../work/dependencies/dependencies.repository.js';
@@ -43,7 +43,7 @@ export interface Slings {
 /** A city whose configuration was never composed: no agent works by a formula. */
 const NO_CONFIG = { known: () => Promise.resolve(undefined) } as unknown as ConfigReadsService;
 
-/** Formulas of a realm by their names, and those that agents work by. */
+/** Formulas of a fixture by their names, and those that agents work by. */
 export interface Shelf {
   readonly texts: Readonly<Record<string, string>>;
   readonly defaults?: Readonly<Record<string, string>>;
@@ -74,16 +74,16 @@ class Shelved extends RunPreparation {
   }
 }
 
-/** One process's sling services on a realm, over `work`. */
-export function slings(realm: WorkRealm, work: WorkService = realm.work, shelf: Shelf = { texts: {} }): Slings {
+/** One process's sling services on a fixture, over `work`. */
+export function slings(fixture: WorkFixture, work: WorkService = fixture.work, shelf: Shelf = { texts: {} }): Slings {
   const repository = new SlingRepository();
   const rehearsal = new Rehearsal(work, repository);
-  const orders = new SlingOrders(new RosterService(new RosterRepository(realm.db)));
+  const orders = new SlingOrders(new RosterService(new RosterRepository(fixture.db)));
   const idempotency = new Idempotency(new IdempotencyRepository());
-  const convoys = new ConvoysService(new ConvoysRepository(realm.db), work, idempotency);
-  const dispatch = new SlingDispatch(repository, convoys, new DependenciesService(new DependenciesRepository(realm.db), work));
-  const runs = new RunsRepository(realm.db);
-  const roster = new RosterService(new RosterRepository(realm.db));
+  const convoys = new ConvoysService(new ConvoysRepository(fixture.db), work, idempotency);
+  const dispatch = new SlingDispatch(repository, convoys, new DependenciesService(new DependenciesRepository(fixture.db), work));
+  const runs = new RunsRepository(fixture.db);
+  const roster = new RosterService(new RosterRepository(fixture.db));
   const preparation = new Shelved(shelf, runs);
   const endings = new RunEndings(runs);
   const formulas = new SlingFormulas(
@@ -103,16 +103,17 @@ export function slings(realm: WorkRealm, work: WorkService = realm.work, shelf: 
   const single = new SlingService(rehearsal, orders, dispatch, formulas, idempotency);
   const plans = new BatchPlans(orders, repository);
   const ready = new BatchFormulas(formulas, dispatch);
-  const batch = new SlingBatchService(work, rehearsal, plans, formulas, ready, idempotency, realm.transactions);
+  const batch = new SlingBatchService(work, rehearsal, plans, formulas, ready, idempotency, fixture.transactions);
   return {
-    sling: (body, key) => single.sling(realm.city, body, key, ANYBODY),
-    batch: (body, key) => batch.sling(realm.city, body, key, ANYBODY),
+    sling: (body, key) => single.sling(fixture.city, body, key, ANYBODY),
+    batch: (body, key) => batch.sling(fixture.city, body, key, ANYBODY),
   };
 }
 
-/** Short hands for what tests do to a realm's beads. */
-export function hands(realm: WorkRealm) {
-  const run = <T>(body: (work: Work) => Promise<T>): Promise<T> => realm.work.run(realm.city, 'tester', body).then((done) => done.value);
+/** Short hands for what tests do to a fixture's beads. */
+export function hands(fixture: WorkFixture) {
+  const run = <T>(body: (work: Work) => Promise<T>): Promise<T> =>
+    fixture.work.run(fixture.city, 'tester', body).then((done) => done.value);
   return {
     run,
     create: (more: Partial<NewBead> = {}, change: BeadChange = {}): Promise<string> =>
@@ -127,9 +128,9 @@ export function hands(realm: WorkRealm) {
     close: (id: string): Promise<BeadRecord> => run((work) => work.close(id)),
     /** Events of `body`, as `type subject`. */
     eventsOf: async (body: () => Promise<unknown>): Promise<string[]> => {
-      const at = (await realm.events()).at(-1)?.seq ?? 0;
+      const at = (await fixture.events()).at(-1)?.seq ?? 0;
       await body();
-      return (await realm.events(at)).map((event) => `${event.type} ${event.subject}`);
+      return (await fixture.events(at)).map((event) => `${event.type} ${event.subject}`);
     },
   };
 }

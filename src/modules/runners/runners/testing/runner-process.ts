@@ -178,7 +178,7 @@ export class RunnerProcess {
   }
 
   patch(city: CityScope, pk: number, set: SessionPatch): Promise<SessionRow> {
-    return this.sessions.anyhow(city, 'test', async (changes) => changes.patch((await changes.lock(pk))!, set));
+    return this.sessions.runInAnyState(city, 'test', async (changes) => changes.patch((await changes.lock(pk))!, set));
   }
 
   send(city: CityScope, pk: number, body: string, more: Partial<NewMessage> = {}): Promise<MessageRow> {

@@ -4,7 +4,7 @@ import { MovedStreams, type Moved } from '../../../../platform/event-log/moved.j
 import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { Metrics } from '../../../../platform/health/metrics.js';
 import { AppLogger, createLogger } from '../../../../platform/logging/logger.js';
-import type { WorkRealm } from '../../../../../test/support/work.js';
+import type { WorkFixture } from '../../../../../test/support/work.js';
 import { RosterRepository } from '../../../configuration/roster/roster.repository.js';
 import { RosterService } from '../../../configuration/roster/roster.service.js';
 import type { WorkService } from '../../work/work.service.js';
@@ -18,8 +18,11 @@ import { HooksService } from '../hooks.service.js';
 import { LeaseRepository } from '../lease.repository.js';
 import { LeaseSweeper } from '../lease-sweeper.js';
 
-/** One process's claims on a realm's database. */
-export function hookProcess(realm: WorkRealm, { pool = realm.pool, work = realm.work }: { pool?: PgPool; work?: WorkService } = {}) {
+/** One process's claims on a fixture's database. */
+export function hookProcess(
+  fixture: WorkFixture,
+  { pool = fixture.pool, work = fixture.work }: { pool?: PgPool; work?: WorkService } = {},
+) {
   const streams = new MovedStreams();
   const moved: Moved[] = [];
   streams.listen((m) => moved.push(...m));
@@ -30,7 +33,7 @@ export function hookProcess(realm: WorkRealm, { pool = realm.pool, work = realm.
     batches.push(items.length);
     return flush(city, items, records);
   };
-  const committer = new ClaimCommitter(repository, streams, realm.failpoints, new Metrics());
+  const committer = new ClaimCommitter(repository, streams, fixture.failpoints, new Metrics());
   const db = createDb(pool);
   const claims = new ClaimsService(committer, repository, work, new RosterService(new RosterRepository(db)));
   const hooks = new HooksService(new HooksRepository(pool), committer);
@@ -45,13 +48,13 @@ export function hookProcess(realm: WorkRealm, { pool = realm.pool, work = realm.
     next: (body: HookClaimInputBody | string) =>
       hooks.claim('alpha', typeof body === 'string' ? { agent: body } : body, ANYBODY).then((answer) => answer.body),
     hook: async (agent: string, session?: string[], limit = 100) =>
-      JSON.parse((await hooks.read(realm.city, { agent, session, limit })).body) as {
+      JSON.parse((await hooks.read(fixture.city, { agent, session, limit })).body) as {
         action: string;
         agent: string;
         reason: string;
         items: { bead: { id: string }; tier: string }[];
       },
-    demand: () => hooks.demand(realm.city).then((answer) => answer.body),
+    demand: () => hooks.demand(fixture.city).then((answer) => answer.body),
   };
 }
 

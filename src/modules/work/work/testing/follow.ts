@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { sql } from 'kysely';
-import type { WorkRealm } from '../../../../../test/support/work.js';
+import type { WorkFixture } from '../../../../../test/support/work.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
 import { innerOf, needsOf, openBlockers, viewOf, type View } from './bead-model.js';
 import { carryOut, expectation, withoutTimes } from './carry-out.js';
@@ -11,15 +11,15 @@ import { WorkModel, type ModelEvent } from './work-model.js';
 const ACTOR = 'model';
 
 /** Carries out a history in a city of its own and holds the database against the model after every transaction. */
-export async function follow(realm: WorkRealm, history: readonly (readonly Step[])[]): Promise<void> {
-  const city = await makeCity(realm);
+export async function follow(fixture: WorkFixture, history: readonly (readonly Step[])[]): Promise<void> {
+  const city = await makeCity(fixture);
   const model = new WorkModel();
-  let before = await storedWork(realm.db, city.streamId, 0);
+  let before = await storedWork(fixture.db, city.streamId, 0);
   for (const steps of history) {
     const made = [...model.ids];
     const answers: unknown[] = [];
     const { events, refusal } = model.transact(steps, (step, result) => answers.push(expectation(model, step, result)));
-    const done = realm.work.run(city, ACTOR, async (work) => {
+    const done = fixture.work.run(city, ACTOR, async (work) => {
       for (const [at, step] of steps.entries()) {
         const answer = await carryOut(work, step, made);
         if (at < answers.length) expect(answer).toEqual(answers[at]);
@@ -29,7 +29,7 @@ export async function follow(realm: WorkRealm, history: readonly (readonly Step[
       (it) => it.index,
       (error: unknown) => expectRefused(error, refusal?.reason),
     );
-    const after = await storedWork(realm.db, city.streamId, before.head);
+    const after = await storedWork(fixture.db, city.streamId, before.head);
     expectState(model, after);
     if (index === undefined) expect(after).toEqual({ ...before, events: [] });
     else {
@@ -98,7 +98,7 @@ function visible({ row, json }: StoredBead): View {
 
 let cities = 0;
 
-async function makeCity({ db }: WorkRealm): Promise<CityScope> {
+async function makeCity({ db }: WorkFixture): Promise<CityScope> {
   const name = `city-${++cities}`;
   const { rows } = await sql<{ id: number; stream_id: number }>`
     with s as (insert into event_streams (name) values (${name}) returning id),

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { workRealm, type WorkRealm } from '../../../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../../../test/support/work.js';
 import type { BeadRecord } from '../../../../work/work/bead-record.js';
 import type { Work } from '../../../../work/work/work.js';
 import type { RunRow } from '../../run-row.js';
@@ -31,30 +31,30 @@ export interface StepBead {
 }
 
 /** A city whose convoys are drained. */
-export class DrainRealm {
+export class DrainFixture {
   private constructor(
-    readonly realm: WorkRealm,
+    readonly fixture: WorkFixture,
     readonly runs: Launches,
   ) {}
 
-  static async open(): Promise<DrainRealm> {
-    const realm = await workRealm();
-    return new DrainRealm(realm, launches(realm));
+  static async open(): Promise<DrainFixture> {
+    const fixture = await workFixture();
+    return new DrainFixture(fixture, launches(fixture));
   }
 
   close(): Promise<void> {
-    return this.realm.close();
+    return this.fixture.close();
   }
 
   async work<T>(body: (work: Work) => Promise<T>): Promise<T> {
-    return (await this.realm.work.run(this.realm.city, 'tester', body)).value;
+    return (await this.fixture.work.run(this.fixture.city, 'tester', body)).value;
   }
 
   async rows(run?: string): Promise<StepBead[]> {
     const { rows } = await sql<StepBead>`
       select id, ref, title, status, metadata ->> 'gc.outcome' as said, metadata ->> 'close_reason' as reason, open_blockers > 0 as blocked, metadata
       from beads where run_id is not null and run_id <> id and ${run === undefined ? sql`true` : sql`run_id = ${run}`}
-      order by created_at, length(id), id`.execute(this.realm.db);
+      order by created_at, length(id), id`.execute(this.fixture.db);
     return rows;
   }
 
@@ -71,7 +71,7 @@ export class DrainRealm {
 
   async units(): Promise<{ n: number; member_id: string; outcome: string | null; reason: string | null; held: boolean }[]> {
     const { rows } = await sql<{ n: number; member_id: string; outcome: string | null; reason: string | null; held: boolean }>`
-      select n, member_id, outcome, reason, held from run_units order by drain_id, n`.execute(this.realm.db);
+      select n, member_id, outcome, reason, held from run_units order by drain_id, n`.execute(this.fixture.db);
     return rows;
   }
 

@@ -38,7 +38,7 @@ const MESSAGE_MAX = 2_000;
  * transaction with everything that depended on the process. Whoever comes second finds that the session is not his any more.
  */
 @Injectable()
-export class Settlements {
+export class SessionExits {
   constructor(
     private readonly db: Db,
     private readonly sessions: SessionChangesService,
@@ -81,7 +81,7 @@ export class Settlements {
         // Of a city that does not run the work stays where it is; it is given back when the city runs again.
       }
     }
-    return this.sessions.anyhow(city, RUNNER_ACTOR, (changes) => this.#apply(changes, owned, ended, withWork));
+    return this.sessions.runInAnyState(city, RUNNER_ACTOR, (changes) => this.#apply(changes, owned, ended, withWork));
   }
 
   async #apply(changes: SessionChanges, owned: Owned, ended: Ended, mayGiveBack: boolean): Promise<SessionRow | undefined> {

@@ -1,7 +1,7 @@
 import { sleep } from '../../../platform/time/clock.js';
 
 /** Does something whenever it is asked to and every `everyMs` anyway, never twice at once. A failure does not end it. */
-export class Pulse {
+export class Poller {
   readonly #stop = new AbortController();
   #asked = new AbortController();
   #awaited: (() => void)[] = [];

@@ -21,7 +21,7 @@ prompt_template = "scout.md"
 `;
 
 /** A running city with real files, and two processes' worth of the configuration room on one cloned database. */
-export class ConfigRealm {
+export class ConfigFixture {
   private constructor(
     readonly database: TestDatabase,
     /** The directory of all cities. */
@@ -31,17 +31,17 @@ export class ConfigRealm {
     readonly b: ConfigProcess,
   ) {}
 
-  static async open(): Promise<ConfigRealm> {
+  static async open(): Promise<ConfigFixture> {
     const database = await cloneDatabase();
     const root = await realpath(await mkdtemp(path.join(tmpdir(), 'svc-edits-')));
     const a = new ConfigProcess(database.url, root);
     const city = await registerCity(a.db, 'alpha', path.join(root, 'alpha'));
-    const realm = new ConfigRealm(database, root, city, a, new ConfigProcess(database.url, root));
-    await realm.write('city.toml', CITY_TOML);
-    await realm.write('scout.md', 'Look around.\n');
+    const fixture = new ConfigFixture(database, root, city, a, new ConfigProcess(database.url, root));
+    await fixture.write('city.toml', CITY_TOML);
+    await fixture.write('scout.md', 'Look around.\n');
     const first = await a.reloads.reload(city, 'start', 'test');
     if ('errors' in first) throw new Error(first.errors.map(describeIssue).join('; '));
-    return realm;
+    return fixture;
   }
 
   async close(): Promise<void> {

@@ -8,7 +8,7 @@ import { SessionWorkRepository } from './session-work.repository.js';
 
 /** Processes of agents that outlived their runner. */
 @Injectable()
-export class Leftovers {
+export class OrphanReaper {
   constructor(
     private readonly db: Db,
     private readonly processes: HostProcesses,

@@ -69,7 +69,7 @@ export interface LoggedEvent {
   readonly payload: Record<string, unknown>;
 }
 
-export interface SessionRealm {
+export interface SessionFixture {
   readonly db: Db;
   /** Of the two processes. */
   readonly pools: readonly PgPool[];
@@ -110,7 +110,7 @@ export interface Twins {
 }
 
 /** A database with a city, its sessions, and two processes that work on them. */
-export async function sessionRealm(twins: Twins = {}): Promise<SessionRealm> {
+export async function sessionFixture(twins: Twins = {}): Promise<SessionFixture> {
   const database = await cloneDatabase();
   const pools = [createPool(database.url), createPool(database.url)];
   const [db] = pools.map((pool) => createDb(pool)) as [Db, Db];
@@ -135,14 +135,14 @@ export async function sessionRealm(twins: Twins = {}): Promise<SessionRealm> {
   ];
 
   const row = async (pk: number): Promise<SessionRow> => (await store.find(db, city.streamId, pk))!;
-  const set: SessionRealm['set'] = async (pk, columns) => {
+  const set: SessionFixture['set'] = async (pk, columns) => {
     for (const [column, value] of Object.entries(columns))
       await sql`update sessions set ${sql.ref(column)} = ${value} where pk = ${pk}`.execute(db);
     await sql`update session_logs l set generation = s.generation from sessions s where s.pk = ${pk} and l.session_pk = s.pk`.execute(db);
   };
-  const within: SessionRealm['within'] = (pk, body, at = a) =>
-    at.sessions.anyhow(city, 'runner', async (changes) => body(changes, (await changes.lock(pk))!));
-  const events: SessionRealm['events'] = async (above = 0) =>
+  const within: SessionFixture['within'] = (pk, body, at = a) =>
+    at.sessions.runInAnyState(city, 'runner', async (changes) => body(changes, (await changes.lock(pk))!));
+  const events: SessionFixture['events'] = async (above = 0) =>
     (
       await sql<LoggedEvent>`select seq, type, actor, subject, payload from events where stream_id = ${city.streamId} and seq > ${above} order by seq`.execute(
         db,
@@ -163,7 +163,7 @@ export async function sessionRealm(twins: Twins = {}): Promise<SessionRealm> {
       state.suspension = why;
     },
     session: async (to = 'active', more = {}) => {
-      const made = await a.sessions.anyhow(city, 'maker', (changes) =>
+      const made = await a.sessions.runInAnyState(city, 'maker', (changes) =>
         changes.create({
           title: 'x',
           kind: 'agent',

@@ -2,14 +2,14 @@ import type { RunningAgent, RuntimeEvent } from '../../../platform/runtime/port.
 import { sleep } from '../../../platform/time/clock.js';
 import type { InboxAnswer, InboxCommand, InboxItem } from './inbox.repository.js';
 import type { OwnedSession } from './owned-session.js';
-import type { RunnerRooms } from './runner-rooms.js';
+import type { RunnerContext } from './runner-context.js';
 import { workerOperation } from './worker-operation.js';
 
 const REMEMBERED = 256;
 /** For the turn of a process that did not take a cancellation. */
 const ENDING_MS = 2_000;
 
-/** What the desk has to know of the turn. */
+/** What the inbox has to know of the turn. */
 export interface CurrentTurn {
   /** The process was given this message: it waits in no queue. */
   readonly given: (messagePk: number) => boolean;
@@ -20,13 +20,13 @@ export interface CurrentTurn {
 }
 
 /** Questions, answers and commands of one live process. Each is dealt with once, and none of them holds up the others. */
-export class SessionDesk {
+export class SessionInbox {
   readonly #busy = new Map<string, Promise<unknown>>();
   /** The last ones that were dealt with: a look into the inbox may be older than that. */
   readonly #dealt = new Set<string>();
 
   constructor(
-    private readonly rooms: RunnerRooms,
+    private readonly context: RunnerContext,
     private readonly owner: OwnedSession,
     private readonly agent: RunningAgent,
     private readonly current: CurrentTurn,
@@ -46,12 +46,12 @@ export class SessionDesk {
   }
 
   async asked(question: Extract<RuntimeEvent, { type: 'interaction' }>): Promise<void> {
-    await this.owner.change((changes, row) => this.rooms.interactions.open(changes, row, question));
-    await this.rooms.failpoints.hit('interaction.after_open');
+    await this.owner.change((changes, row) => this.context.interactions.open(changes, row, question));
+    await this.context.failpoints.hit('interaction.after_open');
   }
 
   async cleared(requestId: string): Promise<void> {
-    await this.owner.change((changes, row) => this.rooms.interactions.clear(changes, row, requestId));
+    await this.owner.change((changes, row) => this.context.interactions.clear(changes, row, requestId));
   }
 
   #once(key: string, work: () => Promise<void>, forGood = true): void {
@@ -70,14 +70,14 @@ export class SessionDesk {
 
   async #answer({ pk, runtimeId, action, text }: InboxAnswer): Promise<void> {
     await this.agent.respond(runtimeId, { action, ...(text === null ? {} : { text }) });
-    await this.owner.change(async (changes) => this.rooms.interactions.applied(changes.tx, pk));
+    await this.owner.change(async (changes) => this.context.interactions.applied(changes.tx, pk));
   }
 
   async #command({ pk, kind, body }: InboxCommand): Promise<void> {
     const startedAt = new Date();
     const error = kind === 'interrupt' ? await this.#cancelled() : await this.#set(body);
     await this.owner.change(async (changes, row) => {
-      await this.rooms.repository.endCommand(changes.tx, row.pk, pk, error);
+      await this.context.repository.endCommand(changes.tx, row.pk, pk, error);
       if (kind === 'interrupt') changes.emit(workerOperation(changes, row, { operation: 'interrupt', startedAt, error }));
       else if (error === undefined) await changes.patch(row, { options: { ...row.options, [String(body.key)]: String(body.value) } });
       changes.touch(row);
@@ -102,7 +102,7 @@ export class SessionDesk {
     );
     const over = new AbortController();
     // A process that is ending does not take it any more, and its turn ends with it.
-    const waits = failure === undefined ? this.rooms.timings.cancelMs : Math.min(ENDING_MS, this.rooms.timings.cancelMs);
+    const waits = failure === undefined ? this.context.timings.cancelMs : Math.min(ENDING_MS, this.context.timings.cancelMs);
     const ended = await Promise.race([turn.then(() => true), sleep(waits, over.signal).then(() => false)]);
     over.abort();
     return ended ? undefined : (failure ?? 'the agent goes on with its turn');

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { ConfigRealm } from '../../../../../test/support/config-realm.js';
+import { ConfigFixture } from '../../../../../test/support/config-fixture.js';
 import { createDb, createPool, type Db } from '../../../../platform/database/database.js';
 import { Transactions, type Tx } from '../../../../platform/database/transactions.js';
 import { EventLog } from '../../../../platform/event-log/event-log.js';
@@ -44,7 +44,7 @@ export class OrderProcess {
   readonly sweeper: OrderSweeper;
   readonly failpoints = new Failpoints();
 
-  constructor(realm: ConfigRealm, { url = realm.database.url, connections = 6 } = {}) {
+  constructor(fixture: ConfigFixture, { url = fixture.database.url, connections = 6 } = {}) {
     this.db = createDb(createPool(url, { max: connections }));
     this.transactions = new Transactions(this.db, this.failpoints);
     this.repository = new FiringsRepository(this.db);
@@ -53,7 +53,7 @@ export class OrderProcess {
     const events = new EventLog(new MovedStreams());
     const signals = { mark: () => undefined } as unknown as Signals;
     this.firings = new Firings(this.repository, this.transactions, events, signals, this.times);
-    const { reads } = realm.a;
+    const { reads } = fixture.a;
     const syncing = new OrderSyncRepository(this.db);
     const roster = new RosterService(new RosterRepository(this.db));
     const suspension = new EffectiveSuspension(new EffectiveSuspensionRepository(this.db), roster, reads);
@@ -71,38 +71,38 @@ export class OrderProcess {
 }
 
 /** A city with orders, and two processes that fire them. */
-export class OrderRealm {
+export class OrderFixture {
   #narrow: OrderProcess | undefined;
 
   private constructor(
-    readonly realm: ConfigRealm,
+    readonly fixture: ConfigFixture,
     readonly a: OrderProcess,
     readonly b: OrderProcess,
   ) {}
 
-  static async open(orders: Readonly<Record<string, string>>): Promise<OrderRealm> {
-    const realm = await ConfigRealm.open();
-    const opened = new OrderRealm(realm, new OrderProcess(realm), new OrderProcess(realm));
+  static async open(orders: Readonly<Record<string, string>>): Promise<OrderFixture> {
+    const fixture = await ConfigFixture.open();
+    const opened = new OrderFixture(fixture, new OrderProcess(fixture), new OrderProcess(fixture));
     await opened.write(orders);
     return opened;
   }
 
-  get city(): ConfigRealm['city'] {
-    return this.realm.city;
+  get city(): ConfigFixture['city'] {
+    return this.fixture.city;
   }
 
   /** Has the files say this of orders, and has it followed. */
   async write(orders: Readonly<Record<string, string>>): Promise<void> {
-    for (const [name, text] of Object.entries(orders)) await this.realm.write(`orders/${name}.toml`, `[order]\n${text}\n`);
-    await this.realm.a.reloads.reload(this.city, 'files', 'test');
+    for (const [name, text] of Object.entries(orders)) await this.fixture.write(`orders/${name}.toml`, `[order]\n${text}\n`);
+    await this.fixture.a.reloads.reload(this.city, 'files', 'test');
     await this.a.sync.follow();
   }
 
   /** One more process, with no more than one connection; whoever wants another one learns soon that there is none. */
   narrow(): OrderProcess {
-    const address = new URL(this.realm.database.url);
+    const address = new URL(this.fixture.database.url);
     address.searchParams.set('connect_timeout', '5');
-    return (this.#narrow ??= new OrderProcess(this.realm, { url: address.href, connections: 1 }));
+    return (this.#narrow ??= new OrderProcess(this.fixture, { url: address.href, connections: 1 }));
   }
 
   /** Both processes' clocks. */
@@ -116,7 +116,7 @@ export class OrderRealm {
   }
 
   async told(): Promise<string[]> {
-    const rows = await this.realm.sql<{ type: string; subject: string }>(
+    const rows = await this.fixture.sql<{ type: string; subject: string }>(
       `select type, subject from events where type like 'order.%' order by seq`,
     );
     return rows.map(({ type, subject }) => `${type} ${subject}`);
@@ -124,6 +124,6 @@ export class OrderRealm {
 
   async close(): Promise<void> {
     await Promise.all([this.a.db.destroy(), this.b.db.destroy(), this.#narrow?.db.destroy()]);
-    await this.realm.close();
+    await this.fixture.close();
   }
 }

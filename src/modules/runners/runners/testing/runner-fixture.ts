@@ -10,7 +10,7 @@ import { FakeHost } from './fake-runtime.js';
 import { RunnerProcess, type RunnerProcessOptions } from './runner-process.js';
 
 /** A database with one running city, a host, and any number of runners on both. */
-export class RunnerRealm {
+export class RunnerFixture {
   readonly runners: RunnerProcess[] = [];
   readonly host = new FakeHost();
 
@@ -21,12 +21,12 @@ export class RunnerRealm {
     private readonly drop: () => Promise<void>,
   ) {}
 
-  static async open(): Promise<RunnerRealm> {
+  static async open(): Promise<RunnerFixture> {
     const database = await cloneDatabase();
     const db = createDb(createPool(database.url, { max: 4 }));
     const city = await registerCity(db, 'alpha', '/alpha');
     await sql`insert into rigs (stream_id, name, prefix, position) values (${city.streamId}, '', 'al', 0)`.execute(db);
-    return new RunnerRealm(db, database.url, city, () => database.drop());
+    return new RunnerFixture(db, database.url, city, () => database.drop());
   }
 
   async runner(id: string, more: Partial<RunnerProcessOptions> = {}): Promise<RunnerProcess> {

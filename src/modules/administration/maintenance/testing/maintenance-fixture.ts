@@ -1,4 +1,4 @@
-import { ConfigRealm } from '../../../../../test/support/config-realm.js';
+import { ConfigFixture } from '../../../../../test/support/config-fixture.js';
 import { loadConfig } from '../../../../platform/config/config.js';
 import { createDb, createPool, type Db } from '../../../../platform/database/database.js';
 import { Transactions } from '../../../../platform/database/transactions.js';
@@ -56,8 +56,8 @@ export class MaintenanceProcess {
   readonly reconciler: MaintenanceReconciler;
   readonly #transactions: Transactions;
 
-  constructor(realm: ConfigRealm) {
-    const db = createDb(createPool(realm.database.url, { max: 6 }));
+  constructor(fixture: ConfigFixture) {
+    const db = createDb(createPool(fixture.database.url, { max: 6 }));
     const log = new AppLogger(createLogger('silent'));
     const events = new EventLog(new MovedStreams());
     const transactions = new Transactions(db, new Failpoints());
@@ -75,7 +75,7 @@ export class MaintenanceProcess {
     this.#transactions = transactions;
     this.repository = new CyclesRepository(db);
     this.cycles = new Cycles(this.repository, transactions, events, work, sending, signals, log);
-    this.disk = new Disk(loadConfig({ SVC_DATABASE_URL: realm.database.url, SVC_DISK_WARN_MB: '2', SVC_DISK_FLOOR_MB: '1' }, '/'));
+    this.disk = new Disk(loadConfig({ SVC_DATABASE_URL: fixture.database.url, SVC_DISK_WARN_MB: '2', SVC_DISK_FLOOR_MB: '1' }, '/'));
     this.disk.freeAt = () => Promise.resolve(PLENTY);
     this.watch = new DiskWatch(new DiskWatchRepository(db), this.disk, transactions, events, log);
     this.store = new StoreRepository(db);
@@ -83,7 +83,7 @@ export class MaintenanceProcess {
     this.cycle = new Cycle(this.repository, pruning, this.store, this.look, this.watch, log);
     this.sync = new SettingsSync(
       new SettingsSyncRepository(),
-      new Following(new FollowingRepository(db), realm.a.reads, transactions, log),
+      new Following(new FollowingRepository(db), fixture.a.reads, transactions, log),
     );
     const lifecycle = {} as Lifecycle;
     this.reconciler = new MaintenanceReconciler(this.sync, this.cycles, this.repository, this.watch, lifecycle, log);
@@ -100,29 +100,29 @@ export class MaintenanceProcess {
 }
 
 /** A city whose files say how it is kept, and two workers. */
-export class MaintenanceRealm {
+export class MaintenanceFixture {
   private constructor(
-    readonly realm: ConfigRealm,
+    readonly fixture: ConfigFixture,
     readonly a: MaintenanceProcess,
     readonly b: MaintenanceProcess,
   ) {}
 
-  static async open(): Promise<MaintenanceRealm> {
-    const realm = await ConfigRealm.open();
-    return new MaintenanceRealm(realm, new MaintenanceProcess(realm), new MaintenanceProcess(realm));
+  static async open(): Promise<MaintenanceFixture> {
+    const fixture = await ConfigFixture.open();
+    return new MaintenanceFixture(fixture, new MaintenanceProcess(fixture), new MaintenanceProcess(fixture));
   }
 
-  get city(): ConfigRealm['city'] {
-    return this.realm.city;
+  get city(): ConfigFixture['city'] {
+    return this.fixture.city;
   }
 
   /** Has the files say this beside the workspace, and has it followed. */
   async write(text: string): Promise<void> {
-    await this.realm.write(
+    await this.fixture.write(
       'city.toml',
       `[workspace]\nstart_command = "agent"\n[[agent]]\nname = "scout"\nprompt_template = "scout.md"\n${text}\n`,
     );
-    const reloaded = await this.realm.a.reloads.reload(this.city, 'files', 'test');
+    const reloaded = await this.fixture.a.reloads.reload(this.city, 'files', 'test');
     if ('errors' in reloaded) throw new Error(reloaded.errors.map(describeIssue).join('; '));
     await this.a.sync.follow();
   }
@@ -136,15 +136,15 @@ export class MaintenanceRealm {
   }
 
   row(): Promise<{ next_at: Date | null; look_at: Date | null; disk: string }[]> {
-    return this.realm.sql('select next_at, look_at, disk from maintenance_cities');
+    return this.fixture.sql('select next_at, look_at, disk from maintenance_cities');
   }
 
   told(): Promise<{ type: string; actor: string; subject: string; payload: Record<string, unknown> }[]> {
-    return this.realm.sql(`select type, actor, subject, payload from events where type like 'gc.%' order by seq`);
+    return this.fixture.sql(`select type, actor, subject, payload from events where type like 'gc.%' order by seq`);
   }
 
   async close(): Promise<void> {
     await Promise.all([this.a.db.destroy(), this.b.db.destroy()]);
-    await this.realm.close();
+    await this.fixture.close();
   }
 }

@@ -3,7 +3,7 @@ import type { Database } from '../../../platform/database/database.js';
 import { afterLoss } from './after-exit.js';
 import type { InboxItem } from './inbox.repository.js';
 import type { RunnerLease } from './runner-lease.js';
-import type { RunnerRooms } from './runner-rooms.js';
+import type { RunnerContext } from './runner-context.js';
 
 /** Looks in which a session has to be nobody's before it is believed. */
 const LOOKS = 3;
@@ -12,12 +12,12 @@ const LOOKS = 3;
  * Sessions that the database gives to this runner and that it knows nothing of: their claim was committed, but the answer
  * to it was lost, or their actor failed. They have no process here, so they are given back.
  */
-export class StraySessions {
+export class OrphanedSessions {
   readonly #seen = new Map<string, number>();
   #claiming = 0;
 
   constructor(
-    private readonly rooms: RunnerRooms,
+    private readonly context: RunnerContext,
     private readonly db: Kysely<Database>,
   ) {}
 
@@ -41,10 +41,10 @@ export class StraySessions {
       this.#seen.set(key, looks);
       if (looks < LOOKS || !lease.held) continue;
       this.#seen.delete(key);
-      const city = await this.rooms.repository.city(this.db, stray.streamId);
-      await this.rooms.processes.end({ city: city.name, session: stray.id });
+      const city = await this.context.repository.city(this.db, stray.streamId);
+      await this.context.processes.end({ city: city.name, session: stray.id });
       const owned = { pk: stray.pk, generation: stray.generation, runnerId: lease.id };
-      await this.rooms.settlements.settle(city, owned, { decide: (row, facts) => afterLoss(row, facts) });
+      await this.context.exits.settle(city, owned, { decide: (row, facts) => afterLoss(row, facts) });
     }
   }
 }

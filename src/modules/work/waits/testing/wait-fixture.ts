@@ -4,7 +4,7 @@ import { Idempotency } from '../../../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../../../platform/idempotency/idempotency.repository.js';
 import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../../../platform/logging/logger.js';
-import { workRealm, type WorkRealm } from '../../../../../test/support/work.js';
+import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
 import { RosterRepository } from '../../../configuration/roster/roster.repository.js';
 import { RosterService } from '../../../configuration/roster/roster.service.js';
 import type { WorkService } from '../../work/work.service.js';
@@ -15,8 +15,8 @@ import { WaitsRepository } from '../waits.repository.js';
 import { WaitCreateInputBody, type WaitListBody, type WaitsQuery, type WaitView } from '../waits.schemas.js';
 import { WaitsService } from '../waits.service.js';
 
-export interface WaitRealm {
-  readonly realm: WorkRealm;
+export interface WaitFixture {
+  readonly fixture: WorkFixture;
   readonly waits: WaitsService;
   readonly reads: WaitReadsService;
   /** Another process's. */
@@ -39,23 +39,23 @@ export interface WaitRealm {
 }
 
 /** A city with the services of its waits. */
-export async function waitRealm(): Promise<WaitRealm> {
-  const realm = await workRealm();
-  const { city } = realm;
+export async function waitFixture(): Promise<WaitFixture> {
+  const fixture = await workFixture();
+  const { city } = fixture;
   const log = new AppLogger(createLogger('silent'));
-  const roster = new RosterService(new RosterRepository(realm.db));
+  const roster = new RosterService(new RosterRepository(fixture.db));
   const serviceOn = (work: WorkService): WaitsService =>
-    new WaitsService(work, roster, new Idempotency(new IdempotencyRepository()), new WaitsRepository(realm.db));
-  const waits = serviceOn(realm.work);
-  const reads = new WaitReadsService(new WaitsRepository(realm.db), roster);
+    new WaitsService(work, roster, new Idempotency(new IdempotencyRepository()), new WaitsRepository(fixture.db));
+  const waits = serviceOn(fixture.work);
+  const reads = new WaitReadsService(new WaitsRepository(fixture.db), roster);
   return {
-    realm,
+    fixture,
     waits,
     reads,
     serviceOn,
-    reconcilerOn: (work) => new WaitsReconciler(new WaitExpiryRepository(realm.db), work, log, new Lifecycle(log)),
+    reconcilerOn: (work) => new WaitsReconciler(new WaitExpiryRepository(fixture.db), work, log, new Lifecycle(log)),
     beads: async (n) => {
-      const { value } = await realm.work.run(city, 'maker', async (w) => {
+      const { value } = await fixture.work.run(city, 'maker', async (w) => {
         const ids: string[] = [];
         for (let i = 0; i < n; i++) ids.push((await w.create({ rig: '', title: `bead ${i}` })).id);
         return ids;
@@ -66,26 +66,26 @@ export async function waitRealm(): Promise<WaitRealm> {
       const body = WaitCreateInputBody.parse({ session: 'mayor', dep_ids: depIds, ...more });
       return (await at.create(city, body, undefined, ANYBODY)).value;
     },
-    close: async (id, work = realm.work) => {
+    close: async (id, work = fixture.work) => {
       await work.run(city, 'closer', (w) => w.close(id));
     },
     remove: async (id) => {
-      await realm.work.run(city, 'remover', (w) => w.remove(id));
+      await fixture.work.run(city, 'remover', (w) => w.remove(id));
     },
     get: async (id) => (await reads.get(city, id)).value,
     list: async (query = {}) => (await reads.list(city, { all: false, limit: 0, ...query })).value,
     letDue: async (id) => {
-      await sql`update beads set metadata = metadata || '{"expires_at":"2020-01-01T00:00:00.000Z"}' where id = ${id}`.execute(realm.db);
+      await sql`update beads set metadata = metadata || '{"expires_at":"2020-01-01T00:00:00.000Z"}' where id = ${id}`.execute(fixture.db);
     },
     told: async (id) => {
-      const events = (await realm.events()).filter((e) => e.subject === id);
+      const events = (await fixture.events()).filter((e) => e.subject === id);
       const states = events.map((e) => (e.payload.bead as { metadata: { state: string } }).metadata.state);
       return states.filter((state, i) => state !== states[i - 1]);
     },
     takeOutLock: async () => {
       await sql`
         create or replace function begin_work(p_stream integer) returns boolean language sql as $$
-          select exists (select from cities c where c.stream_id = p_stream and c.running) $$`.execute(realm.db);
+          select exists (select from cities c where c.stream_id = p_stream and c.running) $$`.execute(fixture.db);
     },
   };
 }

@@ -9,11 +9,11 @@ import { UsageRecorder } from '../../sessions/usage/usage-recorder.service.js';
 import { AgentRuntimes, HostProcesses, LaunchPlans } from './ports.js';
 import { RunnerTimings } from './runner-timings.js';
 import { SessionWorkRepository } from './session-work.repository.js';
-import { Settlements } from './settlements.js';
+import { SessionExits } from './session-exits.js';
 
 /** All that the running of one session needs, in one hand: there is one actor a session, and Nest makes none of them. */
 @Injectable()
-export class RunnerRooms {
+export class RunnerContext {
   constructor(
     readonly sessions: SessionChangesService,
     readonly log: TranscriptLogService,
@@ -23,7 +23,7 @@ export class RunnerRooms {
     readonly plans: LaunchPlans,
     readonly runtimes: AgentRuntimes,
     readonly processes: HostProcesses,
-    readonly settlements: Settlements,
+    readonly exits: SessionExits,
     readonly repository: SessionWorkRepository,
     readonly timings: RunnerTimings,
     readonly failpoints: Failpoints,

@@ -7,7 +7,7 @@ import { ServiceLinesRepository } from '../service-lines.repository.js';
 import { ServicesRepository, type Routed } from '../services.repository.js';
 
 /** A city with a service that is wanted, and nobody's. */
-export interface Realm {
+export interface Fixture {
   readonly db: Db;
   readonly streamId: number;
   readonly leases: ServiceLeasesRepository;
@@ -18,7 +18,7 @@ export interface Realm {
   close(): Promise<void>;
 }
 
-export async function openRealm(url: string): Promise<Realm> {
+export async function openFixture(url: string): Promise<Fixture> {
   const pool = createPool(url, { max: 6 });
   const db = createDb(pool);
   const transactions = new Transactions(db, new Failpoints());

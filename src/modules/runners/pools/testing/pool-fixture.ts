@@ -8,7 +8,7 @@ import { OfferedWork } from '../../../work/hooks/offered-work.service.js';
 import { EffectiveSuspensionRepository } from '../../../sessions/launch/effective-suspension.repository.js';
 import { EffectiveSuspension } from '../../../sessions/launch/effective-suspension.service.js';
 import type { LaunchService } from '../../../sessions/launch/launch.service.js';
-import { sessionRealm, type SessionProcess, type SessionRealm } from '../../../sessions/messages/testing/session-realm.js';
+import { sessionFixture, type SessionProcess, type SessionFixture } from '../../../sessions/messages/testing/session-fixture.js';
 import { RosterRepository } from '../../../configuration/roster/roster.repository.js';
 import { RosterService } from '../../../configuration/roster/roster.service.js';
 import { NamedSessions } from '../../../sessions/session-names/named-sessions.service.js';
@@ -42,7 +42,7 @@ export interface PoolProcess {
   readonly waits: WaitDelivery;
 }
 
-export interface PoolRealm extends SessionRealm {
+export interface PoolFixture extends SessionFixture {
   /** What the city's files say; a test may change it. */
   readonly config: { agents: AgentConfig[]; named_sessions: NamedSessionConfig[] } & CityConfig;
   readonly one: PoolProcess;
@@ -75,12 +75,12 @@ export function agentConfig(name: string, more: Record<string, unknown> = {}): A
 }
 
 /** A city with sessions, two workers that look after them, and no runner but what the test says. */
-export async function poolRealm(
+export async function poolFixture(
   given: { executor?: typeof PoolExecutor; repository?: typeof PoolStateRepository; launch?: Partial<LaunchService> } = {},
-): Promise<PoolRealm> {
-  const realm = await sessionRealm();
-  const { db, city } = realm;
-  const pool: PgPool = realm.pools[0]!;
+): Promise<PoolFixture> {
+  const fixture = await sessionFixture();
+  const { db, city } = fixture;
+  const pool: PgPool = fixture.pools[0]!;
   const config = {
     workspace: { name: 'alpha', prefix: 'al', suspended_on_start: false },
     providers: {},
@@ -88,7 +88,7 @@ export async function poolRealm(
     agents: [agentConfig('worker')],
     named_sessions: [],
     rigs: [],
-  } as unknown as PoolRealm['config'];
+  } as unknown as PoolFixture['config'];
   const reads = { known: () => Promise.resolve({ config, revision: 1, hash: '', index: 0 }) } as unknown as ConfigReadsService;
   await sql`insert into agents (stream_id, name, base, rig, kind) values (${city.streamId}, 'worker', 'worker', '', 'agent'),
     (${city.streamId}, 'boss', 'boss', '', 'agent')`.execute(db);
@@ -117,14 +117,14 @@ export async function poolRealm(
     pass.betweenMs = 0;
     return { pass, repository, claims, waits: new WaitDelivery(new WaitDeliveryRepository(db), process.sessions, process.queue, work) };
   };
-  const one = build(realm.a);
-  const two = build(realm.b);
+  const one = build(fixture.a);
+  const two = build(fixture.b);
   const look = async (at: PoolProcess): Promise<readonly PoolDecision[]> =>
     (await at.pass.run((await at.repository.city(city.streamId))!)).decisions;
   const open = async (): Promise<SessionRow[]> =>
     (await sql<SessionRow>`select * from sessions where stream_id = ${city.streamId} and state <> 'closed' order by pk`.execute(db)).rows;
-  return Object.assign(Object.create(realm) as SessionRealm, {
-    ...realm,
+  return Object.assign(Object.create(fixture) as SessionFixture, {
+    ...fixture,
     config,
     one,
     two,
@@ -154,7 +154,7 @@ export async function poolRealm(
     obey: async () => {
       for (const { pk, stop_request, stop_reason } of await open()) {
         if (stop_request === null) continue;
-        await realm.within(pk, async (changes, row) => {
+        await fixture.within(pk, async (changes, row) => {
           const set = { runner_id: null, live: false, stop_request: null, stop_reason: null, stop_requested_at: null, stop_deadline: null };
           if (stop_request === 'close') await changes.close(row, (stop_reason ?? 'operator') as never);
           else await changes.move(row, 'sleep', { reason: stop_reason ?? 'drained', set });

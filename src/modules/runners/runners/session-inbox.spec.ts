@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import type { RunningAgent } from '../../../platform/runtime/port.js';
 import type { InboxItem } from './inbox.repository.js';
 import type { OwnedSession } from './owned-session.js';
-import type { RunnerRooms } from './runner-rooms.js';
+import type { RunnerContext } from './runner-context.js';
 import { RunnerTimings } from './runner-timings.js';
-import { SessionDesk } from './session-desk.js';
+import { SessionInbox } from './session-inbox.js';
 
 function desk({ given = [] as number[], turn = Promise.resolve() as Promise<unknown>, refuses = false } = {}) {
   const calls: string[] = [];
@@ -17,9 +17,9 @@ function desk({ given = [] as number[], turn = Promise.resolve() as Promise<unkn
     setOption: async (key: string) => (calls.push(`set ${key}`), true),
   } as unknown as RunningAgent;
   const owner = { change: async () => undefined } as unknown as OwnedSession;
-  const rooms = { timings: new RunnerTimings({ cancelMs: 50 }) } as RunnerRooms;
+  const context = { timings: new RunnerTimings({ cancelMs: 50 }) } as RunnerContext;
   const current = { given: (pk: number) => given.includes(pk), turn: () => turn, stuck: () => void calls.push('stuck') };
-  return { calls, desk: new SessionDesk(rooms, owner, agent, current, (error) => void calls.push(String(error))) };
+  return { calls, desk: new SessionInbox(context, owner, agent, current, (error) => void calls.push(String(error))) };
 }
 
 const mail = (over: Partial<InboxItem>): InboxItem => ({ answers: [], commands: [], interrupting: null, ...over }) as InboxItem;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Bell } from './bell.js';
+import { AutoResetEvent } from './auto-reset-event.js';
 
 const LONG_MS = 600_000;
 const never = new AbortController().signal;
@@ -12,39 +12,39 @@ async function isOver(waiting: Promise<void>): Promise<boolean> {
   return over;
 }
 
-describe('a bell', () => {
-  it.each<[string, (bell: Bell) => Promise<void>]>([
-    ['without a limit', (bell) => bell.heard()],
-    ['for a while', (bell) => bell.heardWithin(LONG_MS, never)],
+describe('an auto-reset event', () => {
+  it.each<[string, (event: AutoResetEvent) => Promise<void>]>([
+    ['without a limit', (event) => event.wait()],
+    ['for a while', (event) => event.waitFor(LONG_MS, never)],
   ])('wakes who waits %s, and lets the next one pass once when nobody does', async (_, wait) => {
-    const bell = new Bell();
-    const waiting = wait(bell);
+    const event = new AutoResetEvent();
+    const waiting = wait(event);
     expect(await isOver(waiting)).toBe(false);
-    bell.ring();
+    event.set();
     expect(await isOver(waiting)).toBe(true);
-    bell.ring();
-    expect(await isOver(wait(bell))).toBe(true);
-    const next = wait(bell);
+    event.set();
+    expect(await isOver(wait(event))).toBe(true);
+    const next = wait(event);
     expect(await isOver(next)).toBe(false);
-    bell.ring();
+    event.set();
     await next;
   });
 
-  it('is heard no longer than it may', async () => {
+  it('is waited for no longer than it may', async () => {
     const stop = new AbortController();
-    const waiting = new Bell().heardWithin(LONG_MS, stop.signal);
+    const waiting = new AutoResetEvent().waitFor(LONG_MS, stop.signal);
     stop.abort();
     await waiting;
-    await new Bell().heardWithin(0, never);
+    await new AutoResetEvent().waitFor(0, never);
   });
 
   it('forgets what was rung before it is hushed', async () => {
-    const bell = new Bell();
-    bell.ring();
-    bell.hush();
-    const waiting = bell.heard();
+    const event = new AutoResetEvent();
+    event.set();
+    event.reset();
+    const waiting = event.wait();
     expect(await isOver(waiting)).toBe(false);
-    bell.ring();
+    event.set();
     await waiting;
   });
 });
