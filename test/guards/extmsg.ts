@@ -61,7 +61,7 @@ export const EXTMSG: readonly Guard[] = [
     guard: 'Who finds no conversation to lock looks again once there is one.',
     file: 'src/modules/integrations/extmsg/inbound/inbound.service.ts',
     find: 'if (found.known !== undefined) {',
-    replace: "if (found.known !== undefined && onceKey === '') {",
+    replace: "if (found.known !== undefined && intake.onceKey === '') {",
     test: INBOUND,
     name: 'in conversations that nobody knows yet',
   },
