@@ -30,8 +30,11 @@ export function endSoon(stack: Stack): void {
   for (const app of workers(stack)) app.get(AgentRuntimes, { strict: false }).of = () => runtime;
 }
 
-/** A machine that has other things to do loses no lease, and finds nothing ill. */
-const PATIENT = { leaseMs: 120_000, holdMs: 100_000, readyMs: 120_000, healthMs: 60_000, healthTimeoutMs: 60_000 };
+/**
+ * A machine that has other things to do loses no lease, and finds nothing ill. What fails is left to its lease: that has to run out,
+ * and the work to be done again, before a test gives up.
+ */
+const PATIENT = { leaseMs: 40_000, holdMs: 30_000, readyMs: 120_000, healthMs: 60_000, healthTimeoutMs: 60_000 };
 
 /** Services are followed, taken over and looked after within moments; given limits, what they may take, too. */
 export function serveSoon(stack: Stack, timings: Partial<ServiceTimings> = {}, limits: Partial<ForwardLimits> = {}): void {
