@@ -13,10 +13,16 @@ import type { OutgoingGuard } from '../outgoing/outgoing-guard.js';
 import type { Remote } from './git-environment.js';
 import { Git } from './git.js';
 import { GitRunner } from './git-runner.js';
+import { SshLine } from './ssh-line.js';
 
 const SSHD = '/usr/sbin/sshd';
 const LIMITS = { bytes: 1_000_000, files: 10 };
 const forever = new AbortController().signal;
+
+it.each(['/a%zz', '/a%00b'])('has no place for a path that no repository can have: %s', (pathname) => {
+  const remote: Remote = { url: `ssh://git@example.org${pathname}`, transport: 'ssh', host: 'example.org', port: undefined };
+  expect(() => new SshLine(remote, {})).toThrow(expect.objectContaining({ name: 'GitFailure', reason: 'not_found' }));
+});
 
 (process.getuid?.() === 0 ? describe : describe.skip)('git by ssh where users are the walls (skipped: not root)', () => {
   const { cities, sessions } = USER_NUMBERS;

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { homedir } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { PORTS, type Remote } from './git-environment.js';
+import { GitFailure } from './git-failure.js';
 
 const MAX_WORDS = 16 * 1024;
 /** The places of git's ends among its files. */
@@ -23,7 +24,10 @@ export class SshLine {
   #isOver = false;
   #words = '';
 
-  /** @param command of a shell: ssh with its options */
+  /**
+   * @param command of a shell: ssh with its options
+   * @throws GitFailure not_found for a path that no repository can have
+   */
   constructor(remote: Remote, { GIT_SSH_COMMAND: command = 'ssh', PATH = '' }: Readonly<Record<string, string>>) {
     const { username, pathname } = new URL(remote.url);
     const port = String(remote.port ?? PORTS.ssh);
@@ -72,7 +76,18 @@ export class SshLine {
 
 /** As git asks for it: one word of the shell at the other end, whatever is in it. */
 function asked(pathname: string): string {
-  const path = decodeURIComponent(pathname);
+  const path = decoded(pathname);
   const at = path.startsWith('/~') ? path.slice(1) : path;
   return `git-upload-pack '${at.replace(/['!]/g, (each) => `'\\${each}'`)}'`;
+}
+
+function decoded(pathname: string): string {
+  const nowhere = new GitFailure('not_found', 'the URL of the repository has a path that none can have');
+  try {
+    const path = decodeURIComponent(pathname);
+    if (!path.includes('\0')) return path;
+  } catch (cause) {
+    nowhere.cause = cause;
+  }
+  throw nowhere;
 }
