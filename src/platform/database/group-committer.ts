@@ -62,7 +62,7 @@ export abstract class GroupCommitter<R, I = string> {
         // It goes on for others.
         void onBehalfOf(undefined, () => batching(key, this.noun, () => this.#flushAll(key)));
       } else if (waiting.length < MAX_WAITING) waiting.push(one);
-      else reject(problem('unavailable', `too many ${this.noun}s are waiting to be recorded in ${key}, try again`));
+      else reject(problem('unavailable', `too many ${this.noun}s are waiting to be recorded, try again`));
     });
   }
 
