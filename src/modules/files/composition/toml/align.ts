@@ -1,10 +1,10 @@
-import { same, type TomlTable } from './equal.js';
+import { isTable, same } from './equal.js';
 
 /** Keys that tell the tables of a list apart, as far as a table has them. */
 const IDENTITY = ['dir', 'name', 'agent', 'rig', 'key', 'value', 'template', 'provider', 'model'];
 
-/** For every desired table the present one that it goes on from, in rising order, or undefined for a new one. */
-export function align(present: readonly TomlTable[], desired: readonly TomlTable[]): (number | undefined)[] {
+/** For every desired item of a list the present one that it goes on from, in rising order, or undefined for a new one. */
+export function align(present: readonly unknown[], desired: readonly unknown[]): (number | undefined)[] {
   const result = new Array<number | undefined>(desired.length).fill(undefined);
   const shortest = Math.min(present.length, desired.length);
   let head = 0;
@@ -17,14 +17,14 @@ export function align(present: readonly TomlTable[], desired: readonly TomlTable
   const places = new Map<string, number[]>();
   // Backwards, so that the first of those with equal identities is the last of its list and can be taken off.
   for (let n = present.length - tail - 1; n >= head; n--) {
-    const id = identity(present[n]!);
+    const id = identity(present[n]);
     const known = places.get(id);
     if (known === undefined) places.set(id, [n]);
     else known.push(n);
   }
   let from = head;
   for (let n = head; n < desired.length - tail; n++) {
-    const known = places.get(identity(desired[n]!)) ?? [];
+    const known = places.get(identity(desired[n])) ?? [];
     let found = known.pop();
     while (found !== undefined && found < from) found = known.pop();
     if (found === undefined) continue;
@@ -34,6 +34,7 @@ export function align(present: readonly TomlTable[], desired: readonly TomlTable
   return result;
 }
 
-function identity(table: TomlTable): string {
-  return JSON.stringify(IDENTITY.map((key) => table[key] ?? null));
+function identity(item: unknown): string {
+  if (isTable(item)) return JSON.stringify(IDENTITY.map((key) => item[key] ?? null));
+  return Array.isArray(item) ? 'list' : `${typeof item} ${String(item)}`;
 }

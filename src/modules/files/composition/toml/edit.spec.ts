@@ -94,6 +94,38 @@ describe('editing TOML', () => {
     expect(editToml(CITY, parse(CITY))).toBe(CITY);
   });
 
+  it.each<[string, string, (v: any) => void, string]>([
+    ['an item in the middle', '[1, 2, 3]', (v) => v.splice(1, 1), '[1, 3]'],
+    ['the first item', '[ 1, 2 ]', (v) => v.shift(), '[ 2 ]'],
+    ['the last item', '[\n  1, # one\n  2 # two\n]', (v) => v.pop(), '[\n  1 # one\n]'],
+    [
+      'an item with what is said of it',
+      '[\n  # the first\n  1, # one\n  # the second\n  2,\n]',
+      (v) => v.shift(),
+      '[\n  # the second\n  2,\n]',
+    ],
+    ['an item behind a comment', '[ 1 # one\n]', (v) => v.push(2), '[ 1, # one\n  2\n]'],
+    ['an item in front', '[ # all\n    1,\n]', (v) => v.unshift(0), '[ # all\n    0,\n    1,\n]'],
+    ['an item of an empty list', '[ # none yet\n]', (v) => v.push(1), '[ # none yet\n  1\n]'],
+    ['every item', '[1, 2, # two\n]', (v) => v.splice(0), '[]'],
+    ['a text with signs', '["a # b", "c, d"]', (v) => v.splice(1, 0, '# x'), '["a # b", "# x", "c, d"]'],
+    ['a comma on a line of its own', '[ 1 # one\n  , 2 ]', (v) => v.pop(), '[ 1 # one\n   ]'],
+    ['a list in a list', '[[1, 2], [\n  3, # three\n]]', (v) => v[1].push(4), '[[1, 2], [\n  3, # three\n  4,\n]]'],
+    [
+      'a table in a list',
+      '[{ name = "a", n = 1 }, # first\n { name = "b" }]',
+      (v) => (v[0].n = 2),
+      '[{ name = "a", n = 2 }, # first\n { name = "b" }]',
+    ],
+    ['a member of a table', '{ a = 1, b = [1,2] }', (v) => v.b.pop(), '{ a = 1, b = [1] }'],
+    ['members of a table', '{ a = 1, b = 2 }', (v) => (delete v.a, (v.c = 3)), '{ b = 2, c = 3 }'],
+    ['an item without blanks', '[1,2]', (v) => v.unshift(0), '[0,1,2]'],
+    ['a member on a line', '{\n  a = 1, # one\n  b = 2,\n}', (v) => (v.c = 'x'), '{\n  a = 1, # one\n  b = 2,\n  c = "x",\n}'],
+    ['a dotted member', '{ a.b = 1 }', (v) => (v.a.c = 2), '{ a = { b = 1, c = 2 } }'],
+  ])('changes %s inside a value and nothing else', (_, before, change, after) => {
+    expect(edited((d) => change(d.v), `v = ${before} # why\n`)).toBe(`v = ${after} # why\n`);
+  });
+
   it('keeps line ends and a byte order mark', () => {
     const text = `\ufeff${CITY.replaceAll('\n', '\r\n')}`;
     const result = edited((d) => {

@@ -1,7 +1,8 @@
-import { patch } from '@decimalturn/toml-patch';
 import { parse, stringify } from 'smol-toml';
+import { parseTOML, type AST } from 'toml-eslint-parser';
 import { join } from '../tree.js';
 import { same } from './equal.js';
+import { rewriteValue } from './inside.js';
 import type { Path } from './layout.js';
 
 /** A table, or a list of tables, with headers of its own. */
@@ -20,22 +21,20 @@ export function renderValue(value: unknown): string {
   return stringify({ v: [[value]] }).slice(before.length, -after.length);
 }
 
-/** Characters of a pair whose lines are kept: what the library does takes quadratic time. */
-const PATCHED = 16_384;
-
-/** A pair with another value; comments and lines inside a list stay where that is possible. */
+/** A pair with another value; comments and lines inside lists and inline tables stay where that is possible. */
 export function changePair(pair: string, keys: Path, value: unknown): string {
-  const desired = nested(keys, value);
-  return (pair.length > PATCHED ? undefined : patched(pair.replaceAll('\r\n', '\n'), desired)) ?? renderPair(keys, value);
+  const text = pair.replaceAll('\r\n', '\n');
+  const node = parseTOML(text, { tomlVersion: '1.1' }).body[0].body[0] as AST.TOMLKeyValue;
+  const present = keys.reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], parse(text));
+  const changed = text.slice(0, node.value.range[0]) + rewriteValue(text, node.value, present, value, renderValue);
+  return says(changed, nested(keys, value)) ? changed : renderPair(keys, value);
 }
 
-function patched(pair: string, desired: Record<string, unknown>): string | undefined {
+function says(text: string, desired: Record<string, unknown>): boolean {
   try {
-    const changed = patch(`${pair}\n`, desired).trimEnd();
-    return same(parse(changed), desired) ? changed : undefined;
+    return same(parse(text), desired);
   } catch {
-    // The library tells in many ways what it cannot do.
-    return undefined;
+    return false;
   }
 }
 
