@@ -1364,6 +1364,23 @@ AS $function$
         (select min(a.name) from agents a where a.stream_id = p_stream and a.present and a.base = p_text having count(*) = 1))
     $function$;
 
+CREATE OR REPLACE FUNCTION public.append_event(p_stream integer, p_type text, p_version smallint, p_actor text, p_subject text, p_message text, p_payload jsonb, p_size integer, p_run text DEFAULT NULL::text, p_session text DEFAULT NULL::text, p_step text DEFAULT NULL::text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+    declare
+      v_seq bigint;
+      v_ts timestamptz;
+    begin
+      perform pg_advisory_xact_lock(1, p_stream);
+      update event_streams s set head = s.head + 1, last_ts = greatest(clock_timestamp(), s.last_ts)
+      where s.id = p_stream returning s.head, s.last_ts into v_seq, v_ts;
+      insert into events (stream_id, seq, ts, type, version, actor, subject, message, payload, run_id, session_id, step_id, size)
+      values (p_stream, v_seq, v_ts, p_type, coalesce(p_version, 1::smallint), p_actor, p_subject, p_message, coalesce(p_payload, '{}'),
+              p_run, p_session, p_step, p_size);
+      return v_seq;
+    end $function$;
+
 CREATE OR REPLACE FUNCTION public.append_events(p_events jsonb)
  RETURNS TABLE(stream text, stream_id integer, seq bigint, ts timestamp with time zone)
  LANGUAGE plpgsql
@@ -1499,9 +1516,7 @@ CREATE OR REPLACE FUNCTION public.bead_event(p_stream text, p_type text, p_actor
  STABLE
 AS $function$
       select jsonb_build_object('stream', p_stream, 'type', p_type, 'version', 1, 'actor', p_actor, 'subject', b.id,
-        'run_id', coalesce(nullif(b.metadata ->> 'workflow_id', ''), nullif(b.metadata ->> 'molecule_id', ''),
-                           nullif(b.metadata ->> 'gc.root_bead_id', ''), b.id),
-        'session_id', nullif(b.metadata ->> 'gc.session_id', ''), 'step_id', nullif(b.metadata ->> 'gc.step_id', ''))
+        'run_id', bead_run_id(b.metadata, b.id), 'session_id', nullif(b.metadata ->> 'gc.session_id', ''), 'step_id', nullif(b.metadata ->> 'gc.step_id', ''))
     $function$;
 
 CREATE OR REPLACE FUNCTION public.bead_is_doable(b beads)
@@ -1580,6 +1595,15 @@ AS $function$
         'ephemeral', nullif(b.ephemeral, false), 'no_history', nullif(b.no_history, false), 'defer_until', utc_text(b.defer_until),
         'is_blocked', b.open_blockers > 0, 'revision', b.revision,
         'created_at', utc_text(b.created_at), 'updated_at', utc_text(b.updated_at), 'closed_at', utc_text(b.closed_at)))
+    $function$;
+
+CREATE OR REPLACE FUNCTION public.bead_run_id(p_metadata jsonb, p_id text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+      select coalesce(nullif(p_metadata ->> 'workflow_id', ''), nullif(p_metadata ->> 'molecule_id', ''),
+                      nullif(p_metadata ->> 'gc.root_bead_id', ''), p_id)
     $function$;
 
 CREATE OR REPLACE FUNCTION public.bead_terms(p_stream integer, p_labels text[], p_metadata jsonb)
@@ -1893,7 +1917,6 @@ AS $function$
       v_id text;
       v_row beads;
       v_json json;
-      v_ts timestamptz;
     begin
       ord := 0;
       select stream_id into v_stream from cities where name = p_city and running;
@@ -1933,14 +1956,9 @@ AS $function$
               (v_bead ->> 'defer_until')::timestamptz)
       returning b.* into v_row;
       v_json := bead_json(v_row, null);
-      perform pg_advisory_xact_lock(1, v_stream);
-      update event_streams s set head = s.head + 1, last_ts = greatest(clock_timestamp(), s.last_ts)
-      where s.id = v_stream returning s.head, s.last_ts into seq, v_ts;
-      insert into events (stream_id, seq, ts, type, version, actor, subject, payload, run_id, session_id, step_id, size)
-      values (v_stream, seq, v_ts, p_item #>> '{event,type}', (p_item #>> '{event,version}')::smallint, p_item #>> '{event,actor}', v_id,
-              jsonb_build_object('bead', v_json),
-              coalesce(nullif(v_meta ->> 'workflow_id', ''), nullif(v_meta ->> 'molecule_id', ''), nullif(v_meta ->> 'gc.root_bead_id', ''), v_id),
-              nullif(v_meta ->> 'gc.session_id', ''), nullif(v_meta ->> 'gc.step_id', ''), 200 + octet_length(v_json::text));
+      seq := append_event(v_stream, p_item #>> '{event,type}', (p_item #>> '{event,version}')::smallint, p_item #>> '{event,actor}', v_id, null,
+        jsonb_build_object('bead', v_json), 200 + octet_length(v_json::text),
+        bead_run_id(v_meta, v_id), nullif(v_meta ->> 'gc.session_id', ''), nullif(v_meta ->> 'gc.step_id', ''));
       if v_key is not null then
         insert into idempotency_keys (scope, operation, key, body_hash, status, body)
         values (p_city, 'create-bead', v_key, decode(p_item ->> 'hash', 'hex'), 201, v_json);
@@ -2014,9 +2032,7 @@ AS $function$
       ), made as (
         select f.n, f.key, f.hash, a.json,
                f.event || jsonb_build_object('subject', a.id, 'payload', json_build_object('bead', a.json),
-                 'run_id', coalesce(nullif(a.metadata ->> 'workflow_id', ''), nullif(a.metadata ->> 'molecule_id', ''),
-                                    nullif(a.metadata ->> 'gc.root_bead_id', ''), a.id),
-                 'session_id', nullif(a.metadata ->> 'gc.session_id', ''), 'step_id', nullif(a.metadata ->> 'gc.step_id', '')) as event
+                 'run_id', bead_run_id(a.metadata, a.id), 'session_id', nullif(a.metadata ->> 'gc.session_id', ''), 'step_id', nullif(a.metadata ->> 'gc.step_id', '')) as event
         from fresh f join added a on a.id = f.id
       ), kept as (
         insert into idempotency_keys (scope, operation, key, body_hash, status, body)
@@ -2060,7 +2076,6 @@ AS $function$
       v_stream integer;
       v_hash bytea;
       v_seq bigint;
-      v_ts timestamptz;
     begin
       select stream_id into v_stream from cities where name = p_city and running;
       if v_stream is null then
@@ -2076,16 +2091,13 @@ AS $function$
           return;
         end if;
       end if;
-      update event_streams s set head = s.head + 1, last_ts = greatest(clock_timestamp(), s.last_ts)
-      where s.id = v_stream and exists (select from cities c where c.name = p_city and c.running)
-      returning s.head, s.last_ts into v_seq, v_ts;
+      perform 1 from cities where name = p_city and running;
       if not found then
         return query select 0, 'not_running', null::bigint;
         return;
       end if;
-      insert into events (stream_id, seq, ts, type, version, actor, subject, message, payload, size)
-      values (v_stream, v_seq, v_ts, p_event ->> 'type', coalesce((p_event ->> 'version')::smallint, 1), p_event ->> 'actor',
-              p_event ->> 'subject', p_event ->> 'message', coalesce(p_event -> 'payload', '{}'::jsonb), octet_length(p_event::text));
+      v_seq := append_event(v_stream, p_event ->> 'type', (p_event ->> 'version')::smallint, p_event ->> 'actor', p_event ->> 'subject',
+                            p_event ->> 'message', p_event -> 'payload', octet_length(p_event::text));
       if v_key is not null then
         insert into idempotency_keys (scope, operation, key, body_hash, status, body)
         values (p_city, 'emit-event', v_key, decode(p_event ->> 'hash', 'hex'), 201, json_build_object('status', 'recorded', 'seq', v_seq));

@@ -34,8 +34,9 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   event_cursors: { writes: ['platform/streams'], reads: [] },
   event_segments: { writes: ['platform/event-log'], reads: [] },
   event_streams: {
-    writes: ['functions/beads', 'functions/events', 'platform/event-log'],
+    writes: ['functions/events', 'platform/event-log'],
     reads: [
+      'functions/beads',
       'administration',
       'configuration',
       'integrations',
@@ -48,7 +49,7 @@ export const TABLES: Readonly<Record<string, Owners>> = {
     ],
   },
   events: {
-    writes: ['functions/beads', 'functions/events', 'platform/event-log'],
+    writes: ['functions/events', 'platform/event-log'],
     reads: ['orchestration', 'platform/streams', 'tenancy'],
   },
   extmsg_adapters: { writes: ['functions/extmsg_conversations', 'integrations/extmsg'], reads: [] },

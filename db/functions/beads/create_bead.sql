@@ -15,7 +15,6 @@ declare
   v_id text;
   v_row beads;
   v_json json;
-  v_ts timestamptz;
 begin
   ord := 0;
   select stream_id into v_stream from cities where name = p_city and running;
@@ -55,14 +54,9 @@ begin
           (v_bead ->> 'defer_until')::timestamptz)
   returning b.* into v_row;
   v_json := bead_json(v_row, null);
-  perform pg_advisory_xact_lock(1, v_stream);
-  update event_streams s set head = s.head + 1, last_ts = greatest(clock_timestamp(), s.last_ts)
-  where s.id = v_stream returning s.head, s.last_ts into seq, v_ts;
-  insert into events (stream_id, seq, ts, type, version, actor, subject, payload, run_id, session_id, step_id, size)
-  values (v_stream, seq, v_ts, p_item #>> '{event,type}', (p_item #>> '{event,version}')::smallint, p_item #>> '{event,actor}', v_id,
-          jsonb_build_object('bead', v_json),
-          coalesce(nullif(v_meta ->> 'workflow_id', ''), nullif(v_meta ->> 'molecule_id', ''), nullif(v_meta ->> 'gc.root_bead_id', ''), v_id),
-          nullif(v_meta ->> 'gc.session_id', ''), nullif(v_meta ->> 'gc.step_id', ''), 200 + octet_length(v_json::text));
+  seq := append_event(v_stream, p_item #>> '{event,type}', (p_item #>> '{event,version}')::smallint, p_item #>> '{event,actor}', v_id, null,
+    jsonb_build_object('bead', v_json), 200 + octet_length(v_json::text),
+    bead_run_id(v_meta, v_id), nullif(v_meta ->> 'gc.session_id', ''), nullif(v_meta ->> 'gc.step_id', ''));
   if v_key is not null then
     insert into idempotency_keys (scope, operation, key, body_hash, status, body)
     values (p_city, 'create-bead', v_key, decode(p_item ->> 'hash', 'hex'), 201, v_json);

@@ -67,9 +67,7 @@ begin
   ), made as (
     select f.n, f.key, f.hash, a.json,
            f.event || jsonb_build_object('subject', a.id, 'payload', json_build_object('bead', a.json),
-             'run_id', coalesce(nullif(a.metadata ->> 'workflow_id', ''), nullif(a.metadata ->> 'molecule_id', ''),
-                                nullif(a.metadata ->> 'gc.root_bead_id', ''), a.id),
-             'session_id', nullif(a.metadata ->> 'gc.session_id', ''), 'step_id', nullif(a.metadata ->> 'gc.step_id', '')) as event
+             'run_id', bead_run_id(a.metadata, a.id), 'session_id', nullif(a.metadata ->> 'gc.session_id', ''), 'step_id', nullif(a.metadata ->> 'gc.step_id', '')) as event
     from fresh f join added a on a.id = f.id
   ), kept as (
     insert into idempotency_keys (scope, operation, key, body_hash, status, body)

@@ -1,5 +1,5 @@
--- One emit, for the quiet city: the same decisions as emit_events in as few statements as they take. The counter is
--- raised only while the city runs, checked in the same statement, behind the lock.
+-- One emit, for the quiet city: the same decisions as emit_events in as few statements as they take. Whether the city runs is
+-- asked again behind the lock.
 create or replace function emit_event(p_city text, p_event jsonb)
 returns table (ord integer, outcome text, seq bigint)
 language plpgsql set enable_seqscan = off as $$
@@ -9,7 +9,6 @@ declare
   v_stream integer;
   v_hash bytea;
   v_seq bigint;
-  v_ts timestamptz;
 begin
   select stream_id into v_stream from cities where name = p_city and running;
   if v_stream is null then
@@ -25,16 +24,13 @@ begin
       return;
     end if;
   end if;
-  update event_streams s set head = s.head + 1, last_ts = greatest(clock_timestamp(), s.last_ts)
-  where s.id = v_stream and exists (select from cities c where c.name = p_city and c.running)
-  returning s.head, s.last_ts into v_seq, v_ts;
+  perform 1 from cities where name = p_city and running;
   if not found then
     return query select 0, 'not_running', null::bigint;
     return;
   end if;
-  insert into events (stream_id, seq, ts, type, version, actor, subject, message, payload, size)
-  values (v_stream, v_seq, v_ts, p_event ->> 'type', coalesce((p_event ->> 'version')::smallint, 1), p_event ->> 'actor',
-          p_event ->> 'subject', p_event ->> 'message', coalesce(p_event -> 'payload', '{}'::jsonb), octet_length(p_event::text));
+  v_seq := append_event(v_stream, p_event ->> 'type', (p_event ->> 'version')::smallint, p_event ->> 'actor', p_event ->> 'subject',
+                        p_event ->> 'message', p_event -> 'payload', octet_length(p_event::text));
   if v_key is not null then
     insert into idempotency_keys (scope, operation, key, body_hash, status, body)
     values (p_city, 'emit-event', v_key, decode(p_event ->> 'hash', 'hex'), 201, json_build_object('status', 'recorded', 'seq', v_seq));

@@ -1,4 +1,4 @@
-import { parseTOML, type AST } from 'toml-eslint-parser';
+import type { AST } from 'toml-eslint-parser';
 import { align } from './align.js';
 import { isTable, same, type TomlTable } from './equal.js';
 
