@@ -3,29 +3,32 @@ import { agentDefaults, imports, namedSession, patches, pricing, prMonitor, rig,
 import type { Format } from './format.js';
 import { provider, upstream } from './provider-keys.js';
 import { SUBSYSTEMS } from './subsystem-keys.js';
-import { forbidden, listOf, loose, named, table, texts } from './values.js';
+import { forbidden, former, idle, key, listOf, loose, named, table, texts } from './values.js';
 import { webhook } from './webhook-keys.js';
 
 const CITY_KEYS = {
-  workspace,
-  providers: named(provider),
-  upstreams: named(upstream),
-  imports,
-  defaults: table({ rig: table({ imports }) }),
-  agent: listOf(agent),
-  named_session: listOf(namedSession),
-  rigs: listOf(rig),
-  service: listOf(service),
-  webhook: listOf(webhook),
-  pricing: listOf(pricing),
-  patches,
-  agent_defaults: agentDefaults,
-  agents: agentDefaults,
-  session_sleep: sessionSleep,
+  workspace: key(workspace, 'The city as a whole.'),
+  providers: key(named(provider), 'What sessions run, by name: presets, changed or as they are, and programs of your own.'),
+  upstreams: key(named(upstream), 'Model endpoints that agents call, by name.'),
+  imports: key(imports, 'Packs, by the name that their agents have here: `binding.agent`.'),
+  defaults: key(
+    table({ rig: key(table({ imports: key(imports, 'Packs that new rigs get.') }), 'What new rigs get.') }),
+    'What new objects get.',
+  ),
+  agent: key(listOf(agent), 'Agents of the city. One in a folder of its own, `agents/NAME/agent.toml`, needs no table here.'),
+  named_session: key(listOf(namedSession), 'Sessions that are there under a name, without anybody making them.'),
+  rigs: key(listOf(rig), 'Repositories that the city works on.'),
+  service: key(listOf(service), 'Programs that the city serves.'),
+  webhook: key(listOf(webhook), 'What other systems send, and which orders it fires.'),
+  pricing: key(listOf(pricing), 'What turns cost, where the agent does not say it.'),
+  patches: key(patches, 'Changes on top of all files and packs.'),
+  agent_defaults: key(agentDefaults, 'What agents get that say nothing themselves.'),
+  agents: former(agentDefaults, 'agent_defaults'),
+  session_sleep: key(sessionSleep, 'When sessions without work sleep; an agent says it for itself.'),
   ...SUBSYSTEMS,
-  github: table({ pr_monitor: listOf(prMonitor) }),
-  formulas: table({ dir: forbidden('is not supported; formulas lie in formulas/') }),
-  packs: named(loose),
+  github: idle(table({ pr_monitor: idle(listOf(prMonitor), 'Pull requests that are looked after.') }), 'What belongs to GitHub.'),
+  formulas: idle(table({ dir: forbidden('is not supported; formulas lie in formulas/') }), 'Formulas lie in `formulas/`.'),
+  packs: idle(named(loose), 'Packs in an old way.'),
 };
 
 const RENAMED = [
@@ -46,7 +49,7 @@ const STRICT = ['imports', 'defaults.rig.imports', 'rigs[].imports'];
 
 /** `city.toml`. */
 export const CITY_FORMAT: Format = {
-  schema: table({ include: texts, ...CITY_KEYS }),
+  schema: table({ include: key(texts, 'Further files of this format, below the city; the later ones win.'), ...CITY_KEYS }),
   unknown: 'warning',
   strict: STRICT,
   renamed: RENAMED,

@@ -1,5 +1,5 @@
 import type { Format } from './format.js';
-import { env, filled, map, oneOf, rule, table, text, texts } from './values.js';
+import { env, filled, key, map, oneOf, rule, table, text, texts } from './values.js';
 
 /** `<name>.toml`, or `<name>.template.toml` for one whose values have variables. */
 export const MCP_FILE = /^([^/]+?)(\.template)?\.toml$/;
@@ -20,12 +20,29 @@ const RULES: readonly (readonly [key: string, message: string, holds: (members: 
 ];
 
 const server = table(
-  { description: text, command: filled, args: texts, env, url: filled, type: oneOf('http', 'sse'), headers: map },
-  { name: text.max(64).regex(SERVER, `must match ${SERVER.source}`) },
+  {
+    description: key(text, 'What it is for.'),
+    command: key(filled, 'Program that is started beside the agent.'),
+    args: key(texts, 'Its arguments.'),
+    env: key(env, 'Its variables; `$NAME` is one of the worker.'),
+    url: key(filled, 'Address of a server that is reached, instead of `command`.'),
+    type: key(oneOf('http', 'sse'), 'How it is spoken to.', 'http'),
+    headers: key(map, 'Headers of the requests; `$NAME` is a variable of the worker.'),
+  },
+  { name: key(text.max(64).regex(SERVER, `must match ${SERVER.source}`), 'What it is called: small letters, figures and hyphens.') },
 );
+
+/** The same for a JSON Schema. */
+const none = (...keys: string[]): object => ({ not: { anyOf: keys.map((each) => ({ required: [each] })) } });
+const SHAPE = {
+  oneOf: [
+    { required: ['command'], ...none('headers', 'type') },
+    { required: ['url'], ...none('args', 'env') },
+  ],
+};
 
 /** `mcp/<name>.toml`: a server of tools, started beside the agent (`command`) or reached by it (`url`). */
 export const MCP_FORMAT: Format = {
-  schema: RULES.reduce((schema, [key, message, holds]) => rule(schema, key, message, holds), server),
+  schema: RULES.reduce((schema, [at, message, holds]) => rule(schema, at, message, holds), server).meta(SHAPE),
   unknown: 'error',
 };

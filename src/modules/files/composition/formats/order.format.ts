@@ -1,11 +1,7 @@
 import { z } from 'zod';
-import { parseDuration } from './duration.js';
 import type { Format } from './format.js';
 import { trigger } from './subsystem-keys.js';
-import { filled, flag, named, oneOf, rule, schedule, table, text, texts, zone } from './values.js';
-
-/** An order is nothing without its times, so one that cannot be read refuses it. */
-const time = z.string().refine((written) => (parseDuration(written) ?? 0) > 0, 'must be a positive duration such as 90s or 1h30m');
+import { filled, flag, former, idle, key, named, oneOf, rule, schedule, table, text, texts, time, zone } from './values.js';
 
 /** Names that tell a command where it runs are not an order's to set. */
 const ownEnv = z.record(
@@ -20,28 +16,31 @@ const param = z
   .regex(/^[A-Za-z_]\w*$/, 'must be a name such as ref: letters, figures and _');
 
 const order = table({
-  description: text,
-  formula: filled,
-  exec: filled,
-  scope: oneOf('city', 'rig'),
-  trigger,
-  gate: trigger,
-  interval: time,
-  schedule,
-  tz: zone,
-  check: filled,
-  on: filled,
-  delivery: oneOf('each', 'coalesce'),
-  catch_up: oneOf('once', 'none'),
-  pool: text,
-  timeout: time,
-  check_timeout: time,
-  enabled: flag,
-  idempotent: flag,
-  no_work_gate: flag,
-  env: ownEnv,
-  params: named(table({ required: flag }), param),
-  skip_aliases: texts,
+  description: key(text, 'What it does, as lists show it.'),
+  formula: key(filled, 'Formula that is run, instead of `exec`.'),
+  exec: key(filled, 'Line of shell that a worker runs in the city, or in the rig.'),
+  scope: key(oneOf('city', 'rig'), 'Of a pack: once in the city, or once in each rig that has the pack.'),
+  trigger: key(trigger, 'What fires it.'),
+  gate: former(trigger, 'trigger'),
+  interval: key(time, 'For `cooldown`: so long after the last firing. For `condition`: how often `check` is run.'),
+  schedule: key(schedule, 'For `cron`: minute, hour, day of the month, month, day of the week. Both days have to fit.'),
+  tz: key(zone, 'Clock of the schedule. Without it `workspace.timezone`, else UTC.'),
+  check: key(filled, 'For `condition`: line of shell whose exit 0 fires the order.'),
+  on: key(filled, 'For `event`: kind of event, such as `bead.closed`.'),
+  delivery: key(oneOf('each', 'coalesce'), 'For `event`: a firing for `each` event, or `coalesce` for one of all that wait.', 'each'),
+  catch_up: key(oneOf('once', 'none'), 'For `cron`: whether a time that was missed is made up for, `once` or not at all.', 'once'),
+  pool: key(text, 'For `formula`: agent or pool that does its steps.'),
+  timeout: key(time, 'After so long a firing has failed. `5m` for commands, `30s` for the launch of a formula.'),
+  check_timeout: key(time, 'After so long a check has failed.', '10s'),
+  enabled: key(flag, 'Whether it fires; `svc order enable` and `disable` are switches beside the file.', true),
+  idempotent: key(flag, 'Whether a firing is begun again when its host is lost.', false),
+  no_work_gate: idle(flag, 'Fires it also where there is no work.'),
+  env: key(ownEnv, 'Variables of the command.'),
+  params: key(
+    named(table({ required: key(flag, 'Whether nothing is fired without it.', false) }), param),
+    'Values that a firing may be given: `svc order run --var`, `args` of a webhook. Commands get them as `SVC_VAR_NAME`.',
+  ),
+  skip_aliases: key(texts, 'Further names under which `[orders] skip` finds it.'),
 });
 
 type Members = Readonly<Record<string, unknown>>;
@@ -72,9 +71,30 @@ const RULES: readonly (readonly [key: string, message: string, holds: (members: 
   ),
 ];
 
+/** The same for a JSON Schema. */
+const SHAPE = {
+  oneOf: [
+    { required: ['exec'], not: { required: ['pool'] } },
+    { required: ['formula'], not: { required: ['env'] } },
+  ],
+  anyOf: [{ required: ['trigger'] }, { required: ['gate'] }],
+  allOf: Object.entries(NEEDS).map(([kind, needed]) => ({
+    if: { properties: { trigger: { const: kind } }, required: ['trigger'] },
+    then: { required: [needed] },
+  })),
+};
+
 /** `orders/<name>.toml`. */
 export const ORDER_FORMAT: Format = {
-  schema: table({}, { order: RULES.reduce((schema, [key, message, holds]) => rule(schema, key, message, holds), order) }),
+  schema: table(
+    {},
+    {
+      order: key(
+        RULES.reduce((schema, [at, message, holds]) => rule(schema, at, message, holds), order).meta(SHAPE),
+        "The order; its name is the file's.",
+      ),
+    },
+  ),
   unknown: 'warning',
   renamed: [{ table: 'order', old: 'gate', now: 'trigger' }],
 };

@@ -11,6 +11,24 @@ export interface IssueTraits {
   readonly accepted?: readonly string[];
 }
 
+/**
+ * What a key is for, as the reference and editors show it. @param fallback what holds where the key is absent, when that is one value
+ * @example key(flag, 'Keeps the agent from being started.', false)
+ */
+export function key<T extends z.ZodType>(schema: T, description: string, fallback?: unknown): T {
+  return schema.meta({ description, ...(fallback === undefined ? {} : { default: fallback }) });
+}
+
+/** A key that other implementations of these files read: it is checked, and nothing here depends on it. */
+export function idle<T extends z.ZodType>(schema: T, description: string): T {
+  return schema.meta({ description: `${description} Accepted, and without effect here.`, idle: true });
+}
+
+/** A key that goes by another name now. */
+export function former<T extends z.ZodType>(schema: T, now: string): T {
+  return schema.meta({ description: `The old name of \`${now}\`, with a warning.`, deprecated: true });
+}
+
 export const text = z.string();
 export const filled = z.string().min(1);
 export const flag = z.boolean();
@@ -28,10 +46,12 @@ const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]*$/;
 export const name = z.string().max(128).regex(NAME, `must match ${NAME.source}`);
 
 /** Told here, so that no schedule is found out to be none when its time would have come. */
-export const schedule = filled.superRefine((written, context) => {
-  const read = readSchedule(written);
-  if (typeof read === 'string') context.addIssue({ code: 'custom', message: read });
-});
+export const schedule = filled
+  .superRefine((written, context) => {
+    const read = readSchedule(written);
+    if (typeof read === 'string') context.addIssue({ code: 'custom', message: read });
+  })
+  .meta({ pattern: '^\\s*([\\w*/,-]+\\s+){4}[\\w*/,-]+\\s*$' });
 
 /** A table with exactly these keys; those of `required` may not be missing. */
 export function table<O extends z.ZodRawShape, R extends z.ZodRawShape>(optional: O, required?: R) {
@@ -56,11 +76,24 @@ export function oneOf<const T extends readonly [string, ...string[]]>(...values:
   return z.enum(values);
 }
 
+/** How durations look to a JSON Schema, which knows no functions. */
+const DURATION = { pattern: '^(0|((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h))+)$' };
+const DURATION_OF_DAYS = { pattern: '^(0|((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h|d))+)$' };
+
 /** A duration as text. One that cannot be read, or is negative, is a warning, and the default applies. */
-export const duration = z.string().refine((written) => (parseDuration(written) ?? -1) >= 0, {
-  message: 'is not a duration such as 90s or 1h30m; the default applies',
-  params: { severity: 'warning' } satisfies IssueTraits,
-});
+export const duration = z
+  .string()
+  .refine((written) => (parseDuration(written) ?? -1) >= 0, {
+    message: 'is not a duration such as 90s or 1h30m; the default applies',
+    params: { severity: 'warning' } satisfies IssueTraits,
+  })
+  .meta(DURATION);
+
+/** A duration without which its table is nothing. */
+export const time = z
+  .string()
+  .refine((written) => (parseDuration(written) ?? 0) > 0, 'must be a positive duration such as 90s or 1h30m')
+  .meta(DURATION);
 
 /** A duration below which the default applies, as it does for one that cannot be read. */
 export function atLeast(shortest: string) {
@@ -85,7 +118,8 @@ export const durationOfDolt = z
   .refine((written) => parseDuration(written) !== undefined, {
     message: 'is not a duration such as 90s or 1h30m; the default applies',
     params: { severity: 'warning' } satisfies IssueTraits,
-  });
+  })
+  .meta(DURATION);
 
 /** How long something is kept: days are allowed, and none at all is refused. */
 export const retention = z
@@ -94,12 +128,16 @@ export const retention = z
   .refine((written) => parseDuration(written, { days: true }) !== undefined, {
     message: 'is not a duration such as 12h or 7d; the default applies',
     params: { severity: 'warning' } satisfies IssueTraits,
-  });
+  })
+  .meta(DURATION_OF_DAYS);
 
-export const durationOrOff = z.string().refine((written) => written === 'off' || (parseDuration(written) ?? -1) >= 0, {
-  message: 'is neither a duration such as 90s nor off; the default applies',
-  params: { severity: 'warning' } satisfies IssueTraits,
-});
+export const durationOrOff = z
+  .string()
+  .refine((written) => written === 'off' || (parseDuration(written) ?? -1) >= 0, {
+    message: 'is neither a duration such as 90s nor off; the default applies',
+    params: { severity: 'warning' } satisfies IssueTraits,
+  })
+  .meta({ pattern: `^off$|${DURATION.pattern}` });
 
 /**
  * A rule about keys of one table that stand to each other. It is asked whatever else is wrong with the table, so the
@@ -125,7 +163,7 @@ function isMembers(value: unknown): value is Readonly<Record<string, unknown>> {
 
 /** A key that another place has: `message` says which. */
 export function forbidden(message: string) {
-  return z.custom((value) => value === undefined, message);
+  return z.custom((value) => value === undefined, message).meta({ description: `Refused: ${message}.`, not: {}, refused: true });
 }
 
 export const zone = z.string().refine(isZone, 'is not a time zone such as Europe/Vienna');

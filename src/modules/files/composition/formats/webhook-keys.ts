@@ -1,14 +1,12 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { parseDuration } from './duration.js';
-import { filled, forbidden, listOf, map, name, oneOf, rule, table, text, texts } from './values.js';
+import { filled, forbidden, key, listOf, map, name, oneOf, rule, table, text, texts, time } from './values.js';
 
 /** Variables of the service that hold secrets of webhooks: no file of a city can name another one. */
 const secret = z
   .string()
   .regex(/^SVC_WEBHOOK_SECRET_[A-Z0-9_]{1,64}$/, 'must be SVC_WEBHOOK_SECRET_ and a name of capitals, figures or underscores');
 const header = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of a header');
-const window = z.string().refine((written) => (parseDuration(written) ?? 0) > 0, 'must be a positive duration such as 5m');
 const network = z.string().refine(isNetwork, 'must be an address or a network such as 192.0.2.0/24');
 const perMinute = z.int().min(1).max(6_000);
 const noTokens = forbidden('is not supported: senders sign what they send, or show a token that they were given');
@@ -16,7 +14,7 @@ const noTokens = forbidden('is not supported: senders sign what they send, or sh
 type Members = Readonly<Record<string, unknown>>;
 const signs = ({ scheme }: Members): boolean => scheme === 'hmac-sha256' || scheme === 'github';
 
-const VERIFY_RULES: readonly (readonly [key: string, message: string, holds: (it: Members) => boolean])[] = [
+const VERIFY_RULES: readonly (readonly [at: string, message: string, holds: (it: Members) => boolean])[] = [
   ['secret_env', 'is required with schemes that sign', (it) => !signs(it) || it.secret_env !== undefined],
   ['bearer_env', 'is required with scheme bearer', (it) => it.scheme !== 'bearer' || it.bearer_env !== undefined],
   ['bearer_env', 'is for scheme bearer only', (it) => !signs(it) || it.bearer_env === undefined],
@@ -31,23 +29,26 @@ const VERIFY_RULES: readonly (readonly [key: string, message: string, holds: (it
 ];
 
 const verify = VERIFY_RULES.reduce(
-  (schema, [key, message, holds]) => rule(schema, key, message, holds),
+  (schema, [at, message, holds]) => rule(schema, at, message, holds),
   table(
     {
-      secret_env: secret,
+      secret_env: key(
+        secret,
+        'Variable of the service with what the sender signs with; several secrets, with blanks between them, all count.',
+      ),
       secret_key: forbidden('is not supported: secrets are variables of the service, named by secret_env'),
-      signature_header: header,
-      event_header: header,
-      dedup_header: header,
-      timestamp_header: header,
-      replay_window: window,
+      signature_header: key(header, 'Header with the signature, or with the token. `github` and `bearer` have their own.'),
+      event_header: key(header, 'Header that says which event it is.'),
+      dedup_header: key(header, 'Header with the id of the delivery, which counts once.'),
+      timestamp_header: key(header, 'Header with the time; what is signed is then `<time>.<body>`.'),
+      replay_window: key(time, 'How old such a delivery may be.', '5m'),
       issuer: noTokens,
       jwks_url: noTokens,
       audience: noTokens,
-      bearer_env: secret,
-      allowed_cidrs: listOf(network).min(1),
+      bearer_env: key(secret, 'Variable of the service with the token that the sender shows.'),
+      allowed_cidrs: key(listOf(network).min(1), 'Networks that the sender may be in.'),
     },
-    { scheme: oneOf('hmac-sha256', 'github', 'bearer') },
+    { scheme: key(oneOf('hmac-sha256', 'github', 'bearer'), 'How the sender is known.') },
   ),
 );
 
@@ -67,20 +68,33 @@ const template = z
   );
 
 const received = table(
-  { event: filled, match: map, target: oneOf('order'), rig: text, args: z.record(argument, template) },
-  { order: filled },
+  {
+    event: key(filled, 'The event that it is for.'),
+    match: key(map, 'Members of the body and what they have to be, with `*` for anything.'),
+    target: key(oneOf('order'), 'What is fired.', 'order'),
+    rig: key(text, 'The rig of the order.'),
+    args: key(
+      z.record(argument, template),
+      'Values for the order: texts with `{{member.of.the.body}}`, `{{@event}}`, `{{@delivery}}` or `{{@identity}}`.',
+    ),
+  },
+  { order: key(filled, 'The order, whose trigger is `webhook`.') },
 );
 
 /** Two paths beside those of webhooks are of the API. */
 const hookName = name.refine((written) => !['claim', 'demand'].includes(written), 'is the name of an operation below /hook/');
 
 const publication = table({
-  visibility: oneOf('private', 'public'),
+  visibility: key(
+    oneOf('private', 'public'),
+    '`private`: senders need a key where keys are asked for. `public`: the city has to name it in `webhooks.allow_public`.',
+    'private',
+  ),
   hostname: forbidden('is not supported: webhooks are reached where the API is'),
   allow_websockets: forbidden('is for services only'),
 });
 
-const WEBHOOK_RULES: readonly (readonly [key: string, message: string, holds: (it: Members) => boolean])[] = [
+const WEBHOOK_RULES: readonly (readonly [at: string, message: string, holds: (it: Members) => boolean])[] = [
   [
     'verify',
     'is required of a public webhook: anybody can send to it',
@@ -98,27 +112,41 @@ const WEBHOOK_RULES: readonly (readonly [key: string, message: string, holds: (i
 
 /** What is sent to a city from outside, and which orders it fires. */
 export const webhook = WEBHOOK_RULES.reduce(
-  (schema, [key, message, holds]) => rule(schema, key, message, holds),
+  (schema, [at, message, holds]) => rule(schema, at, message, holds),
   table(
     {
       scope: forbidden('is not supported: rig says whose it is'),
-      rig: text,
-      publication,
-      max_per_minute: perMinute,
-      verify,
+      rig: key(text, 'The rig that it is of.'),
+      publication: key(publication, 'Who may send.'),
+      max_per_minute: key(perMinute, 'So many deliveries a minute.', 60),
+      verify: key(verify, 'How senders are known.'),
     },
-    { name: hookName, rule: listOf(received).min(1).max(100) },
+    {
+      name: key(hookName, 'What it is called: it is reached at `/v0/city/CITY/hook/NAME`.'),
+      rule: key(listOf(received).min(1).max(100), 'What fires which order; the first that fits counts.'),
+    },
   ),
 );
 
 export const webhookPolicy = table({
-  allow_public: texts,
+  allow_public: key(texts, 'Webhooks that may be public.'),
   jwt_policy: noTokens,
-  rate_limit: table({
-    per_minute: perMinute,
-    burst: perMinute,
-    override: listOf(table({ per_minute: perMinute, burst: perMinute }, { name: filled })),
-  }),
+  rate_limit: key(
+    table({
+      per_minute: key(perMinute, 'Deliveries a minute of each webhook that says nothing itself.', 60),
+      burst: key(perMinute, 'So many at once. Without it as many as a minute.'),
+      override: key(
+        listOf(
+          table(
+            { per_minute: key(perMinute, 'Deliveries a minute of this one.'), burst: key(perMinute, 'So many at once.') },
+            { name: key(filled, 'The webhook.') },
+          ),
+        ),
+        'The last word on single webhooks.',
+      ),
+    }),
+    'How much may be sent.',
+  ),
 });
 
 function saysEvents(verified: Members | undefined): boolean {
