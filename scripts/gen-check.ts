@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
@@ -11,10 +12,18 @@ const GENERATORS: readonly (readonly [script: string, files: readonly string[]])
   ['openapi:gen', ['openapi/openapi.json']],
   ['schemas:gen', ['openapi/events.schema.json']],
   ['client:gen', ['src/cli/api.gen.ts']],
+  ['docs:gen', ['docs/reference', 'schemas']],
   ['lock:gen', ['package-lock.json']],
 ];
 const root = fileURLToPath(new URL('../', import.meta.url));
-const read = (file: string): Promise<string> => readFile(`${root}${file}`, 'utf8').catch(() => '');
+
+/** A file, or all files of a folder. */
+async function read(path: string): Promise<string> {
+  const found = await readdir(`${root}${path}`, { recursive: true, withFileTypes: true }).catch(() => undefined);
+  if (found === undefined) return readFile(`${root}${path}`, 'utf8').catch(() => '');
+  const files = found.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  return (await Promise.all(files.sort().map(async (file) => `${file}\n${await readFile(file, 'utf8')}`))).join('\n');
+}
 
 const stale: string[] = [];
 for (const [script, files] of GENERATORS) {

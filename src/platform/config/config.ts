@@ -1,96 +1,11 @@
 import { hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { z } from 'zod';
 import { passedToAgents } from './agent-environment.js';
-import { parseTarget, type Target } from './target.js';
+import { EnvSchema } from './environment.js';
+import type { Target } from './target.js';
 import { readWebhookSecrets, type WebhookSecrets } from './webhook-secrets.js';
 
-/**
- * The environment, read once and frozen. Nothing else reads `process.env`.
- * A wrong value stops the start with one message that names every wrong variable and never prints a value.
- */
-const port = z.coerce.number().int().min(0).max(65535);
-const positiveMs = z.coerce.number().int().min(10).max(3_600_000);
-const perSecond = z.coerce.number().min(0).max(1_000_000);
-const ceiling = z.coerce.number().int().min(1).max(1_000_000);
-const list = z
-  .string()
-  .default('')
-  .transform((s) =>
-    s
-      .split(',')
-      .map((x) => x.trim())
-      .filter((x) => x !== ''),
-  );
-const targets = list.transform((entries, context) =>
-  entries.flatMap((entry) => {
-    const target = parseTarget(entry);
-    if (target === undefined) context.addIssue({ code: 'custom', message: 'each entry has to be a host, host:port, an address or a CIDR' });
-    return target ?? [];
-  }),
-);
 const MB = 1024 * 1024;
-const DURATION = /^(\d+)(s|m|h|d)$/;
-const SECONDS = { s: 1, m: 60, h: 3600, d: 86400 } as const;
-const duration = z
-  .string()
-  .regex(DURATION)
-  .transform((s) => {
-    const [, n, unit] = DURATION.exec(s)!;
-    return Number(n) * SECONDS[unit as keyof typeof SECONDS] * 1000;
-  });
-
-const EnvSchema = z.object({
-  SVC_HOST: z.string().min(1).default('127.0.0.1'),
-  SVC_PORT: port.default(8372),
-  SVC_ROLE: z.enum(['all', 'api', 'worker']).default('all'),
-  SVC_TLS_CERT: z.string().min(1).optional(),
-  SVC_TLS_KEY: z.string().min(1).optional(),
-  // Clients that know no such authority refuse our certificate; agents have to be given it.
-  SVC_CA_CERT: z.string().min(1).optional(),
-  SVC_DATA_DIR: z.string().min(1).default('./.svc'),
-  SVC_CITIES_ROOT: z.string().min(1).optional(),
-  SVC_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
-  SVC_REDIS_URL: z.url({ protocol: /^rediss?$/ }).optional(),
-  SVC_LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
-  SVC_HEARTBEAT_MS: positiveMs.default(15_000),
-  SVC_ALLOWED_HOSTS: list,
-  SVC_ALLOWED_ORIGINS: list,
-  SVC_AUTH: z.enum(['off', 'keys']).default('off'),
-  SVC_PROVIDER_CHECK: z.enum(['enforce', 'off']).default('enforce'),
-  // Agents call back. A worker of a cluster does not serve the API itself and cannot know where it is reached.
-  SVC_API_URL: z.url({ protocol: /^https?$/ }).optional(),
-  // Without an age the log is kept for ever; an operator of a busy supervisor has to be able to bound the disk.
-  SVC_EVENT_RETENTION: duration.optional(),
-  // Who did what is asked for months later; the number keeps a busy supervisor's disk bounded.
-  SVC_AUDIT_RETENTION: duration.prefault('90d'),
-  SVC_AUDIT_RECORDS: z.coerce.number().int().min(1_000).max(20_000_000).default(2_000_000),
-  // A full disk stops the database: whoever watches has to hear of it while there is time, and how much that is depends on the host.
-  SVC_DISK_WARN_MB: z.coerce.number().int().min(1).max(1_000_000_000).default(5_120),
-  SVC_DISK_FLOOR_MB: z.coerce.number().int().min(1).max(1_000_000_000).default(1_024),
-  // Calls out refuse private addresses; whoever keeps packs or rigs on a server of their own network has to name it.
-  SVC_ALLOWED_TARGETS: targets,
-  // Without namespaces agents run as the service's user and can read what it can: only the operator may decide that.
-  SVC_RUNNER_ISOLATION: z.enum(['auto', 'bubblewrap', 'users', 'none']).default('auto'),
-  // Agent processes are as large as what they run; only the operator knows how many of them a host carries.
-  SVC_RUNNER_CAPACITY: z.coerce.number().int().min(0).max(10_000).default(100),
-  SVC_RUNNER_CAPACITY_PER_CITY: z.coerce.number().int().min(1).max(10_000).optional(),
-  SVC_OPERATION_SLOTS: z.coerce.number().int().min(1).max(1_000).default(8),
-  SVC_OPERATION_SLOTS_PER_CITY: z.coerce.number().int().min(1).max(1_000).optional(),
-  // 0 a second: no limit.
-  SVC_RATE_LIMIT_KEY: perSecond.default(1_000),
-  SVC_RATE_LIMIT_KEY_BURST: ceiling.default(10_000),
-  SVC_RATE_LIMIT_CITY: perSecond.default(2_000),
-  SVC_RATE_LIMIT_CITY_BURST: ceiling.default(20_000),
-  SVC_REQUESTS_IN_WORK: ceiling.default(256),
-  SVC_REQUESTS_IN_WORK_PER_KEY: ceiling.default(192),
-  SVC_REQUESTS_IN_WORK_PER_CITY: ceiling.default(128),
-  SVC_REQUESTS_WAITING: ceiling.default(10_000),
-  // How many cores Postgres has for one city beside others only the operator knows.
-  SVC_DATABASE_CONNECTIONS_PER_CITY: z.coerce.number().int().min(1).max(100).default(1),
-  SVC_STREAMS_PER_KEY: ceiling.default(5_000),
-  SVC_STREAMS_PER_CITY: ceiling.default(10_000),
-});
 
 /** PEM files of the certificate, with its chain, and of its key. */
 export interface TlsFiles {

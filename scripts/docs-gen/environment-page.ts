@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { EnvSchema } from '../../src/platform/config/environment.js';
+import { anchor, code, GENERATED, page, table } from './markdown.js';
+
+type Variable = readonly [name: string, values: string, fallback: string, about: string];
+
+/** What the client reads, beside its flags. */
+const CLIENT: readonly Variable[] = [
+  ['SVC_API_URL', 'address', '`server.json`, then `http://127.0.0.1:8372`', 'The server; `--api` wins.'],
+  ['SVC_API_KEY', 'key', '`$SVC_DATA_DIR/admin.key`', 'The key; `--key-file` wins.'],
+  ['SVC_CITY', 'name', 'the city whose directory you are in', 'The city; `--city` wins.'],
+  ['SVC_CA_CERT', 'file', '', 'PEM file of an authority to trust beside the usual ones; `--ca-cert` wins.'],
+  ['SVC_DATA_DIR', 'directory', 'the nearest `.svc` upwards', 'Where `server.json` and `admin.key` of a server lie.'],
+];
+
+/** What the processes of sessions find. */
+const SESSIONS: readonly Variable[] = [
+  ['SVC_SESSION_ID', 'id', '', 'The session.'],
+  ['SVC_SESSION_NAME', 'name', '', 'Its name.'],
+  ['SVC_SESSION_TOKEN', 'token', '', 'With it `svc` and requests are the session’s; it may what `operate` may, in its city.'],
+  ['SVC_AGENT', 'name', '', 'Who acts: `[rig/]agent`, or a member of a pool.'],
+  ['SVC_CITY_PATH', 'directory', '', 'The city.'],
+  ['SVC_RIG', 'name', '', 'The rig, if it works in one.'],
+  ['SVC_RIG_ROOT', 'directory', '', 'Its repository.'],
+  ['SVC_DIR', 'directory', '', 'The working directory.'],
+  ['SVC_TRIGGER_BEAD_ID', 'id', '', 'The bead that the session was started for.'],
+];
+
+/** Every variable of the service, of the client and of sessions. */
+export function environmentPage(): string {
+  return page(
+    GENERATED,
+    '# Environment',
+    'Everything about a process is an environment variable. A wrong one stops the start with a message that names it.',
+    '## The service',
+    variables([
+      ...service(),
+      ['SVC_WEBHOOK_SECRET_…', 'texts', '', 'Of apis: what senders of webhooks sign with, or show; each of 16 characters or more.'],
+    ]),
+    '## The client',
+    'Which server it calls say, in this order, `--api`, `SVC_API_URL`, `server.json` of `SVC_DATA_DIR` or of the nearest `.svc` from the working directory upwards (when its process lives and nobody else may write it), and the default address. `svc doctor` tells which.',
+    variables(CLIENT, 'client-'),
+    '## The processes of sessions',
+    variables(SESSIONS, 'session-'),
+  );
+}
+
+export function service(): Variable[] {
+  const { properties = {} } = z.toJSONSchema(EnvSchema, { io: 'input', unrepresentable: 'any' }) as { properties?: Record<string, Member> };
+  return Object.entries(properties).map(([name, member]) => [
+    name,
+    valuesOf(member),
+    member.default === undefined || member.default === '' ? '' : code(String(member.default)),
+    member.description ?? '',
+  ]);
+}
+
+interface Member {
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly default?: string | number;
+  readonly description?: string;
+}
+
+function valuesOf(member: Member): string {
+  if (member.enum !== undefined) return member.enum.map((one) => code(String(one))).join(', ');
+  if (member.format === 'uri') return 'address';
+  if (/smhd|s\|m\|h\|d/.test(member.pattern ?? '')) return 'such as `30d`';
+  return member.type === 'number' || member.type === 'integer' || member.type === undefined ? 'number' : 'text';
+}
+
+const variables = (all: readonly Variable[], prefix = ''): string =>
+  table(
+    ['Variable', 'Values', 'Default', 'Meaning'],
+    all.map(([name, values, fallback, about]) => [`${anchor(`${prefix}${name.replace('…', '')}`)}${code(name)}`, values, fallback, about]),
+  );

@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import { parseTarget } from './target.js';
+
+const port = z.coerce.number().int().min(0).max(65535);
+const positiveMs = z.coerce.number().int().min(10).max(3_600_000);
+const perSecond = z.coerce.number().min(0).max(1_000_000);
+const ceiling = z.coerce.number().int().min(1).max(1_000_000);
+const list = z
+  .string()
+  .default('')
+  .transform((s) =>
+    s
+      .split(',')
+      .map((x) => x.trim())
+      .filter((x) => x !== ''),
+  );
+const targets = list.transform((entries, context) =>
+  entries.flatMap((entry) => {
+    const target = parseTarget(entry);
+    if (target === undefined) context.addIssue({ code: 'custom', message: 'each entry has to be a host, host:port, an address or a CIDR' });
+    return target ?? [];
+  }),
+);
+const DURATION = /^(\d+)(s|m|h|d)$/;
+const SECONDS = { s: 1, m: 60, h: 3600, d: 86400 } as const;
+const duration = z
+  .string()
+  .regex(DURATION)
+  .transform((s) => {
+    const [, n, unit] = DURATION.exec(s)!;
+    return Number(n) * SECONDS[unit as keyof typeof SECONDS] * 1000;
+  });
+
+/**
+ * The environment, but for the secrets of webhooks. `loadConfig` reads it once; nothing else reads `process.env`. A wrong value stops the start with
+ * one message that names every wrong variable and never prints a value.
+ */
+export const EnvSchema = z.object({
+  SVC_HOST: z
+    .string()
+    .min(1)
+    .default('127.0.0.1')
+    .describe('Where it listens. Elsewhere than on loopback, what changes something needs keys.'),
+  SVC_PORT: port.default(8372).describe('The port. 0: one that is free.'),
+  SVC_ROLE: z
+    .enum(['all', 'api', 'worker'])
+    .default('all')
+    .describe('What the process does: `api` answers, `worker` works, `all` does both.'),
+  SVC_TLS_CERT: z.string().min(1).optional().describe('PEM file of a certificate with its chain: the port speaks HTTPS and nothing else.'),
+  SVC_TLS_KEY: z.string().min(1).optional().describe('PEM file of its key.'),
+  // Clients that know no such authority refuse our certificate; agents have to be given it.
+  SVC_CA_CERT: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('PEM file of the authority behind the certificate, when that is not a public one: agents are told of it.'),
+  SVC_DATA_DIR: z
+    .string()
+    .min(1)
+    .default('./.svc')
+    .describe('The embedded database, the first API key, `host.toml`, and while a server runs `server.json` with its address.'),
+  SVC_CITIES_ROOT: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Where cities may lie; the same for every replica and worker. Without it `$SVC_DATA_DIR/cities`.'),
+  SVC_DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/ })
+    .optional()
+    .describe('The database. Without it the embedded PostgreSQL. `options` in it add to the settings of every connection.'),
+  SVC_REDIS_URL: z
+    .url({ protocol: /^rediss?$/ })
+    .optional()
+    .describe('Jobs go over this Redis. Without it over Postgres.'),
+  SVC_LOG_LEVEL: z
+    .enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'])
+    .default('info')
+    .describe('What is logged. An embedded start at a terminal begins at `warn`.'),
+  SVC_HEARTBEAT_MS: positiveMs.default(15_000).describe('The longest silence of a stream, in milliseconds.'),
+  SVC_ALLOWED_HOSTS: list.describe('Further names in the header `Host`, with commas between them.'),
+  SVC_ALLOWED_ORIGINS: list.describe('Further origins whose pages may call, with commas between them.'),
+  SVC_AUTH: z.enum(['off', 'keys']).default('off').describe('`keys`: every call needs `Authorization: Bearer svc_…`.'),
+  SVC_PROVIDER_CHECK: z.enum(['enforce', 'off']).default('enforce').describe('`off`: cities may be made whose provider is not ready.'),
+  // Agents call back. A worker of a cluster does not serve the API itself and cannot know where it is reached.
+  SVC_API_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('Where agents reach the API. Without it its own address; a worker that does not serve the API has to be told.'),
+  // Without an age the log is kept for ever; an operator of a busy supervisor has to be able to bound the disk.
+  SVC_EVENT_RETENTION: duration.optional().describe('How long events are kept, such as `30d`. Without it for ever.'),
+  // Who did what is asked for months later; the number keeps a busy supervisor's disk bounded.
+  SVC_AUDIT_RETENTION: duration.prefault('90d').describe('How long the records of `svc audit` are kept.'),
+  SVC_AUDIT_RECORDS: z.coerce.number().int().min(1_000).max(20_000_000).default(2_000_000).describe('How many of them at the most.'),
+  // A full disk stops the database: whoever watches has to hear of it while there is time, and how much that is depends on the host.
+  SVC_DISK_WARN_MB: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000_000)
+    .default(5_120)
+    .describe('Free space below which cities with maintenance say that their disk fills up.'),
+  SVC_DISK_FLOOR_MB: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000_000)
+    .default(1_024)
+    .describe('Free space below which they say that it is nearly full.'),
+  // Calls out refuse private addresses; whoever keeps packs or rigs on a server of their own network has to name it.
+  SVC_ALLOWED_TARGETS: targets.describe(
+    'Hosts, `host:port`, addresses and networks of your own that packs and rigs may come from and adapters be called at, with commas between them.',
+  ),
+  // Without namespaces agents run as the service's user and can read what it can: only the operator may decide that.
+  SVC_RUNNER_ISOLATION: z
+    .enum(['auto', 'bubblewrap', 'users', 'none'])
+    .default('auto')
+    .describe(
+      'What isolates agents, git and probes: `bubblewrap` or `users` (it does not start without), `none`, or `auto`: the first of these that can be had.',
+    ),
+  // Agent processes are as large as what they run; only the operator knows how many of them a host carries.
+  SVC_RUNNER_CAPACITY: z.coerce.number().int().min(0).max(10_000).default(100).describe('Sessions that a worker runs at once. 0: none.'),
+  SVC_RUNNER_CAPACITY_PER_CITY: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(10_000)
+    .optional()
+    .describe('Of these, those of one city. Without it nine tenths.'),
+  SVC_OPERATION_SLOTS: z.coerce.number().int().min(1).max(1_000).default(8).describe('Operations that a worker runs at once.'),
+  SVC_OPERATION_SLOTS_PER_CITY: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000)
+    .optional()
+    .describe('Of these, those of one city. Without it half.'),
+  // 0 a second: no limit.
+  SVC_RATE_LIMIT_KEY: perSecond
+    .default(1_000)
+    .describe('Requests a second of one key, or of all without one, in the long run. 0: no limit.'),
+  SVC_RATE_LIMIT_KEY_BURST: ceiling.default(10_000).describe('So many of them at once.'),
+  SVC_RATE_LIMIT_CITY: perSecond.default(2_000).describe('The same for all sessions and limited keys of a city together.'),
+  SVC_RATE_LIMIT_CITY_BURST: ceiling.default(20_000).describe('So many of them at once.'),
+  SVC_REQUESTS_IN_WORK: ceiling.default(256).describe('Requests that a replica works on at once.'),
+  SVC_REQUESTS_IN_WORK_PER_KEY: ceiling.default(192).describe('Of these, those of one key of all cities; beside others a quarter of all.'),
+  SVC_REQUESTS_IN_WORK_PER_CITY: ceiling
+    .default(128)
+    .describe('Of these, those of all sessions and limited keys of a city; beside others a sixteenth of all.'),
+  SVC_REQUESTS_WAITING: ceiling.default(10_000).describe('Requests of one of them that may wait for their turn; the next gets 429.'),
+  // How many cores Postgres has for one city beside others only the operator knows.
+  SVC_DATABASE_CONNECTIONS_PER_CITY: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100)
+    .default(1)
+    .describe('Statements of a city that run at once while it asks for much beside others.'),
+  SVC_STREAMS_PER_KEY: ceiling.default(5_000).describe('Streams of one key that are open at once at a replica.'),
+  SVC_STREAMS_PER_CITY: ceiling.default(10_000).describe('Streams of all sessions and limited keys of a city.'),
+});
