@@ -149,11 +149,19 @@ module.exports = {
       from: { path: '^src/modules/api\\.module\\.ts$' },
       to: { path: '\\.(worker\\.module|reconciler)\\.ts$', reachable: true },
     },
+    only('client', '^src/client/', '^src/client/', 'The library for programs knows the service by its document alone.'),
+    {
+      name: 'client-runs-in-browsers',
+      comment: 'What browsers load of the library needs nothing of Node; its node.ts alone does.',
+      severity: 'error',
+      from: { path: '^src/client/', pathNot: `^src/client/node\\.ts$|${SPEC}` },
+      to: { dependencyTypes: ['core'] },
+    },
     only(
       'cli',
       '^src/cli/',
-      '^src/(contract|cli)/|^src/entry/serve\\.ts$|^src/platform/embedded/server-file\\.ts$|^src/modules/(orchestration/formulas/compile/describe|files/composition/issue)\\.ts$',
-      'The client knows the contract and speaks HTTP; `svc serve` runs the entry; where the server of a directory is says its file; formulas are checked here as there.',
+      '^src/(contract|client|cli)/|^src/entry/serve\\.ts$|^src/platform/embedded/server-file\\.ts$|^src/modules/(orchestration/formulas/compile/describe|files/composition/issue)\\.ts$',
+      'The client knows the contract and speaks HTTP through the library; `svc serve` runs the entry; where the server of a directory is says its file; formulas are checked here as there.',
     ),
     {
       name: 'formulas-compile-alone',
@@ -167,7 +175,7 @@ module.exports = {
       comment: 'End-to-end tests see what a client sees; test/support alone builds applications.',
       severity: 'error',
       from: { path: '^test/e2e/' },
-      to: { path: '^src/', pathNot: '^src/contract/' },
+      to: { path: '^src/', pathNot: '^src/(contract|client)/' },
     },
     {
       name: 'no-test-code-in-the-product',

@@ -12,7 +12,9 @@ process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 const out = process.argv[2] ?? 'dist';
 const stamp = join(out, '.built.json');
 const version = createRequire(import.meta.url)('@swc/core/package.json').version;
-const settings = `${version} ${readFileSync('.swcrc', 'utf8')}`;
+const settings = `${version} ${readFileSync('.swcrc', 'utf8')} 3`;
+/** What programs of others import has its types beside it. */
+const TYPED = `${join('src', 'client')}${sep}`;
 
 const sources = {};
 for (const root of ['src', 'db']) {
@@ -25,6 +27,7 @@ for (const root of ['src', 'db']) {
 }
 const target = (from) => join(out, from.replace(/\.ts$/, '.js'));
 const before = built();
+const types = (from) => join(out, from.replace(/\.ts$/, '.d.ts'));
 const stale = Object.keys(sources).filter((from) => before.sources[from] !== sources[from] || !existsSync(target(from)));
 const gone = Object.keys(before.sources).filter((from) => !(from in sources));
 
@@ -33,9 +36,10 @@ if (stale.length > 0 || gone.length > 0) {
   const options = { ...JSON.parse(readFileSync('.swcrc', 'utf8')), $schema: undefined };
   // Until all is written nothing is known to be built.
   await rm(stamp, { force: true });
-  await Promise.all(gone.flatMap((from) => [rm(target(from), { force: true }), rm(`${target(from)}.map`, { force: true })]));
+  await Promise.all(gone.flatMap((from) => [target(from), `${target(from)}.map`, types(from)].map((file) => rm(file, { force: true }))));
   await Promise.all([...new Set(stale.map((from) => dirname(target(from))))].map((dir) => mkdir(dir, { recursive: true })));
   await Promise.all(stale.map((from) => compile(from, transformFile, options)));
+  if (stale.some((from) => from.startsWith(TYPED))) await declare();
   await writeFile(`${stamp}.${process.pid}`, JSON.stringify({ settings, sources }));
   await rename(`${stamp}.${process.pid}`, stamp);
 }
@@ -57,4 +61,17 @@ async function compile(from, transformFile, options) {
   const { code, map } = await transformFile(from, { ...options, swcrc: false, outputPath: to });
   await writeFile(`${to}.map`, map);
   await writeFile(to, `${code}//# sourceMappingURL=${basename(to)}.map\n`);
+}
+
+/** The declarations of what programs import. What is wrong with types is told by the linter. */
+async function declare() {
+  const { default: ts } = await import('typescript');
+  const { options } = ts.convertCompilerOptionsFromJson(JSON.parse(readFileSync('tsconfig.json', 'utf8')).compilerOptions, '.');
+  const settings = { ...options, noEmit: false, declaration: true, emitDeclarationOnly: true, noCheck: true, outDir: out };
+  const program = ts.createProgram(
+    ['index.ts', 'node.ts'].map((file) => join('src', 'client', file)),
+    settings,
+  );
+  const { diagnostics } = program.emit();
+  for (const { messageText } of diagnostics) throw new Error(ts.flattenDiagnosticMessageText(messageText, ' '));
 }

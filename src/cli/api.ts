@@ -1,27 +1,29 @@
-import createClient, { type Client } from 'openapi-fetch';
-import type { components, paths } from './api.gen.js';
-import { ApiError, CliError, InterruptedError, reason, UnreachableError } from './errors.js';
+import type { Schemas } from '../client/calls.js';
+import { Client } from '../client/client.js';
+import { ApiProblem, ConnectionError, problemOf, ProtocolError, reason } from '../client/problems.js';
+import { ApiError, CliError, InterruptedError, UnreachableError } from './errors.js';
 import type { Target } from './target.js';
 import { distrust } from './trust.js';
 
 /** The typed client of our own document. Mutations pass `header: MUTATION`. */
 export interface Api extends Target {
-  readonly http: Client<paths>;
+  readonly http: Client['http'];
+  /** The library that all of this is built on: streams, pages, requests to wait for. */
+  readonly client: Client;
   readonly signal: AbortSignal;
 }
 
-export type Schemas = components['schemas'];
+export type { Schemas };
 
 export const MUTATION = { 'X-SVC-Request': 'svc' } as const;
 
-const RETRY_AFTER = /^\d{1,9}$/;
-
 export function connect(target: Target, signal: AbortSignal): Api {
-  const headers = target.key === undefined ? {} : { Authorization: `Bearer ${target.key}` };
-  return { ...target, signal, http: createClient<paths>({ baseUrl: target.url, headers }) };
+  // What a person has typed is answered at once, also when nobody is there; scripts say themselves how often they try.
+  const client = new Client({ url: target.url, key: target.key, retryMs: 0, name: 'svc' });
+  return { ...target, signal, client, http: client.http };
 }
 
-interface Answer<T> {
+interface Reply<T> {
   readonly data?: T;
   readonly error?: unknown;
   readonly response: Response;
@@ -30,60 +32,64 @@ interface Answer<T> {
 /** Waits for an answer and turns every way to fail into a `CliError`. */
 export async function ask<T>(
   api: Api,
-  call: (signal: AbortSignal) => Promise<Answer<T>>,
+  call: (signal: AbortSignal) => Promise<Reply<T>>,
   limitMs = 30_000,
 ): Promise<{ data: T; response: Response }> {
   const limit = AbortSignal.timeout(limitMs);
-  return settle(api, call(AbortSignal.any([api.signal, limit])), () =>
-    limit.aborted ? new CliError(`no answer from ${api.url} within ${limitMs / 1_000} s`) : undefined,
-  );
-}
-
-/** Opens a stream; `signal` ends it at any time. Undefined when there is nothing more to come, ever. */
-export async function openStream(
-  api: Api,
-  signal: AbortSignal,
-  call: () => Promise<Answer<ReadableStream<Uint8Array> | null>>,
-): Promise<ReadableStream<Uint8Array> | undefined> {
-  const { data, response } = await settle(api, call(), () => (signal.aborted ? new InterruptedError() : undefined));
-  if (response.status === 204) return undefined;
-  const type = response.headers.get('content-type') ?? 'nothing';
-  if (data === null || !type.startsWith('text/event-stream')) throw new CliError(`${api.url} answered ${type} instead of an event stream`);
-  return data;
-}
-
-async function settle<T>(api: Api, call: Promise<Answer<T>>, known: () => CliError | undefined): Promise<{ data: T; response: Response }> {
-  let answer: Answer<T>;
+  let reply: Reply<T>;
   try {
-    answer = await call;
+    reply = await call(AbortSignal.any([api.signal, limit]));
   } catch (error) {
-    if (api.signal.aborted) throw new InterruptedError();
-    throw known() ?? failed(api, error);
+    if (limit.aborted && !api.signal.aborted) throw new CliError(`no answer from ${api.url} within ${limitMs / 1_000} s`);
+    throw told(api, error);
   }
-  if (!answer.response.ok) throw refused(answer.response, answer.error);
-  return { data: answer.data as T, response: answer.response };
+  if (!reply.response.ok) throw refused(problemOf(reply.response, reply.error));
+  return { data: reply.data as T, response: reply.response };
 }
 
-function failed(api: Api, error: unknown): CliError {
+/** What the library throws, as the user is told it: `.catch(failing(api))`. */
+export const failing =
+  (api: Api) =>
+  (error: unknown): never => {
+    throw told(api, error);
+  };
+
+/** What the library streams, its failures as the user is told them. */
+export async function* telling<T>(api: Api, stream: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+  try {
+    yield* stream;
+  } catch (error) {
+    throw told(api, error);
+  }
+}
+
+/** A failure of the library as a `CliError`; others stay what they are. */
+export function told(api: Api, error: unknown): unknown {
+  if (api.signal.aborted) return new InterruptedError();
+  if (error instanceof ApiProblem) return refused(error);
   if (error instanceof SyntaxError) return new CliError(`what answers at ${api.url} is not a supervisor: ${error.message}`);
-  const why = distrust(api, error);
+  if (error instanceof ProtocolError) return new CliError(error.message);
+  if (!(error instanceof ConnectionError)) return error;
+  const { cause } = error;
+  // The library says itself what it has waited for.
+  if (cause === undefined || (cause as { name?: unknown }).name === 'AbortError')
+    return new UnreachableError(error.message, 1, { cause: error });
+  const why = distrust(api, cause);
   if (why !== undefined) return new CliError(why);
   return new UnreachableError(
-    `cannot reach the supervisor at ${api.url}, ${api.source} (${reason(error)}): is it running? start it with \`npm start\` or pass --api`,
+    `cannot reach the supervisor at ${api.url}, ${api.source} (${reason(cause)}): is it running? start it with \`npm start\` or pass --api`,
     1,
     { cause: error },
   );
 }
 
-function refused(response: Response, body: unknown): ApiError {
-  const problem = (typeof body === 'object' && body !== null ? body : {}) as Partial<Schemas['ErrorModel']>;
-  const said = problem.detail ?? problem.title ?? `API returned HTTP ${response.status}`;
-  const fields = fieldsBeside(said, problem.errors ?? [], response.status === 409).slice(0, 5);
+function refused(problem: ApiProblem): ApiError {
+  const { status, detail: said } = problem;
+  const fields = fieldsBeside(said, problem.errors, status === 409).slice(0, 5);
   const detail = fields.length === 0 ? said : `${said} (${fields.join('; ')})`;
   const message =
-    response.status === 401 ? `unauthorized (401): ${said.replace(/^unauthorized:\s*/, '')}; pass --key-file or set SVC_API_KEY` : detail;
-  const after = response.headers.get('retry-after') ?? '';
-  return new ApiError(message, response.status, problem.code, RETRY_AFTER.test(after) ? Number(after) * 1_000 : undefined);
+    status === 401 ? `unauthorized (401): ${said.replace(/^unauthorized:\s*/, '')}; pass --key-file or set SVC_API_KEY` : detail;
+  return new ApiError(message, status, problem.code, problem.retryAfterMs, { cause: problem });
 }
 
 /** Where a problem carries advice, which is about no member. */

@@ -1,14 +1,13 @@
+import type { Accepted } from '../client/waiting.js';
+import { told as tell, type Api, type Schemas } from './api.js';
 import { CliError, InterruptedError } from './errors.js';
-import type { Api, Schemas } from './api.js';
 import type { Progress } from './cities/progress.js';
 import { printJson } from './command.js';
-import type { Feed } from './events/feed.js';
 import type { Envelope } from './events/filter.js';
 import { durationOf } from './events/options.js';
-import { decode } from './events/stream.js';
-import { followFrames, type OpenStream } from './follow.js';
 import type { Io } from './io.js';
 import { plain } from './table.js';
+import { defined } from './values.js';
 
 /** How an accepted request ended. */
 export type Ending =
@@ -16,11 +15,10 @@ export type Ending =
   | { readonly ok: false; readonly envelope: Envelope; readonly failure: Schemas['RequestFailedPayload'] };
 
 export interface Waiting {
-  readonly requestId: string;
+  readonly accepted: Accepted;
   readonly operation: string;
-  /** The log that the terminal event comes to, and where to begin there. */
-  readonly feed: Feed;
-  readonly after: string;
+  /** Whose log the terminal event comes to; the supervisor's without one. */
+  readonly city?: string;
   readonly timeoutMs: number | undefined;
   readonly progress: Progress;
   /** Events that tell of progress: those of `subject`, without it those of the request. */
@@ -31,14 +29,25 @@ export interface Waiting {
 
 /** Waits for the one terminal event of a request. @throws CliError at the time-out, InterruptedError at Ctrl-C */
 export async function awaitEnding(api: Api, waiting: Waiting): Promise<Ending> {
-  const { requestId, timeoutMs, progress } = waiting;
+  const { accepted, operation, city, timeoutMs, progress, steps } = waiting;
+  const { request_id: requestId } = accepted;
   const done = new AbortController();
   const limit = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)];
   const signal = AbortSignal.any([api.signal, done.signal, ...limit]);
   const beside = waiting.beside?.(signal);
+  const onPause = (ms: number, why: string): void => progress.note(`${why}; trying again in ${Math.ceil(ms / 1_000)} s`);
+  const seen = (event: unknown): void => {
+    const envelope = event as Envelope;
+    const own = steps!.subject === undefined ? requestOf(envelope) === requestId : envelope.subject === steps!.subject;
+    if (own) steps!.seen(envelope);
+  };
+  const told = steps === undefined ? {} : { steps: { types: steps.types, seen } };
   try {
-    const ending = await terminalEvent(waiting, signal);
-    if (ending !== undefined) return ending;
+    const outcome = await api.client.waitFor(accepted, { ...defined({ city }), operation, signal, onPause, ...told });
+    const envelope = outcome.event as Envelope;
+    return outcome.ok ? { ok: true, envelope } : { ok: false, envelope, failure: outcome.failure };
+  } catch (error) {
+    if (!signal.aborted) throw tell(api, error);
     if (api.signal.aborted) throw new InterruptedError(`interrupted; the supervisor goes on with request ${requestId}`);
     const phase = progress.phase === undefined ? '' : `, last phase ${progress.phase}`;
     throw new CliError(`no end within the time-out${phase}; the supervisor goes on with request ${requestId}`);
@@ -48,27 +57,7 @@ export async function awaitEnding(api: Api, waiting: Waiting): Promise<Ending> {
   }
 }
 
-async function terminalEvent(waiting: Waiting, signal: AbortSignal): Promise<Ending | undefined> {
-  const { feed, after, progress, requestId, steps } = waiting;
-  const success = `request.result.${waiting.operation}`;
-  const types = [success, 'request.failed', ...(steps?.types ?? [])];
-  const open = (lastEventId: string | undefined): ReturnType<OpenStream> =>
-    feed.open(lastEventId === undefined ? { after } : { lastEventId }, types, signal);
-  const onPause = (ms: number, why: string): void => progress.note(`${why}; trying again in ${Math.ceil(ms / 1_000)} s`);
-  for await (const frame of followFrames(open, { signal, onPause, again: true })) {
-    if (frame.event !== feed.frame) continue;
-    const envelope = decode(frame.data);
-    const payload = envelope?.payload as Partial<Schemas['RequestFailedPayload']> | undefined;
-    if (envelope === undefined) continue;
-    const isStep = steps?.types.includes(envelope.type) === true;
-    if (isStep && steps.subject !== undefined && envelope.subject === steps.subject) steps.seen(envelope);
-    if (payload?.request_id !== requestId) continue;
-    if (envelope.type === success) return { ok: true, envelope };
-    if (envelope.type === 'request.failed') return { ok: false, envelope, failure: payload as Schemas['RequestFailedPayload'] };
-    if (isStep) steps.seen(envelope);
-  }
-  return undefined;
-}
+const requestOf = ({ payload }: Envelope): unknown => (payload as { request_id?: unknown } | null)?.request_id;
 
 /** `--timeout` in milliseconds. @throws CliError */
 export function timeoutOf({ timeout }: { readonly timeout?: string }): number | undefined {

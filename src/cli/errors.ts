@@ -21,8 +21,9 @@ export class ApiError extends CliError {
     readonly code: string | undefined,
     /** Milliseconds after which the server invites another try. */
     readonly retryAfterMs: number | undefined,
+    options?: ErrorOptions,
   ) {
-    super(message);
+    super(message, 1, options);
   }
 }
 
@@ -36,12 +37,4 @@ export class InterruptedError extends CliError {
 /** One line, whatever the message holds. */
 export function oneLine(text: string): string {
   return text.replaceAll(/\s*[\r\n]+\s*/g, ' ').trim();
-}
-
-/** What an unknown failure says for itself, causes of network failures included. */
-export function reason(error: unknown): string {
-  const { cause, message } = (typeof error === 'object' && error !== null ? error : {}) as { cause?: unknown; message?: unknown };
-  const { code, message: why } = (typeof cause === 'object' && cause !== null ? cause : {}) as { code?: unknown; message?: unknown };
-  for (const text of [code, why, message]) if (typeof text === 'string' && text !== '') return text;
-  return String(error);
 }

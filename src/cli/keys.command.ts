@@ -4,7 +4,7 @@ import { collect, contextOf, flagsOf, printJson, withExamples, withTarget } from
 import { ApiError } from './errors.js';
 import { hinted } from './identity.js';
 import type { Io } from './io.js';
-import { allOf } from './pages.js';
+import { allOf } from '../client/pages.js';
 import { table } from './table.js';
 import { spanOf } from './values.js';
 

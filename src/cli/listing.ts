@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CityContext } from './command.js';
-import type { ListPage } from './pages.js';
+import type { ListPage } from '../client/pages.js';
 import { numberOf } from './values.js';
 
 /** The flags of every command that lists. */

@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
-import { ask, openStream, type Schemas } from '../api.js';
+import { ask, telling, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { InterruptedError } from '../errors.js';
-import { followFrames, type OpenStream } from '../follow.js';
+import { followFrames, type OpenStream } from '../../client/follow.js';
 import type { Io } from '../io.js';
 import { ConversationView } from '../sessions/conversation-view.js';
-import { jsonOf, type Message } from '../sessions/frames.js';
+import { objectOf } from '../../client/frames.js';
+import type { Message } from '../../client/turns.js';
 import { defined, numberOf } from '../values.js';
 import { addressOf } from './address.js';
 
@@ -43,16 +44,13 @@ export function addOutput(agent: Command, io: Io): void {
     const { signal } = io;
     const open = (lastEventId: string | undefined): ReturnType<OpenStream> => {
       const header = defined({ 'Last-Event-ID': lastEventId });
-      const rest = { headers: { Accept: 'text/event-stream' }, parseAs: 'stream' as const, signal };
-      return openStream(api, signal, () =>
-        'dir' in path
-          ? api.http.GET('/v0/city/{cityName}/agent/{dir}/{base}/output/stream', { params: { path, header }, ...rest })
-          : api.http.GET('/v0/city/{cityName}/agent/{base}/output/stream', { params: { path, header }, ...rest }),
-      );
+      return 'dir' in path
+        ? api.client.open('/v0/city/{cityName}/agent/{dir}/{base}/output/stream', { path, header, signal })
+        : api.client.open('/v0/city/{cityName}/agent/{base}/output/stream', { path, header, signal });
     };
-    for await (const { event, data, id } of followFrames(open, { signal })) {
+    for await (const { event, data, id } of telling(api, followFrames(open, { signal }))) {
       if (event !== 'turn') continue;
-      const answer = jsonOf(data, event, id) as Output;
+      const answer = objectOf(data, event, id) as Output;
       await io.out(flags.json === true ? `${JSON.stringify(answer)}\n` : view.take(answer));
     }
     if (flags.json !== true) await io.out(view.end());

@@ -1,8 +1,8 @@
 import { Option, type Command } from 'commander';
-import { ask, openStream } from '../api.js';
+import { ask, telling, type Api } from '../api.js';
 import { cityCommand, contextOf, flagsOf, pathOf, withExamples } from '../command.js';
 import { CliError, InterruptedError } from '../errors.js';
-import { followFrames, type OpenStream } from '../follow.js';
+import { followFrames, type OpenStream } from '../../client/follow.js';
 import type { Io } from '../io.js';
 import { list, withLimit, type ListFlags } from '../listing.js';
 import { defined } from '../values.js';
@@ -51,14 +51,12 @@ export function addAudit(program: Command, io: Io): void {
       if (backwards !== undefined) throw new CliError(`--follow tells what is done from now on and takes no --${backwards}`);
       return follow(
         (lastEventId) =>
-          openStream(api, io.signal, () =>
-            api.http.GET('/v0/audit/stream', {
-              params: { query: filter, header: defined({ 'Last-Event-ID': lastEventId }) },
-              headers: { Accept: 'text/event-stream' },
-              parseAs: 'stream',
-              signal: io.signal,
-            }),
-          ),
+          api.client.open('/v0/audit/stream', {
+            query: filter,
+            header: defined({ 'Last-Event-ID': lastEventId }),
+            signal: io.signal,
+          }),
+        api,
         flags.json === true,
         io,
       );
@@ -80,8 +78,8 @@ export function addAudit(program: Command, io: Io): void {
   });
 }
 
-async function follow(open: OpenStream, json: boolean, io: Io): Promise<void> {
-  for await (const frame of followFrames(open, { signal: io.signal, again: true })) {
+async function follow(open: OpenStream, api: Api, json: boolean, io: Io): Promise<void> {
+  for await (const frame of telling(api, followFrames(open, { signal: io.signal, again: true }))) {
     if (frame.event !== 'audit') continue;
     const record = JSON.parse(frame.data) as AuditRecord;
     await io.out(json ? `${JSON.stringify(record)}\n` : auditLine(record));

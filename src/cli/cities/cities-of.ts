@@ -1,5 +1,5 @@
 import { ask, type Api, type Schemas } from '../api.js';
-import { allOf } from '../pages.js';
+import { allOf } from '../../client/pages.js';
 
 /** The registered cities that the key may see, by name. */
 export function citiesOf(api: Api, until?: AbortSignal): Promise<Schemas['CityInfo'][]> {

@@ -3,7 +3,7 @@ import { eventually } from '../../../test/support/sse.js';
 import { runCli } from '../program.js';
 import { fakeIo, type FakeIo } from '../testing/io.js';
 import { anEvent, frame, json, stream, testServer, type Handler, type TestServer } from '../testing/server.js';
-import { startOf } from './operation.js';
+import { startOf } from '../../client/waiting.js';
 
 const accepted = { status: 'accepted', request_id: 'req-1', event_cursor: '__supervisor__:4,alpha:9' };
 const result = (values: Record<string, unknown>): string =>

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Api } from '../api.js';
 import { awaitEnding, type Ending } from '../ending.js';
-import { feedOf } from '../events/feed.js';
 import { citiesOf } from './cities-of.js';
 import type { Progress } from './progress.js';
 
@@ -21,25 +20,12 @@ export interface WaitOptions {
 /** Waits for the one terminal event of a request about a city, while the list of cities tells the phase. */
 export function awaitCityEnding(api: Api, accepted: Accepted, { operation, city, timeoutMs, progress }: WaitOptions): Promise<Ending> {
   return awaitEnding(api, {
-    requestId: accepted.request_id,
+    accepted,
     operation,
-    feed: feedOf({ city: undefined }, api),
-    after: startOf(accepted.event_cursor),
     timeoutMs,
     progress,
     beside: (signal) => showPhases(api, city, progress, signal),
   });
-}
-
-const URL_ROOM = 4_000;
-
-/**
- * The cursor names every city and may be longer than a request's first line may be. Terminal events are on the
- * supervisor's own stream, so its pair is enough: cities that are not named begin at their head.
- */
-export function startOf(cursor: string): string {
-  if (cursor.length <= URL_ROOM) return cursor;
-  return cursor.split(',').find((pair) => pair.startsWith('__supervisor__:')) ?? cursor;
 }
 
 const FIRST_POLL_MS = 250;

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import tls from 'node:tls';
 import { showDuration } from '../duration.js';
-import { reason } from '../errors.js';
+import { reason } from '../../client/problems.js';
 import { distrust } from '../trust.js';
 import type { Target } from '../target.js';
 import { failed, ok, warning, type Found } from './finding.js';

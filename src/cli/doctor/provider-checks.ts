@@ -1,6 +1,6 @@
 import { ask, type Api, type Schemas } from '../api.js';
 import { ApiError, oneLine } from '../errors.js';
-import { allOf } from '../pages.js';
+import { allOf } from '../../client/pages.js';
 import { failed, ok, skipped, warning, type Found } from './finding.js';
 
 type City = Schemas['CityInfo'];

@@ -41,7 +41,7 @@ export function addEvents(program: Command, io: Io): void {
       case 'seq':
         return io.out(`${await feed.head()}\n`);
       case 'follow':
-        return followEvents(feed, request, io);
+        return followEvents(feed, request, context.api, io);
       case 'watch':
         return watchEvents(feed, request, io);
       case 'list':

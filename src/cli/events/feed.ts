@@ -1,5 +1,6 @@
-import { ask, openStream, type Api } from '../api.js';
-import { CliError } from '../errors.js';
+import type { EventsOptions, EventStream } from '../../client/events.js';
+import { feedOf as logOf } from '../../client/events.js';
+import { ask, failing, type Api } from '../api.js';
 import type { Scope } from '../scope.js';
 import { defined } from '../values.js';
 import type { Envelope, Filter } from './filter.js';
@@ -17,12 +18,6 @@ export interface Page {
   readonly next: string | undefined;
 }
 
-/** Where a stream begins: behind a frame's id, or behind a position of the list or of an accepted request. */
-export interface Position {
-  readonly lastEventId?: string | undefined;
-  readonly after?: string | undefined;
-}
-
 /** The event log of one scope as the API shows it. */
 export interface Feed {
   /** The name of the frames that carry events; all others are passed over. */
@@ -30,17 +25,27 @@ export interface Feed {
   /** The current head, in the form that `after` takes. */
   head(): Promise<string>;
   page(request: PageRequest): Promise<Page>;
-  open(position: Position, types: string[] | undefined, signal: AbortSignal): Promise<ReadableStream<Uint8Array> | undefined>;
+  /** One connection, from a position. */
+  open(after: string, types: string[] | undefined, signal: AbortSignal): Promise<ReadableStream<Uint8Array> | undefined>;
+  /** Over as many connections as it takes. */
+  follow(options: EventsOptions): EventStream<unknown>;
 }
 
 export const PAGE_SIZE = 500;
 
-export function feedOf(scope: Scope, api: Api): Feed {
-  return scope.city === undefined ? supervisorFeed(api) : cityFeed(scope.city, api);
+export function feedOf({ city }: Scope, api: Api): Feed {
+  const scope = defined({ city });
+  return {
+    frame: logOf(api.client, scope).frame,
+    head: () => logOf(api.client, scope).head(api.signal).catch(failing(api)),
+    page: city === undefined ? supervisorPage(api) : cityPage(city, api),
+    open: (after, types, signal) =>
+      logOf(api.client, { ...scope, ...defined({ types }) })
+        .open({ after }, signal)
+        .catch(failing(api)),
+    follow: (options) => api.client.events({ ...scope, ...options }),
+  };
 }
-
-const header = (position: Position): { 'Last-Event-ID'?: string } =>
-  position.lastEventId === undefined ? {} : { 'Last-Event-ID': position.lastEventId };
 
 /** How many payload matches the list operations take; what is above is left to this side. */
 const MAX_MATCHES = 20;
@@ -50,55 +55,21 @@ function filterQuery({ type, payload }: Filter): { type?: string; payload_match?
   return { ...defined({ type }), ...(matches.length === 0 || matches.length > MAX_MATCHES ? {} : { payload_match: matches }) };
 }
 
-function cityFeed(cityName: string, api: Api): Feed {
-  const path = { cityName };
-  const url = '/v0/city/{cityName}/events';
-  return {
-    frame: 'event',
-    async head() {
-      const { response } = await ask(api, (signal) => api.http.GET(url, { params: { path, query: { limit: 1 } }, signal }));
-      const index = response.headers.get('x-svc-index');
-      if (index === null || !/^\d+$/.test(index)) throw new CliError('the API did not say where the event log of the city ends');
-      return index;
-    },
-    async page({ filter, since, after, cursor }) {
-      const query = { limit: PAGE_SIZE, ...filterQuery(filter), ...defined({ since, cursor, after_seq: after }) };
-      const { data } = await ask(api, (signal) => api.http.GET(url, { params: { path, query }, signal }));
-      return { items: data.items ?? [], next: data.next_cursor };
-    },
-    open: (position, types, signal) =>
-      openStream(api, signal, () =>
-        api.http.GET(`${url}/stream`, {
-          params: { path, query: defined({ after_seq: position.after, type: types }), header: header(position) },
-          headers: { Accept: 'text/event-stream' },
-          parseAs: 'stream',
-          signal,
-        }),
-      ),
+function cityPage(cityName: string, api: Api): Feed['page'] {
+  return async ({ filter, since, after, cursor }) => {
+    const params = {
+      path: { cityName },
+      query: { limit: PAGE_SIZE, ...filterQuery(filter), ...defined({ since, cursor, after_seq: after }) },
+    };
+    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/events', { params, signal }));
+    return { items: data.items ?? [], next: data.next_cursor };
   };
 }
 
-function supervisorFeed(api: Api): Feed {
-  const url = '/v0/events';
-  return {
-    frame: 'tagged_event',
-    async head() {
-      const { data } = await ask(api, (signal) => api.http.GET(url, { params: { query: { limit: 1 } }, signal }));
-      return data.event_cursor;
-    },
-    async page({ filter, since, after, cursor }) {
-      const query = { limit: PAGE_SIZE, ...filterQuery(filter), ...defined({ since, cursor, after_cursor: after }) };
-      const { data } = await ask(api, (signal) => api.http.GET(url, { params: { query }, signal }));
-      return { items: data.items ?? [], next: data.next_cursor };
-    },
-    open: (position, types, signal) =>
-      openStream(api, signal, () =>
-        api.http.GET(`${url}/stream`, {
-          params: { query: defined({ after_cursor: position.after, type: types }), header: header(position) },
-          headers: { Accept: 'text/event-stream' },
-          parseAs: 'stream',
-          signal,
-        }),
-      ),
+function supervisorPage(api: Api): Feed['page'] {
+  return async ({ filter, since, after, cursor }) => {
+    const query = { limit: PAGE_SIZE, ...filterQuery(filter), ...defined({ since, cursor, after_cursor: after }) };
+    const { data } = await ask(api, (signal) => api.http.GET('/v0/events', { params: { query }, signal }));
+    return { items: data.items ?? [], next: data.next_cursor };
   };
 }

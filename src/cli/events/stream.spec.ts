@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { connect } from '../api.js';
 import { ApiError, InterruptedError } from '../errors.js';
-import { readFrames } from '../sse.js';
+import { readFrames } from '../../client/frames.js';
 import { fakeIo, type FakeIo } from '../testing/io.js';
 import { anEvent, frame, json, problem, stream, testServer, type Handler, type TestServer } from '../testing/server.js';
 import { feedOf } from './feed.js';
@@ -21,9 +21,10 @@ async function serve(routes: Record<string, Handler>): Promise<void> {
   io = fakeIo();
 }
 
-const feed = () => feedOf({ city: 'alpha' }, connect({ url: server.url, key: 'svc_k', source: 'from --api' }, io.signal));
+const api = () => connect({ url: server.url, key: 'svc_k', source: 'from --api' }, io.signal);
+const feed = () => feedOf({ city: 'alpha' }, api());
 const follow = (flags: Partial<EventsFlags> = {}) =>
-  followEvents(feed(), readFlags({ timeout: '30s', follow: true, ...flags }, Date.now()), io, { baseMs: 10 });
+  followEvents(feed(), readFlags({ timeout: '30s', follow: true, ...flags }, Date.now()), api(), io, 10);
 const watch = (flags: Partial<EventsFlags> = {}) =>
   watchEvents(feed(), readFlags({ timeout: '5s', watch: true, ...flags }, Date.now()), io);
 const streamed = () => server.requests.filter((request) => request.line.startsWith(`GET ${STREAM}`));

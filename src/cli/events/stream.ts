@@ -1,28 +1,22 @@
 import { showDuration } from '../duration.js';
-import { CliError, InterruptedError, UnreachableError } from '../errors.js';
-import { followFrames, type FollowOptions, type OpenStream } from '../follow.js';
+import { objectOf, readFrames } from '../../client/frames.js';
+import { ConnectionError } from '../../client/problems.js';
+import { telling, type Api } from '../api.js';
+import { CliError, InterruptedError } from '../errors.js';
 import type { Io } from '../io.js';
-import { readFrames, type Frame } from '../sse.js';
+import { defined } from '../values.js';
 import type { Feed } from './feed.js';
 import { matches, type Envelope } from './filter.js';
 import { matching, pages, write } from './list.js';
 import type { EventsRequest } from './options.js';
 
 /** Prints what matches until Ctrl-C, over as many connections as it takes. */
-export async function followEvents(feed: Feed, request: EventsRequest, io: Io, pace: Pick<FollowOptions, 'baseMs'> = {}): Promise<void> {
-  const after = request.after ?? (await feed.head());
-  const types = typesOf(request);
-  const open = (lastEventId: string | undefined): ReturnType<OpenStream> =>
-    feed.open(lastEventId === undefined ? { after } : { lastEventId }, types, io.signal);
-  /** How far each stream was printed: what comes again is not printed again. */
-  const told = new Map<string, number>();
-  for await (const frame of followFrames(open, { signal: io.signal, again: true, ...pace })) {
-    const line = matchingLine(frame, feed, request);
-    if (line === undefined) continue;
-    const { stream = '', seq } = JSON.parse(frame.data) as { stream?: string; seq: number };
-    if (seq <= (told.get(stream) ?? 0)) continue;
-    told.set(stream, seq);
-    await io.out(line);
+export async function followEvents(feed: Feed, request: EventsRequest, api: Api, io: Io, pauseMs?: number): Promise<void> {
+  const { after } = request;
+  const events = feed.follow({ ...defined({ after, types: typesOf(request), pauseMs }), signal: io.signal });
+  for await (const { event, text } of telling(api, events.withTexts())) {
+    const line = matchingLine(event as Envelope, text, request);
+    if (line !== undefined) await io.out(line);
   }
   throw new InterruptedError();
 }
@@ -41,11 +35,12 @@ export async function watchEvents(feed: Feed, request: EventsRequest, io: Io): P
   if (after === undefined) return;
   let opened = false;
   try {
-    const body = await feed.open({ after }, typesOf(request), signal);
+    const body = await feed.open(after, typesOf(request), signal);
     opened = true;
     if (body === undefined) throw new CliError('the stream has ended for good');
     for await (const frame of readFrames(body, { signal })) {
-      const line = matchingLine(frame, feed, request);
+      if (frame.event !== feed.frame) continue;
+      const line = matchingLine(envelopeOf(objectOf(frame.data, feed.frame, frame.id), feed, frame.id), frame.data, request);
       if (line === undefined) continue;
       await io.out(line);
       return;
@@ -53,7 +48,7 @@ export async function watchEvents(feed: Feed, request: EventsRequest, io: Io): P
   } catch (error) {
     if (io.signal.aborted) throw new InterruptedError();
     if (limit.aborted) return ranOut(request, io);
-    if (!opened || !(error instanceof UnreachableError)) throw error;
+    if (!opened || !(error instanceof ConnectionError)) throw error;
     throw new CliError(`stream ended before a matching event arrived: ${error.message}`);
   }
   if (io.signal.aborted) throw new InterruptedError();
@@ -97,24 +92,16 @@ async function withinTime<T>(signal: AbortSignal, io: Io, work: () => Promise<T>
 
 const typesOf = (request: EventsRequest): string[] | undefined => (request.filter.type === undefined ? undefined : [request.filter.type]);
 
-/** The line of a frame that carries a matching event. @throws CliError when an event frame cannot be read. */
-function matchingLine(frame: Frame, feed: Feed, request: EventsRequest): string | undefined {
-  if (frame.event !== feed.frame) return undefined;
-  const envelope = decode(frame.data);
-  if (envelope === undefined) throw new CliError(`undecodable ${feed.frame} frame${frame.id === undefined ? '' : ` at ${frame.id}`}`);
+/** The line of an event that matches. */
+function matchingLine(envelope: Envelope, text: string, request: EventsRequest): string | undefined {
   if (request.notBefore !== undefined && Date.parse(envelope.ts) < request.notBefore) return undefined;
   if (!matches(envelope, request.filter)) return undefined;
-  return `${frame.data.includes('\n') ? JSON.stringify(envelope) : frame.data}\n`;
+  return `${text.includes('\n') ? JSON.stringify(envelope) : text}\n`;
 }
 
-/** The envelope in a frame's data; undefined when it is none. */
-export function decode(data: string): Envelope | undefined {
-  try {
-    const value = JSON.parse(data) as unknown;
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-    const { type, ts } = value as Record<string, unknown>;
-    return typeof type === 'string' && typeof ts === 'string' ? (value as Envelope) : undefined;
-  } catch {
-    return undefined;
-  }
+/** @throws CliError when an event cannot be read */
+function envelopeOf(event: unknown, feed: Feed, id?: string): Envelope {
+  const { type, ts } = event as Record<string, unknown>;
+  if (typeof type === 'string' && typeof ts === 'string') return event as Envelope;
+  throw new CliError(`undecodable ${feed.frame} frame${id === undefined ? '' : ` at ${id}`}`);
 }

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { ask, MUTATION, openStream, type Api } from '../api.js';
+import { ask, MUTATION, telling, type Api } from '../api.js';
 import { cityCommand, cityContextOf, withExamples } from '../command.js';
 import { ApiError, CliError, InterruptedError, UnreachableError } from '../errors.js';
-import { followFrames, type OpenStream } from '../follow.js';
+import { followFrames, type OpenStream } from '../../client/follow.js';
 import { harmless } from '../harmless.js';
 import type { Io } from '../io.js';
-import { jsonOf } from '../sessions/frames.js';
+import { objectOf } from '../../client/frames.js';
 import { defined, numberOf } from '../values.js';
 import { shown } from './conversation.js';
 import { publishBy, type Outcome, type Publication } from './exec.js';
@@ -61,15 +61,12 @@ export function addConnect(extmsg: Command, io: Io): void {
     const params = { path: { cityName: city }, query: defined({ provider, account_id: account }) };
     const open = (lastEventId: string | undefined): ReturnType<OpenStream> => {
       const header = { ...MUTATION, ...defined({ 'Last-Event-ID': lastEventId }) };
-      const rest = { headers: { Accept: 'text/event-stream' }, parseAs: 'stream' as const, signal };
-      return openStream(api, signal, () =>
-        api.http.GET('/v0/city/{cityName}/extmsg/publications/stream', { params: { ...params, header }, ...rest }),
-      );
+      return api.client.open('/v0/city/{cityName}/extmsg/publications/stream', { ...params, header, signal });
     };
     const onPause = (ms: number, why: string): void => io.err(`${why}; connecting again in ${Math.ceil(ms / 1_000)} s\n`);
-    for await (const { event, data, id } of followFrames(open, { signal, onPause })) {
+    for await (const { event, data, id } of telling(api, followFrames(open, { signal, onPause }))) {
       if (event !== 'publication') continue;
-      const work = take(jsonOf(data, event, id) as Publication).finally(() => works.delete(work));
+      const work = take(objectOf(data, event, id) as Publication).finally(() => works.delete(work));
       works.add(work);
       if (flags.exec === undefined) await work;
     }

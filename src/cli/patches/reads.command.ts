@@ -5,7 +5,7 @@ import { cityCommand, cityContextOf, printJson, withExamples } from '../command.
 import { nameOf } from '../edits.js';
 import type { Io } from '../io.js';
 import { listAll, type AllFlags } from '../listing.js';
-import { allOf } from '../pages.js';
+import { allOf } from '../../client/pages.js';
 import { KINDS, patchDetails, patchTable, type Listed, type Patch, type PatchKind } from './view.js';
 
 export function addReads(patch: Command, io: Io): void {

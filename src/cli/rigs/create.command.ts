@@ -5,7 +5,6 @@ import { cityCommand, cityContextOf, keyHeader, printJson, withExamples, withKey
 import { answered } from '../edits.js';
 import { awaitEnding, tellEnding, timeoutOf, type Ending } from '../ending.js';
 import { CliError } from '../errors.js';
-import { feedOf } from '../events/feed.js';
 import type { Io } from '../io.js';
 import { defined } from '../values.js';
 import { madeLine, stepOf } from './view.js';
@@ -76,10 +75,9 @@ async function untilThere(
 ): Promise<Ending> {
   const progress = new Progress(io, `creating ${name}`, flags.json === true);
   return awaitEnding(api, {
-    requestId: accepted.request_id ?? '',
+    accepted: { request_id: accepted.request_id ?? '', event_cursor: accepted.event_cursor ?? '0' },
     operation: 'rig.create',
-    feed: feedOf({ city }, api),
-    after: accepted.event_cursor ?? '0',
+    city,
     timeoutMs,
     progress,
     steps: {

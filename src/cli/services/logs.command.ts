@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import { ask, openStream, type Schemas } from '../api.js';
+import { ask, failing, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, withExamples } from '../command.js';
 import { nameOf } from '../edits.js';
 import { InterruptedError } from '../errors.js';
-import { followFrames, type OpenStream } from '../follow.js';
+import { followFrames, type OpenStream } from '../../client/follow.js';
 import { harmless } from '../harmless.js';
 import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
-import { jsonOf } from '../sessions/frames.js';
+import { objectOf } from '../../client/frames.js';
 import { defined, numberOf } from '../values.js';
 
 interface Flags {
@@ -43,13 +43,11 @@ export function addLogs(service: Command, io: Io): void {
     const { signal } = io;
     const open = (lastEventId: string | undefined): ReturnType<OpenStream> => {
       const header = defined({ 'Last-Event-ID': lastEventId });
-      const rest = { headers: { Accept: 'text/event-stream' }, parseAs: 'stream' as const, signal };
-      return openStream(api, signal, () =>
-        api.http.GET('/v0/city/{cityName}/service/{name}/logs/stream', { params: { path, query, header }, ...rest }),
-      ).catch(absent);
+      const opening = api.client.open('/v0/city/{cityName}/service/{name}/logs/stream', { path, query, header, signal });
+      return opening.catch(failing(api)).catch(absent);
     };
     for await (const { event, data, id } of followFrames(open, { signal })) {
-      if (event === 'line') await io.out(shown(jsonOf(data, event, id) as Line));
+      if (event === 'line') await io.out(shown(objectOf(data, event, id) as Line));
     }
     throw new InterruptedError();
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { TurnOf } from './answer.js';
-import type { Message, SessionFrame } from './frames.js';
+import { TurnOf } from '../../client/turns.js';
+import type { Message, SessionFrame } from '../../client/turns.js';
 
 const text = (id: string, said: string, status = 'final', role = 'assistant'): Message =>
   ({ id, role, status, blocks: [{ type: 'text', text: said }] }) as Message;

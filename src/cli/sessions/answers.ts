@@ -1,5 +1,5 @@
 import type { Schemas } from '../api.js';
-import type { Question } from './frames.js';
+import type { Question } from '../../client/turns.js';
 import { harmlessLine } from '../harmless.js';
 
 type Response = Schemas['SessionRespondInputBody'];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { answerOf, respondCommand } from './answers.js';
 import { ConversationView, type ViewOptions } from './conversation-view.js';
-import type { Message, Question, SessionFrame } from './frames.js';
+import type { Message, Question, SessionFrame } from '../../client/turns.js';
 import { harmless } from '../harmless.js';
 
 type Status = Message['status'];

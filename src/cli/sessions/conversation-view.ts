@@ -1,5 +1,5 @@
 import { cut } from '../table.js';
-import type { Message, Question, SessionFrame } from './frames.js';
+import type { Message, Question, SessionFrame } from '../../client/turns.js';
 import { harmlessLine } from '../harmless.js';
 import { partOf, type Prose, type ToolCall } from './parts.js';
 

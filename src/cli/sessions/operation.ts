@@ -4,7 +4,6 @@ import { Progress } from '../cities/progress.js';
 import { printJson, withKey, type CityContext } from '../command.js';
 import { awaitEnding, tellEnding, timeoutOf } from '../ending.js';
 import { CliError } from '../errors.js';
-import { feedOf } from '../events/feed.js';
 import { answerTo, tellAnswer } from './answer.js';
 import { tellStarts } from './starts.js';
 import { tellQuestions } from './questions.js';
@@ -48,20 +47,18 @@ export async function runOnSession(context: CityContext<WaitFlags>, run: Session
     return;
   }
   const progress = new Progress(io, run.title, flags.json === true || (flags.wait === true && !io.interactive));
-  const { request_id: requestId, event_cursor: after } = accepted;
-  const feed = feedOf({ city }, api);
   const over = new AbortController();
   const telling = session === '' ? undefined : tellQuestions(api, { city, session, progress }, AbortSignal.any([api.signal, over.signal]));
   try {
     const steps = tellStarts(accepted.session_id, progress);
-    const ending = await awaitEnding(api, { requestId, operation: run.operation, feed, after, timeoutMs, progress, ...steps });
+    const ending = await awaitEnding(api, { accepted, operation: run.operation, city, timeoutMs, progress, ...steps });
     if (flags.wait !== true || !ending.ok) {
       progress.end();
       return await tellEnding(io, flags, ending, run.success);
     }
     progress.enter('waiting for the answer');
     const left = deadline === undefined ? undefined : Math.max(1, deadline - Date.now());
-    const answer = await answerTo(context, { session, requestId, position, timeoutMs: left });
+    const answer = await answerTo(context, { session, requestId: accepted.request_id, position, timeoutMs: left });
     progress.end();
     await tellAnswer(io, flags, answer);
   } finally {

@@ -1,5 +1,5 @@
 import { cut } from '../table.js';
-import type { Message } from './frames.js';
+import type { Message } from '../../client/turns.js';
 import { harmless, harmlessLine } from '../harmless.js';
 
 type Block = Message['blocks'][number];
@@ -31,11 +31,6 @@ export function partOf(message: Message, thinking: boolean): Prose | ToolCall {
     .replace(/\s+$/, '');
   const kind = isThought ? 'thought' : message.role === 'user' || message.role === 'assistant' ? message.role : 'system';
   return { kind, text };
-}
-
-/** What an assistant has said in an entry, thoughts and tools left out. */
-export function saidOf({ blocks }: Message): string {
-  return (blocks as readonly Block[]).map((block) => (block.type === 'text' ? (block.text ?? '') : '')).join('');
 }
 
 function textOf(block: Block, thinking: boolean): string {

@@ -1,17 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ask, type Api } from '../api.js';
+import { ask, failing, type Api } from '../api.js';
 import type { Progress } from '../cities/progress.js';
 import { respondCommand } from './answers.js';
-import type { Question } from './frames.js';
+import type { Question } from '../../client/turns.js';
 import { harmlessLine } from '../harmless.js';
 
 const POLL_MS = 1_000;
 const PAGE = 500;
 
 /** What one session asks people now, the oldest first. */
-export async function questionsOf(api: Api, path: { readonly cityName: string; readonly id: string }): Promise<readonly Question[]> {
-  const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/session/{id}/pending', { params: { path }, signal }));
-  return data.pending === undefined ? [] : [data.pending, ...(data.others ?? [])];
+export function questionsOf(api: Api, path: { readonly cityName: string; readonly id: string }): Promise<readonly Question[]> {
+  return api.client.session(path.cityName, path.id).questions(api.signal).catch(failing(api));
 }
 
 /** What sessions of a city ask, by session; of one that asks several things the oldest. */

@@ -7,7 +7,7 @@ import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
 import { list, nothing, withLimit, type ListFlags } from '../listing.js';
 import { defined, numberOf } from '../values.js';
-import type { Question } from './frames.js';
+import type { Question } from '../../client/turns.js';
 import { lastFailure } from './last-failure.js';
 import { asked, questionsOf } from './questions.js';
 import { sessionDetails, sessionTable, type Session } from './view.js';

@@ -9,7 +9,7 @@ import { table } from '../table.js';
 import { age } from '../duration.js';
 import { defined } from '../values.js';
 import { answerOf } from './answers.js';
-import type { Question } from './frames.js';
+import type { Question } from '../../client/turns.js';
 import { questionsOf } from './questions.js';
 
 interface Flags {

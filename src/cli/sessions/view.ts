@@ -2,7 +2,7 @@ import type { Schemas } from '../api.js';
 import { age, moment } from '../duration.js';
 import type { Io } from '../io.js';
 import { block, cut, facts, table } from '../table.js';
-import type { Question } from './frames.js';
+import type { Question } from '../../client/turns.js';
 import { harmlessLine } from '../harmless.js';
 import { questionLine } from './questions.js';
 import { restFact } from './rest.js';

@@ -1,15 +1,14 @@
 import type { Command } from 'commander';
-import { ask, MUTATION } from '../api.js';
-import { cityCommand, cityContextOf, withExamples, type CityContext } from '../command.js';
+import { ask, MUTATION, telling } from '../api.js';
+import { cityCommand, cityContextOf, printJson, withExamples, type CityContext } from '../command.js';
 import { nameOf } from '../edits.js';
 import { CliError, InterruptedError, oneLine } from '../errors.js';
-import { followFrames, type OpenStream } from '../follow.js';
 import type { Io } from '../io.js';
 import { plain } from '../table.js';
-import { defined, numberOf } from '../values.js';
+import { numberOf } from '../values.js';
 import { answerOf, respondCommand } from './answers.js';
 import { ConversationView } from './conversation-view.js';
-import { jsonOf, openSession, sessionFrame, type Question } from './frames.js';
+import type { Question } from '../../client/turns.js';
 
 interface Flags {
   readonly thinking?: boolean;
@@ -47,30 +46,19 @@ async function watchSession(context: Context, session: string): Promise<void> {
   });
   const done = new AbortController();
   const signal = AbortSignal.any([io.signal, done.signal]);
-  let closed = false;
-  const open = (lastEventId: string | undefined): ReturnType<OpenStream> =>
-    openSession(
-      api,
-      { city, session, signal, thinking: flags.thinking === true, onState: (state) => (closed = state === 'closed') },
-      { lastEventId },
-    );
   const onPause = (ms: number, why: string): void => {
-    if (closed && why === 'the stream ended') done.abort();
-    else if (why !== 'the stream ended')
+    if (why !== 'the stream ended')
       io.err(`${view.fresh()}${context.path}: ${plain(oneLine(why))}; trying again in ${Math.ceil(ms / 1_000)} s\n`);
   };
   const typing = flags.json === true || io.lines === undefined ? undefined : answering(context, session, view, io.lines(signal));
   try {
-    for await (const frame of followFrames(open, { signal, onPause })) {
-      const read = sessionFrame(frame);
-      if (read === undefined) continue;
-      const text = view.frame(read);
+    const following = api.client.session(city, session).follow({ thinking: flags.thinking === true, signal, onPause });
+    for await (const frame of telling(api, following)) {
+      const text = view.frame(frame);
       if (flags.json !== true) await io.out(text);
-      else if (read.event !== 'heartbeat')
-        await io.out(
-          `${JSON.stringify({ ...defined({ id: frame.id }), event: read.event, data: jsonOf(frame.data, read.event, frame.id) })}\n`,
-        );
-      if (flags.untilIdle === true && read.event !== 'structured' && view.activity === 'idle' && (await isSettled(context, session))) break;
+      else if (frame.event !== 'heartbeat') await printJson(io, frame);
+      if (flags.untilIdle === true && frame.event !== 'structured' && view.activity === 'idle' && (await isSettled(context, session)))
+        break;
     }
   } finally {
     done.abort();

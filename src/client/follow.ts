@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiError, UnreachableError } from './errors.js';
-import { readFrames, type Frame } from './sse.js';
+import { readFrames, type Frame } from './frames.js';
+import { ApiProblem, ConnectionError } from './problems.js';
+import { sleep } from './sleep.js';
 
 /**
  * Opens the stream behind `lastEventId`, or at the position the caller began with while no frame has arrived yet. Undefined when it
@@ -10,17 +10,19 @@ export type OpenStream = (lastEventId: string | undefined) => Promise<ReadableSt
 
 export interface FollowOptions {
   readonly signal: AbortSignal;
+  /** Where to begin, instead of where `open` begins by itself. */
+  readonly lastEventId?: string | undefined;
   /** First pause before a reconnection; doubled up to `maxMs`, begun anew after a frame. */
   readonly baseMs?: number;
   readonly maxMs?: number;
   readonly silenceMs?: number;
   /** Begins again where the caller began when the server does not know an id as its own any more; frames then come twice. */
   readonly again?: boolean;
-  readonly onPause?: (ms: number, why: string) => void;
+  readonly onPause?: ((ms: number, why: string) => void) | undefined;
 }
 
 const RETRY_AFTER_MAX_MS = 120_000;
-const TRANSIENT = new Set([429, 503]);
+const TRANSIENT = new Set([429, 502, 503, 504]);
 
 /**
  * Frames for ever, over as many connections as it takes: each begins behind the last frame that the caller has
@@ -30,7 +32,7 @@ export async function* followFrames(open: OpenStream, options: FollowOptions): A
   const { signal, maxMs = 30_000 } = options;
   let base = options.baseMs ?? 1_000;
   let pause = base;
-  let lastEventId: string | undefined;
+  let { lastEventId } = options;
   while (!signal.aborted) {
     let asked: number | undefined;
     let why = 'the stream ended';
@@ -51,18 +53,25 @@ export async function* followFrames(open: OpenStream, options: FollowOptions): A
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (options.again === true && lastEventId !== undefined && error instanceof ApiError && error.code === 'invalid-cursor') {
+      const known = ofThisClient(error);
+      if (options.again === true && lastEventId !== undefined && known instanceof ApiProblem && known.code === 'invalid-cursor') {
         lastEventId = undefined;
         continue;
       }
-      if (error instanceof ApiError && TRANSIENT.has(error.status)) asked = error.retryAfterMs;
-      else if (!(error instanceof UnreachableError)) throw error;
+      if (known instanceof ApiProblem && TRANSIENT.has(known.status)) asked = known.retryAfterMs;
+      else if (!(known instanceof ConnectionError)) throw error;
       why = (error as Error).message;
     }
     if (signal.aborted) return;
     const ms = asked === undefined ? pause : Math.min(asked, RETRY_AFTER_MAX_MS);
     options.onPause?.(ms, why);
-    await sleep(ms, undefined, { signal }).catch(() => undefined);
+    await sleep(ms, signal);
     pause = Math.min(pause * 2, maxMs);
   }
+}
+
+/** The failure of this client, also where somebody has told it in other words. */
+function ofThisClient(error: unknown): unknown {
+  if (error instanceof ApiProblem || error instanceof ConnectionError) return error;
+  return error instanceof Error ? error.cause : undefined;
 }

@@ -1,5 +1,5 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { CliError, UnreachableError, reason } from './errors.js';
+import { ConnectionError, ProtocolError, reason } from './problems.js';
 
 /** One frame of a stream; `id` is opaque and only ever handed back. */
 export type Frame = EventSourceMessage;
@@ -16,8 +16,8 @@ export interface ReadOptions {
 }
 
 /**
- * The frames of one response until it ends. A connection that breaks or falls silent ends with an
- * `UnreachableError`; a frame above 1 MiB is a `CliError`.
+ * The frames of one response until it ends. A connection that breaks or falls silent ends with a
+ * `ConnectionError`; a frame above 1 MiB is a `ProtocolError`.
  */
 export async function* readFrames(body: ReadableStream<Uint8Array>, options: ReadOptions = {}): AsyncGenerator<Frame, void, undefined> {
   const ready: Frame[] = [];
@@ -38,7 +38,7 @@ export async function* readFrames(body: ReadableStream<Uint8Array>, options: Rea
       if (chunk.done) return;
       parser.feed(decoder.decode(chunk.value, { stream: true }));
       yield* ready.splice(0);
-      if (overlong) throw new CliError('the stream sent a frame above 1 MiB');
+      if (overlong) throw new ProtocolError('the stream sent a frame above 1 MiB');
     }
   } finally {
     await reader.cancel().catch(() => undefined);
@@ -46,10 +46,10 @@ export async function* readFrames(body: ReadableStream<Uint8Array>, options: Rea
 }
 
 async function limited<T>(reading: Promise<T>, ms: number, signal: AbortSignal | undefined): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   let onAbort = (): void => undefined;
   const end = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new UnreachableError(`nothing arrived for ${ms / 1_000} s`)), ms);
+    timer = setTimeout(() => reject(new ConnectionError(`nothing arrived for ${ms / 1_000} s`, true)), ms);
     onAbort = () => reject(signal?.reason as Error);
     signal?.addEventListener('abort', onAbort);
     if (signal?.aborted === true) onAbort();
@@ -57,10 +57,21 @@ async function limited<T>(reading: Promise<T>, ms: number, signal: AbortSignal |
   try {
     return await Promise.race([reading, end]);
   } catch (error) {
-    if (error instanceof CliError || (error as { name?: unknown } | null)?.name === 'AbortError') throw error;
-    throw new UnreachableError(`the stream broke: ${reason(error)}`, 1, { cause: error });
+    if (error instanceof ConnectionError || (error as { name?: unknown } | null)?.name === 'AbortError') throw error;
+    throw new ConnectionError(`the stream broke: ${reason(error)}`, true, { cause: error });
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', onAbort);
   }
+}
+
+/** The object in the data of a frame. @throws ProtocolError */
+export function objectOf(data: string, event: string, id: string | undefined): object {
+  try {
+    const value = JSON.parse(data) as unknown;
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // told below
+  }
+  throw new ProtocolError(`undecodable ${event} frame${id === undefined ? '' : ` at ${id}`}`);
 }

@@ -1,0 +1,33 @@
+// A bot at the front desk: what is mailed to `human` is asked of an agent, and answered. It may be killed at any moment and begun again.
+import { readFile, writeFile } from 'node:fs/promises';
+import { connect, fromEnvironment, TurnLost } from 'supervisor-control-plane/client/node';
+
+const { SVC_CITY: city = 'demo', SVC_AGENT: agent = 'mayor', BOT_STATE: state = 'bot.position' } = process.env;
+const client = connect({ ...fromEnvironment(), name: 'bot' });
+const session = client.session(city, agent);
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort());
+
+const lastEventId = await readFile(state, 'utf8').catch(() => undefined);
+const after = lastEventId === undefined ? await client.head({ city }) : undefined;
+const events = client.events({ city, types: ['mail.sent'], after, lastEventId, signal: stop.signal });
+console.log('listening');
+for await (const { payload } of events) {
+  const mail = payload.message;
+  if (mail?.to === 'human') {
+    // The keys make the second life of this program ask and answer what the first one has, and not once more.
+    const turn = await session.send(`${mail.subject}\n\n${mail.body}`, { idempotencyKey: `ask-${mail.id}` });
+    const answer = await turn.answer({ onQuestion: ({ choices = [] }) => ({ action: choices.at(-1)?.id ?? 'deny' }) }).catch((error) => {
+      if (error instanceof TurnLost) return { text: `No answer: ${error.message}` };
+      throw error;
+    });
+    const body = { from: 'human', body: answer.text };
+    await client.post('/v0/city/{cityName}/mail/{id}/reply', {
+      path: { cityName: city, id: mail.id },
+      body,
+      idempotencyKey: `reply-${mail.id}`,
+    });
+    console.log(`${mail.id}: ${answer.text}`);
+  }
+  await writeFile(state, events.lastEventId);
+}

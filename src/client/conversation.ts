@@ -1,0 +1,207 @@
+import type { Caller, Schemas } from './calls.js';
+import { followFrames, type OpenStream } from './follow.js';
+import { ApiProblem } from './problems.js';
+import { sleep } from './sleep.js';
+import { sessionFrame, TurnOf, type Question, type SessionFrame } from './turns.js';
+
+export interface FollowSession {
+  /** Begin behind this position of the transcript; without one the stream begins with the conversation so far. */
+  readonly after?: string | undefined;
+  readonly thinking?: boolean;
+  readonly signal?: AbortSignal | undefined;
+  readonly onPause?: (ms: number, why: string) => void;
+}
+
+export interface SendOptions {
+  /** After the current turn, or instead of it; without one with it, as the session's own way is. */
+  readonly intent?: Schemas['SessionSubmitInputBody']['intent'];
+  readonly idempotencyKey?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What is told on the way to the end of a turn. */
+export interface TurnOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Each question that the session asks people meanwhile, once. What it answers is sent to the session. */
+  readonly onQuestion?: (question: Question) => Answer | undefined | Promise<Answer | undefined>;
+  /** Each frame of the turn, in order. */
+  readonly onFrame?: (frame: SessionFrame) => void;
+}
+
+export type Answer = Schemas['SessionRespondInputBody'];
+
+/** A message was not taken to its agent, or its session was closed before the turn. */
+export class TurnLost extends Error {
+  override readonly name = 'TurnLost';
+}
+
+const POLL_MS = 2_000;
+const LOST = new Set(['failed', 'cancelled', 'expired', 'unconfirmed']);
+
+/** One session: what is said to it, what it says, and what it asks. */
+export class Conversation {
+  readonly #path: { readonly cityName: string; readonly id: string };
+
+  constructor(
+    private readonly client: Caller,
+    readonly city: string,
+    readonly id: string,
+  ) {
+    this.#path = { cityName: city, id };
+  }
+
+  /**
+   * Sends a message. The turn that it makes is there to be waited for, or not. With an idempotency key of the caller's own it may be the
+   * turn of a life before, which has ended long ago.
+   */
+  async send(text: string, { intent, ...common }: SendOptions = {}): Promise<Turn> {
+    const after = common.idempotencyKey === undefined ? await this.position(common.signal) : undefined;
+    const accepted =
+      intent === undefined
+        ? await this.client.post('/v0/city/{cityName}/session/{id}/messages', { path: this.#path, body: { message: text }, ...common })
+        : await this.client.post('/v0/city/{cityName}/session/{id}/submit', {
+            path: this.#path,
+            body: { message: text, intent },
+            ...common,
+          });
+    return new Turn(this.client, this, accepted.request_id, after);
+  }
+
+  /** The turn of a message that somebody has sent before; `after` is a position of the transcript before it, for less to read. */
+  turn(requestId: string, after?: string): Turn {
+    return new Turn(this.client, this, requestId, after);
+  }
+
+  /** The newest position of its transcript; `0` for a session that is not there yet. */
+  async position(signal?: AbortSignal): Promise<string> {
+    try {
+      const query = { format: 'structured' as const, limit: 1 };
+      const data = await this.client.get('/v0/city/{cityName}/session/{id}/transcript', { path: this.#path, query, signal });
+      return data.format === 'structured' ? data.history.cursor.resume_token : '0';
+    } catch (error) {
+      if (error instanceof ApiProblem && error.status === 404) return '0';
+      throw error;
+    }
+  }
+
+  /** What it says and does, for ever, over as many connections as it takes. Ends when the signal aborts, and with the session. */
+  async *follow(options: FollowSession = {}): AsyncGenerator<SessionFrame, void, undefined> {
+    const { after, thinking, onPause } = options;
+    const ended = new AbortController();
+    const signal = AbortSignal.any([ended.signal, ...(options.signal === undefined ? [] : [options.signal])]);
+    let closed = false;
+    const query = {
+      format: 'structured' as const,
+      ...(thinking === true ? { include_thinking: true } : {}),
+      ...(after === undefined ? {} : { after_cursor: after }),
+    };
+    const open: OpenStream = (lastEventId) =>
+      this.client.open('/v0/city/{cityName}/session/{id}/stream', {
+        path: this.#path,
+        query,
+        header: lastEventId === undefined ? {} : { 'Last-Event-ID': lastEventId },
+        signal,
+        onOpen: ({ status, headers }) => void (closed = status === 204 || headers.get('svc-session-state') === 'closed'),
+      });
+    const pausing = (ms: number, why: string): void => {
+      // A closed session's stream has an end.
+      if (closed && why === 'the stream ended') ended.abort();
+      else onPause?.(ms, why);
+    };
+    try {
+      for await (const frame of followFrames(open, { signal, onPause: pausing })) {
+        const read = sessionFrame(frame);
+        if (read !== undefined) yield read;
+      }
+    } finally {
+      ended.abort();
+    }
+  }
+
+  /** What it asks people now, the oldest first. */
+  async questions(signal?: AbortSignal): Promise<readonly Question[]> {
+    const data = await this.client.get('/v0/city/{cityName}/session/{id}/pending', { path: this.#path, signal });
+    return data.pending === undefined ? [] : [data.pending, ...(data.others ?? [])];
+  }
+
+  /** Answers a question. */
+  async respond(answer: Answer, idempotencyKey?: string): Promise<void> {
+    await this.client.post('/v0/city/{cityName}/session/{id}/respond', { path: this.#path, body: answer, idempotencyKey });
+  }
+}
+
+/** What a session does for one message, until it is idle again. */
+export class Turn {
+  constructor(
+    private readonly client: Caller,
+    private readonly session: Conversation,
+    /** Of the 202. */
+    readonly requestId: string,
+    /** The position of the transcript before the message. */
+    readonly after?: string,
+  ) {}
+
+  /** The message as the queue of the session has it. @throws TurnLost */
+  async message(signal?: AbortSignal): Promise<Schemas['SessionMessageRecord']> {
+    const { city, id } = this.session;
+    const path = { cityName: city, id };
+    const { items } = await this.client.get('/v0/city/{cityName}/session/{id}/messages', { path, query: { limit: 1000 }, signal });
+    const message = items.find(({ request_id: request }) => request === this.requestId);
+    if (message === undefined) throw new TurnLost(`session ${id} does not have the message any more`);
+    return message;
+  }
+
+  /** Waits for the end of the turn: what the agent has said in it. @throws TurnLost, ApiProblem; the signal's reason when that aborts */
+  async answer(options: TurnOptions = {}): Promise<{ readonly messageId: string; readonly text: string }> {
+    const message = await this.message(options.signal);
+    const turn = new TurnOf(message.id);
+    const done = new AbortController();
+    const signal = AbortSignal.any([done.signal, ...(options.signal === undefined ? [] : [options.signal])]);
+    let lost: TurnLost | undefined;
+    const watching = this.#dropping(message.id, turn, signal).then((error) => {
+      lost = error;
+      if (error !== undefined) done.abort();
+    });
+    const asked = new Set<string>();
+    try {
+      for await (const frame of this.session.follow({ after: this.after, signal })) {
+        turn.take(frame);
+        options.onFrame?.(frame);
+        if (turn.over) break;
+        if (frame.event === 'pending' && !asked.has(frame.data.request_id)) {
+          asked.add(frame.data.request_id);
+          const answer = await options.onQuestion?.(frame.data);
+          if (answer !== undefined) await this.session.respond({ request_id: frame.data.request_id, ...answer });
+        }
+      }
+    } finally {
+      done.abort();
+      await watching;
+    }
+    if (turn.over) return { messageId: message.id, text: turn.text };
+    options.signal?.throwIfAborted();
+    if (lost !== undefined) throw lost;
+    // The session was closed: its turn, if there was one, has ended with it.
+    if (!turn.begun) throw new TurnLost(`session ${this.session.id} was closed before its turn`);
+    return { messageId: message.id, text: turn.text };
+  }
+
+  /** Why a message that waits will never be delivered. Never fails: the stream tells what is wrong with the connection. */
+  async #dropping(messageId: string, turn: TurnOf, signal: AbortSignal): Promise<TurnLost | undefined> {
+    const path = { cityName: this.session.city, id: this.session.id, messageId };
+    while (!signal.aborted && !turn.begun) {
+      await sleep(POLL_MS, signal);
+      if (signal.aborted || turn.begun) return undefined;
+      try {
+        const { status, error_message: why } = await this.client.get('/v0/city/{cityName}/session/{id}/messages/{messageId}', {
+          path,
+          signal,
+        });
+        if (LOST.has(status)) return new TurnLost(`the message was ${status}${why === undefined ? '' : `: ${why}`}`);
+      } catch {
+        // tried again
+      }
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,66 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { anEvent, frame, json, problem, stream, testServer, type Handler, type TestServer } from '../cli/testing/server.js';
+import { connect, PositionGone } from './index.js';
+
+const STREAM = '/v0/events/stream';
+const head: Handler = (_request, response) => json(response, { items: [], event_cursor: '__supervisor__:4', total: 0 });
+let server: TestServer;
+const stop = new AbortController();
+
+async function serve(handler: Handler): Promise<void> {
+  server = await testServer({ '/v0/events': head, [STREAM]: handler });
+}
+const events = (more: object = {}) => connect({ url: server.url }).events({ pauseMs: 1, signal: stop.signal, ...more });
+const tagged = (id: string, name: string, seq: number): string => frame(id, 'tagged_event', anEvent(seq, { stream: name, city: name }));
+const asked = () =>
+  server.requests.filter(({ line }) => line.includes(STREAM)).map(({ line, headers }) => [line, headers['last-event-id']]);
+
+afterEach(() => server.close());
+
+async function take(stream: AsyncIterable<{ seq: number }>, count: number): Promise<number[]> {
+  const seqs: number[] = [];
+  for await (const { seq } of stream) if (seqs.push(seq) === count) break;
+  return seqs;
+}
+
+describe('events', () => {
+  it('begin at one position, also when the first connection says nothing', async () => {
+    await serve((_request, response, nth) => (nth === 1 ? response.destroy() : stream(response, tagged('x', 'a', 5))));
+    expect(await take(events(), 1)).toEqual([5]);
+    const line = `GET ${STREAM}?after_cursor=__supervisor__%3A4`;
+    expect(asked()).toEqual([
+      [line, undefined],
+      [line, undefined],
+    ]);
+  });
+
+  it('begin again where the caller began when an id is not known any more, and leave out what they have told', async () => {
+    await serve((_request, response, nth) => {
+      if (nth === 1) {
+        stream(response, tagged('i1', 'a', 1), tagged('i2', 'b', 1), tagged('i3', 'a', 2));
+        response.end();
+      } else if (nth === 2) problem(response, 400, 'invalid-cursor: not ours');
+      else stream(response, tagged('j1', 'b', 1), tagged('j2', 'a', 1), tagged('j3', 'a', 2), tagged('j4', 'a', 3));
+    });
+    expect(await take(events({ after: 'a:0,b:0' }), 4)).toEqual([1, 1, 2, 3]);
+    expect(asked().map(([, id]) => id)).toEqual([undefined, 'i3', undefined]);
+  });
+
+  it('say with 410 that they were lost, and where the log begins now', async () => {
+    await serve((_request, response) =>
+      problem(response, 410, 'cursor_expired: the log no longer holds this position; the oldest position is a:7'),
+    );
+    const lost = take(events({ after: 'a:1' }), 1);
+    await expect(lost).rejects.toBeInstanceOf(PositionGone);
+    await expect(lost).rejects.toMatchObject({ status: 410, oldest: 'a:7' });
+  });
+
+  it('give a position that another life goes on from', async () => {
+    await serve((_request, response) => stream(response, tagged('i9', 'a', 9), frame('i10', 'heartbeat', {}), tagged('i11', 'a', 10)));
+    const first = events();
+    for await (const _ of first) break;
+    expect(first.lastEventId).toBe('i9');
+    await take(events({ lastEventId: first.lastEventId }), 1);
+    expect(asked().at(-1)).toEqual([`GET ${STREAM}`, 'i9']);
+  });
+});

@@ -1,0 +1,77 @@
+import type { components } from './api.gen.js';
+
+export type Problem = components['schemas']['ErrorModel'];
+
+const SECONDS = /^\d{1,9}$/;
+
+/** The API refused, with a problem of RFC 9457. Programs decide by `code`, or by `status`. */
+export class ApiProblem extends Error {
+  override readonly name: string = 'ApiProblem';
+  readonly status: number;
+  readonly code: string | undefined;
+  readonly detail: string;
+  /** What the problem says of single members. */
+  readonly errors: NonNullable<Problem['errors']>;
+  /** What the service calls the request, in its log too. */
+  readonly requestId: string | undefined;
+  /** Milliseconds after which the service invites another try. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(response: Response, body: unknown) {
+    const problem = (typeof body === 'object' && body !== null ? body : {}) as Partial<Problem>;
+    const detail = problem.detail ?? problem.title ?? `API returned HTTP ${response.status}`;
+    super(detail);
+    this.status = response.status;
+    this.code = problem.code;
+    this.detail = detail;
+    this.errors = problem.errors ?? [];
+    this.requestId = response.headers.get('x-svc-request-id') ?? undefined;
+    this.retryAfterMs = retryAfter(response);
+  }
+}
+
+/** The log does not hold the position any more: what came after it is lost to this reader, and `oldest` is where it can begin again. */
+export class PositionGone extends ApiProblem {
+  override readonly name = 'PositionGone';
+
+  /** In the form that `after` takes; undefined where the service does not say it. */
+  get oldest(): string | undefined {
+    return /oldest position is (\S+)/.exec(this.detail)?.[1];
+  }
+}
+
+/** Nobody answers at any of the addresses, or the connection broke. `cause` is what the platform says. */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError';
+
+  constructor(
+    message: string,
+    /** Whether the service may have got the request, and carried it out. */
+    readonly mayHaveHappened: boolean,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** What came is not what this client speaks. */
+export class ProtocolError extends Error {
+  override readonly name = 'ProtocolError';
+}
+
+export function problemOf(response: Response, body: unknown): ApiProblem {
+  return response.status === 410 ? new PositionGone(response, body) : new ApiProblem(response, body);
+}
+
+export function retryAfter(response: Response): number | undefined {
+  const after = response.headers.get('retry-after') ?? '';
+  return SECONDS.test(after) ? Number(after) * 1_000 : undefined;
+}
+
+/** What an unknown failure says for itself, causes of network failures included. */
+export function reason(error: unknown): string {
+  const { cause, message } = (typeof error === 'object' && error !== null ? error : {}) as { cause?: unknown; message?: unknown };
+  const { code, message: why } = (typeof cause === 'object' && cause !== null ? cause : {}) as { code?: unknown; message?: unknown };
+  for (const text of [code, why, message]) if (typeof text === 'string' && text !== '') return text;
+  return String(error);
+}

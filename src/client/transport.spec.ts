@@ -1,0 +1,97 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { json, problem, testServer, type Handler, type TestServer } from '../cli/testing/server.js';
+import { connect, ConnectionError, type ConnectOptions } from './index.js';
+
+const BEADS = '/v0/city/alpha/beads';
+const CLAIM = '/v0/city/alpha/hook/claim';
+const path = { cityName: 'alpha' };
+const servers: TestServer[] = [];
+
+async function serve(routes: Record<string, Handler>): Promise<TestServer> {
+  const server = await testServer(routes);
+  servers.push(server);
+  return server;
+}
+const client = (url: string | readonly string[], more: Partial<ConnectOptions> = {}) => connect({ url, retryMs: 10_000, ...more });
+const create = (url: string | readonly string[], more: Partial<ConnectOptions> = {}) =>
+  client(url, more).post('/v0/city/{cityName}/beads', { path, body: { title: 'one' } });
+const claim = (url: string | readonly string[]) => client(url).post('/v0/city/{cityName}/hook/claim', { path, body: { agent: 'mayor' } });
+const keys = ({ requests }: TestServer) => requests.map(({ headers }) => headers['idempotency-key']);
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+describe('a call that takes an idempotency key', () => {
+  it.each<[string, Handler]>([
+    ['the connection is lost', (_request, response) => response.destroy()],
+    ['the service is not available', (_request, response) => problem(response, 503, 'unavailable: no database', { 'retry-after': '0' })],
+    ['a proxy has lost its replica', (_request, response) => problem(response, 502, 'bad_gateway: gone')],
+    ['there were too many', (_request, response) => problem(response, 429, 'rate_limited: slow down', { 'retry-after': '0' })],
+  ])('is sent again under the same key while %s', async (_why, fails) => {
+    const server = await serve({
+      [BEADS]: (request, response, nth) => (nth < 3 ? fails(request, response, nth) : json(response, { id: 'al-1' })),
+    });
+    expect(await create(server.url)).toEqual({ id: 'al-1' });
+    const sent = keys(server);
+    expect(sent).toEqual(Array(3).fill(sent[0]));
+    expect(sent[0]).toMatch(/^[0-9a-f]{32}$/);
+    expect(new Set(server.requests.map(({ body }) => body))).toEqual(new Set(['{"title":"one"}']));
+  });
+
+  it('has another key each time, and that of the caller when it names one', async () => {
+    const server = await serve({ [BEADS]: (_request, response) => json(response, { id: 'al-1' }) });
+    await create(server.url);
+    await create(server.url);
+    await client(server.url).post('/v0/city/{cityName}/beads', { path, body: { title: 'one' }, idempotencyKey: 'mine' });
+    const [one, two, three] = keys(server);
+    expect(one).not.toBe(two);
+    expect(three).toBe('mine');
+  });
+
+  it('is not sent again for another refusal, nor when the caller wants no tries', async () => {
+    const server = await serve({
+      [BEADS]: (_request, response, nth) =>
+        nth === 1 ? problem(response, 422, 'validation_failed: title') : problem(response, 503, 'unavailable: no', { 'retry-after': '1' }),
+    });
+    await expect(create(server.url)).rejects.toMatchObject({ status: 422 });
+    await expect(create(server.url, { retryMs: 0 })).rejects.toMatchObject({ status: 503, retryAfterMs: 1_000 });
+    expect(server.requests).toHaveLength(2);
+  });
+});
+
+describe('a call without one', () => {
+  it('is not sent again when it may have been carried out', async () => {
+    const server = await serve({ [CLAIM]: (_request, response) => response.destroy() });
+    const lost = claim(server.url);
+    await expect(lost).rejects.toBeInstanceOf(ConnectionError);
+    await expect(lost).rejects.toMatchObject({ mayHaveHappened: true });
+    expect(server.requests).toHaveLength(1);
+    expect(keys(server)).toEqual([undefined]);
+  });
+
+  it('is sent again when it was refused as one too many, and goes to another replica when nobody was there', async () => {
+    const gone = await testServer({});
+    await gone.close();
+    const server = await serve({
+      [CLAIM]: (_request, response, nth) =>
+        nth === 1 ? problem(response, 429, 'rate_limited: slow', { 'retry-after': '0' }) : json(response, { ok: true }),
+    });
+    expect(await claim([gone.url, server.url])).toEqual({ ok: true });
+    expect(server.requests).toHaveLength(2);
+  });
+});
+
+it('ends with its signal while it waits to try again', async () => {
+  const server = await serve({ [BEADS]: (_request, response) => problem(response, 503, 'unavailable: no', { 'retry-after': '9' }) });
+  const stop = new AbortController();
+  const asking = client(server.url, { retryMs: 60_000 }).get('/v0/city/{cityName}/beads', { path, signal: stop.signal });
+  stop.abort(new Error('enough'));
+  await expect(asking).rejects.toThrow('enough');
+});
+
+it('has a limit of time over all tries', async () => {
+  const server = await serve({ [BEADS]: () => undefined });
+  const asking = client(server.url, { timeoutMs: 50 }).get('/v0/city/{cityName}/beads', { path });
+  await expect(asking).rejects.toThrow(/within 0.05 s/);
+});
