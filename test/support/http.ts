@@ -63,7 +63,10 @@ function exchange(base: string, method: string, path: string, body: unknown, giv
     req.on('response', (res) => {
       const chunks: Buffer[] = [];
       res.on('data', (chunk: Buffer) => chunks.push(chunk));
-      res.on('error', reject);
+      res.on('error', (error) => {
+        clearTimeout(timer);
+        reject(error);
+      });
       res.on('end', () => {
         clearTimeout(timer);
         const text = Buffer.concat(chunks).toString('utf8');

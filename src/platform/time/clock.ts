@@ -19,6 +19,12 @@ export function newId(prefix: string): string {
   return `${prefix}-${randomBytes(12).toString('hex')}`;
 }
 
+/** Resolves when `work` has ended, or after `ms`: whichever comes first leaves no timer behind. Rejects as `work` does. */
+export async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  const ended = new AbortController();
+  await Promise.race([work, sleep(ms, ended.signal)]).finally(() => ended.abort());
+}
+
 /** Resolves after `ms`, or at once when `signal` aborts. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

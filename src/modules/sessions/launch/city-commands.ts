@@ -8,7 +8,7 @@ import { StartError, UnconfirmedDead } from '../../../platform/runtime/port.js';
 import { findProcesses } from '../../../platform/runtime/process-table.js';
 import { spawnAgent, type AgentProcess, type SpawnSpec } from '../../../platform/runtime/spawn.js';
 import { Tail } from '../../../platform/runtime/tail.js';
-import { sleep } from '../../../platform/time/clock.js';
+import { atMost, sleep } from '../../../platform/time/clock.js';
 import { masked } from '../../files/composition/mask.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { DirectoriesService } from '../../files/directories/directories.service.js';
@@ -150,7 +150,7 @@ export class CityCommands {
         return await work(process);
       } finally {
         await process.end();
-        await Promise.race([process.closed, sleep(LAST_WORDS_MS)]);
+        await atMost(LAST_WORDS_MS, process.closed);
       }
     });
   }
@@ -179,7 +179,7 @@ export class CityCommands {
     timer.abort();
     // Also of one that has ended: what it has left running is not to outlive it.
     await shell.end({ hard: how === 'exited' });
-    await Promise.race([shell.closed, sleep(LAST_WORDS_MS)]);
+    await atMost(LAST_WORDS_MS, shell.closed);
     const { code, signal: killed } = shell.hasExited ? await shell.exited : { code: null, signal: null };
     const said = shown(output.text(), shell.stderrTail());
     if (how !== 'exited') return { code: null, how, output: said };

@@ -3,7 +3,7 @@ import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Signals } from '../../../platform/streams/signals.js';
 import { AutoResetEvent } from '../../../platform/time/auto-reset-event.js';
-import { sleep } from '../../../platform/time/clock.js';
+import { atMost, sleep } from '../../../platform/time/clock.js';
 
 /** Times in milliseconds, so that tests can shorten them. */
 export class LeaseTimings {
@@ -141,7 +141,7 @@ export class LeasedWork<T extends { readonly pk: number }> {
     // One that hangs must not keep this from being seen.
     this.#renewing ??= this.#renew().finally(() => (this.#renewing = undefined));
     for (const running of this.#running.values()) if (performance.now() - running.renewedAt > this.timings.holdMs) this.#lose(running);
-    return Promise.race([this.#renewing, sleep(this.timings.renewMs)]);
+    return atMost(this.timings.renewMs, this.#renewing);
   }
 
   async #renew(): Promise<void> {

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { atMost } from '../../time/clock.js';
 import { StartError, UnconfirmedDead, type Program, type Sandbox } from '../port.js';
 import { spawnAgent, type AgentProcess } from '../spawn.js';
 import { Tail } from '../tail.js';
@@ -46,7 +46,7 @@ async function run(step: Step, { cwd, env, sandbox, signal, limit }: Surrounding
   const how = await Promise.race([shell.exited, aborted(over)]);
   if (how !== undefined && how.code === 0) return;
   await end(shell);
-  await Promise.race([shell.closed, sleep(LAST_WORDS_MS, undefined, { ref: false })]);
+  await atMost(LAST_WORDS_MS, shell.closed);
   const words = shell.stderrTail() || output.text();
   if (how !== undefined) throw new StartError('died', `${nameOf(step)} failed (${how.signal ?? `code ${how.code}`})`, words);
   throw signal.aborted ? calledOff() : new StartError('timeout', `${nameOf(step)} was not done in time`, words);

@@ -1,7 +1,7 @@
 import { frameText, heartbeatFrame, retryFrame } from '../../../../platform/streams/sse.js';
 import type { Subscriber } from '../../../../platform/streams/subscriber.js';
 import { AutoResetEvent } from '../../../../platform/time/auto-reset-event.js';
-import { sleep } from '../../../../platform/time/clock.js';
+import { atMost } from '../../../../platform/time/clock.js';
 import type { AdapterRow } from '../adapters/adapters.repository.js';
 import { toPublished } from '../outbound/publication-body.js';
 import type { PublicationRow } from '../outbound/publications.repository.js';
@@ -50,7 +50,7 @@ export class Connection {
 
   /** Resolves when something may be free and the client reads: one that does not is given nothing, and keeps nobody waiting. */
   async ready(): Promise<void> {
-    while (this.open && this.subscriber.full) await Promise.race([this.subscriber.drained(), sleep(LOOK_MS)]);
+    while (this.open && this.subscriber.full) await atMost(LOOK_MS, this.subscriber.drained());
     if (this.open) await this.#woken.wait();
   }
 
