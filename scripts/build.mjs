@@ -1,5 +1,5 @@
 /**
- * `npm run build`: compiles src and db into dist, or into the folder that is named. Only what is not as it was at the last time,
+ * `npm run build`: compiles src and db into dist, or into the folder that is named, and renders docs there. Only what is not as it was at the last time,
  * so that `npm start` after `npm ci` has nothing to do. Specs and what only they use are left out.
  */
 import { createRequire } from 'node:module';
@@ -7,6 +7,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { guideSources } from './guide/sources.mjs';
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 const out = process.argv[2] ?? 'dist';
@@ -44,6 +45,8 @@ if (stale.length > 0 || gone.length > 0) {
   await rename(`${stamp}.${process.pid}`, stamp);
 }
 
+await buildPages();
+
 /** What the last build has made. What it was made of otherwise, or by other means, is removed. */
 function built() {
   try {
@@ -74,4 +77,19 @@ async function declare() {
   );
   const { diagnostics } = program.emit();
   for (const { messageText } of diagnostics) throw new Error(ts.flattenDiagnosticMessageText(messageText, ' '));
+}
+
+/** The guide and the schemas that the service has beside its API, when one of their files is not as it was. */
+async function buildPages() {
+  const written = join(out, 'guide', '.built.json');
+  const now = JSON.stringify(
+    (await guideSources(process.cwd())).map((file) => {
+      const { mtimeMs, size } = statSync(file);
+      return `${file} ${mtimeMs} ${size}`;
+    }),
+  );
+  if (existsSync(written) && readFileSync(written, 'utf8') === now) return;
+  const { buildGuide } = await import('./guide/render.mjs');
+  await buildGuide(process.cwd(), out);
+  await writeFile(written, now);
 }

@@ -18,6 +18,7 @@ import { addOrder } from './orders/order.command.js';
 import { addFormula } from './formulas/formula.command.js';
 import { addHealth } from './health.command.js';
 import { addHook } from './hooks/hook.command.js';
+import { addInit } from './init/init.command.js';
 import type { Io } from './io.js';
 import { addKey } from './keys.command.js';
 import { addMail } from './mail/mail.command.js';
@@ -57,6 +58,7 @@ export function buildProgram(io: Io): Command {
     'svc events --city alpha --follow',
     'eval "$(svc completion bash)"',
   );
+  addInit(program, io);
   addCity(program, io);
   addEvents(program, io);
   addEvent(program, io);

@@ -7,6 +7,7 @@ import { Readiness } from '../platform/health/readiness.js';
 import { createHttpApp } from '../platform/http/http-app.js';
 import { AppLogger, createLogger } from '../platform/logging/logger.js';
 import { serveDocs } from '../platform/openapi/docs.js';
+import { serveGuide } from '../platform/openapi/guide.js';
 import { receiveWebhooks } from '../modules/orchestration/orders/webhooks/receive.js';
 import { isForService, serveServices } from '../modules/integrations/services/proxy/serve.js';
 import { RootModule } from './root.module.js';
@@ -31,6 +32,7 @@ export interface ApplicationOptions {
 /** What is beside the typed contract. */
 function serveOthers(app: NestFastifyApplication): void {
   serveDocs(app);
+  serveGuide(app);
   serveServices(app);
   receiveWebhooks(app);
 }

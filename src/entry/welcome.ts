@@ -17,6 +17,7 @@ export function welcome(config: AppConfig, url: string, cwd: string, { kind, why
     `  supervisor is ready${config.databaseUrl === undefined ? '' : ' (database: SVC_DATABASE_URL)'}`,
     '',
     `  API     ${url}`,
+    `  Guide   ${url}/guide`,
     `  Docs    ${url}/docs`,
     `  Data    ${config.dataDir}`,
     `  Agents  ${kind === 'none' ? `NOT isolated, they can do what you can: ${why ?? 'SVC_RUNNER_ISOLATION=none'}` : `isolated by ${kind}`}`,

@@ -6,15 +6,20 @@ import { eventually } from '../support/sse.js';
 import { User, type Running } from '../support/user.js';
 
 /**
- * Every console block of the README, in order, as a new user types them: what a line prints is compared up to times, ages,
- * random ids and paths.
+ * Every console block of the README and of the guide, page after page in the order of its list, as a new user types them: what a line
+ * prints is compared up to times, ages, random ids and paths.
  */
-const blocks = consoleBlocks(readFileSync(new URL('../../README.md', import.meta.url), 'utf8'));
-/** Where the README says that the checkout is, and the port that it says. */
+const root = new URL('../../', import.meta.url);
+const read = (file: string): string => readFileSync(new URL(file, root), 'utf8');
+const pages = [...read('docs/README.md').matchAll(/^- \[.+?\]\(((?:tutorial|how-to|explanation)\/.+?\.md)\)/gm)].map(
+  ([, page]) => `docs/${page!}`,
+);
+const blocks = ['README.md', ...pages].flatMap((file) => consoleBlocks(read(file)).map((block) => ({ ...block, file })));
+/** Where the pages say that the checkout is, and the port that they say. */
 const HOME = '/home/you/supervisor-control-plane';
 const PORT = 'localhost:8372';
-/** Ids of the city `demo`. It starts sessions when it sees work, which have ids as well: so what an id is, the line says that shows it first. */
-const ID = /\bde-\d+\b/g;
+/** Ids of the cities. They start sessions when they see work, which have ids as well: so what an id is, the line says that shows it first. */
+const ID = /\b(?:de|web)-\d+\b/g;
 /** How far a long operation is, which a fast one does not tell. */
 const PROGRESS = /^\w+ing \S+: \w+$/;
 /** Commands that only look. What they show may still be on its way, so they are asked again, as a person would do. */
@@ -22,14 +27,15 @@ const LOOKS = /^svc (events|\w+ (list|ready|pending|inbox|revisions|validate))\b
 
 let user: User;
 const behind: Running[] = [];
-let broken: number | undefined;
-/** What the ids of the README are in this run. */
+/** Where a page has failed: what comes after it there goes on from that. */
+const broken = new Map<string, string>();
+/** What the ids of the pages are in this run. */
 const ids = new Map<string, string>();
 
 const here = (text: string): string => text.replaceAll(HOME, user.dir).replaceAll(PORT, new URL(user.url).host);
 const typed = (command: string): string => here(command).replaceAll(ID, (id) => ids.get(id) ?? id);
 
-/** Whether a line is what the README shows; what it calls the ids that are new there is remembered. */
+/** Whether a line is what the page shows; what it calls the ids that are new there is remembered. */
 function isShown(expected: string, printed: string): boolean {
   const fresh = new Set<string>();
   const pattern = lineOf(here(expected)).source.replaceAll(ID, (id) => {
@@ -37,7 +43,7 @@ function isShown(expected: string, printed: string): boolean {
     const name = id.replace('-', '');
     if (known !== undefined || fresh.has(id)) return known ?? `\\k<${name}>`;
     fresh.add(id);
-    return `(?<${name}>de-\\d+)`;
+    return `(?<${name}>${id.split('-')[0]}-\\d+)`;
   });
   const found = new RegExp(pattern).exec(printed);
   for (const id of found === null ? [] : fresh) ids.set(id, found!.groups![id.replace('-', '')]!);
@@ -68,7 +74,7 @@ async function follow({ command, output }: Step): Promise<void> {
   const expected = output.filter((text) => text !== '^C' && !PROGRESS.test(text));
   const running = user.begin(line);
   if (endless) {
-    // A stream has no end: what the README shows of it is waited for.
+    // A stream has no end: what the page shows of it is waited for.
     await eventually(() => linesOf(running.output()).length >= expected.length).catch(() => undefined);
     running.interrupt();
   }
@@ -91,13 +97,13 @@ function missing(printed: readonly string[], expected: readonly string[]): strin
     const at = wanted.findIndex((line) => isShown(line, text));
     if (at === -1 && isAnything) continue;
     isAnything = wanted[at] === '…';
-    if (at === -1) throw new Error(`not in the README: ${text}\nprinted:\n${printed.join('\n')}`);
+    if (at === -1) throw new Error(`not on the page: ${text}\nprinted:\n${printed.join('\n')}`);
     absent.push(...wanted.splice(0, at + 1).slice(0, at));
   }
   return [...absent, ...wanted];
 }
 
-describe('the README', () => {
+describe('the README and the guide', () => {
   beforeAll(async () => {
     user = await User.arrive();
     await user.start();
@@ -107,26 +113,40 @@ describe('the README', () => {
     await removeFolders();
   });
 
-  it('says why where a block cannot be run here', () => {
-    expect(blocks.flatMap(({ notRun }) => notRun ?? [])).toEqual([
-      'it tells what is wrong on another machine',
-      'a service is there a moment after the reload',
-      'it builds an image and starts containers; `npm run test:cluster` does so',
-      'it has the keys of the block above',
-      'the certificate is yours',
+  it('say why where a block cannot be run here', () => {
+    expect(blocks.flatMap(({ file, notRun }) => (notRun === undefined ? [] : `${file}: ${notRun}`))).toEqual([
+      'README.md: it tells what is wrong on another machine',
+      'docs/how-to/services.md: a service is there a moment after the reload',
+      'docs/how-to/custom-agent.md: it tells what is wrong on another machine',
+      'docs/how-to/private-git.md: the host and its token are yours',
+      'docs/how-to/private-git.md: the host and its key are yours',
+      'docs/how-to/private-git.md: it starts another server',
+      'docs/how-to/keys.md: the server of these pages asks for no keys',
+      'docs/how-to/keys.md: the key is another one',
+      'docs/how-to/keys.md: it has the keys of the block above',
+      'docs/how-to/cluster.md: it builds an image and starts containers; `npm run test:cluster` does so',
+      'docs/how-to/worker-image.md: it builds images and starts containers',
+      'docs/how-to/worker-image.md: it builds images and starts containers',
+      'docs/how-to/upgrade.md: it builds an image and starts containers; `npm run test:cluster` does so',
+      'docs/how-to/backup.md: it stops the server of these pages',
+      'docs/how-to/backup.md: it stops the server of these pages',
+      'docs/how-to/backup.md: it needs the containers of the cluster',
+      'docs/how-to/backup.md: it needs the containers of the cluster',
+      'docs/how-to/https.md: the certificate is yours',
     ]);
-    expect(blocks.filter(({ notRun }) => notRun === undefined).length).toBeGreaterThanOrEqual(6);
+    expect(pages.length).toBeGreaterThan(25);
+    expect(blocks.filter(({ notRun }) => notRun === undefined).length).toBeGreaterThanOrEqual(29);
   });
 
-  const runnable: [string, Block][] = blocks
+  const runnable: [string, Block & { readonly file: string }][] = blocks
     .filter(({ notRun }) => notRun === undefined)
-    .map((block) => [`${block.line}: ${block.steps[0]?.command}`, block]);
-  it.each(runnable)('works as it is written in line %s', async (_name, { steps }) => {
-    if (broken !== undefined) throw new Error(`what is here goes on from line ${broken}, which failed`);
+    .map((block) => [`${block.file}:${block.line}: ${block.steps[0]?.command}`, block]);
+  it.each(runnable)('work as it is written in %s', async (_name, { file, steps }) => {
+    if (broken.has(file)) throw new Error(`what is here goes on from ${broken.get(file)}, which failed`);
     for (const step of steps) {
       await settled(step).catch((error: unknown) => {
-        broken = step.line;
-        throw new Error(`README.md:${step.line}: $ ${step.command}\n${(error as Error).message}`, { cause: error });
+        broken.set(file, `${file}:${step.line}`);
+        throw new Error(`${file}:${step.line}: $ ${step.command}\n${(error as Error).message}`, { cause: error });
       });
     }
   });

@@ -35,9 +35,15 @@ function stepsOf(lines: readonly string[], first: number): Step[] {
       if (last === undefined) throw new Error(`line ${first + i}: a block begins with a command, not with ${text}`);
       last.output.push(text);
     }
-    goesOn = (goesOn || text.startsWith('$ ')) && text.endsWith('\\');
+    goesOn = (goesOn || text.startsWith('$ ')) && (text.endsWith('\\') || readsOn(steps.at(-1)?.command ?? ''));
   }
   return steps;
+}
+
+/** Whether a text that the command reads from the lines below it (`<<'END'`) is not at its end. */
+function readsOn(command: string): boolean {
+  const [, end] = /<<'(\w+)'/.exec(command) ?? [];
+  return end !== undefined && !command.split('\n').slice(1).includes(end);
 }
 
 /** What differs from one run to the next, and what of a run stands for it. */

@@ -21,13 +21,20 @@ export function addDoctor(program: Command, io: Io): void {
   const doctor = program
     .command('doctor')
     .description('look for what is missing or wrong, from here to the hosts of agents, and say what mends it; changes nothing')
+    .option('--providers <names>', 'look at these providers as well, whether a city uses them or not')
     .option('--json', 'print all that was found as one JSON line');
   withCity(withTarget(doctor));
-  withExamples(doctor, 'svc doctor', 'svc doctor --city alpha', 'svc doctor --json | jq ".checks[] | select(.status != \\"ok\\")"');
+  withExamples(
+    doctor,
+    'svc doctor',
+    'svc doctor --city alpha',
+    'svc doctor --providers claude,codex,gemini',
+    'svc doctor --json | jq ".checks[] | select(.status != \\"ok\\")"',
+  );
   doctor.action(async (_options, command: Command) => {
     const json = flagsOf<{ json?: boolean }>(command).json === true;
     const checks: Finding[] = [];
-    await examine(command, io, async (area, found) => {
+    await examine(command, io, namesOf(flagsOf<{ providers?: string }>(command).providers), async (area, found) => {
       if (found.length === 0) return;
       checks.push(...found.map((one) => ({ area, ...one })));
       if (!json) await io.out(shownArea(area, found, io));
@@ -55,7 +62,13 @@ async function checked(name: string, look: () => Promise<readonly Found[]>): Pro
   return 'found' in answer ? [answer.found] : answer.value;
 }
 
-async function examine(command: Command, io: Io, tell: Tell): Promise<void> {
+const namesOf = (given = ''): string[] =>
+  given
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+
+async function examine(command: Command, io: Io, asked: readonly string[], tell: Tell): Promise<void> {
   const settings = await tried('settings', () => contextOf(command, io));
   if ('found' in settings) return tell('client', [node(), settings.found]);
   const context = settings.value;
@@ -81,7 +94,7 @@ async function examine(command: Command, io: Io, tell: Tell): Promise<void> {
   await tell('server', [...shown, ...(await checked('ready', () => parts(api))), ...setUp]);
   if (info === undefined) return;
   if (info.deployment !== undefined) await tell('runners', await checked('runners', () => runners(api)));
-  await cities(context, tell);
+  await cities(context, asked, tell);
 }
 
 /** @returns also by how much the server's clock is ahead of this one, taken in the middle of the request */
@@ -96,7 +109,7 @@ function withoutKey(found: Found, error: unknown): Found {
   return { ...found, mend: 'svc key create --name me --scope operate configure    # by somebody who has a key for all cities' };
 }
 
-async function cities(context: Context, tell: Tell): Promise<void> {
+async function cities(context: Context, asked: readonly string[], tell: Tell): Promise<void> {
   const { api } = context;
   const looked = await tried('cities', async () => {
     const { city } = await context.scope();
@@ -107,7 +120,7 @@ async function cities(context: Context, tell: Tell): Promise<void> {
   const wanted = named === undefined ? all : all.filter(({ name }) => name === named);
   if (named !== undefined && wanted.length === 0)
     return tell('cities', [failed(named, 'there is no such city, or it is not for this key', 'svc city list')]);
-  const uses = new Set<string>();
+  const uses = new Set<string>(asked);
   for (const city of wanted.slice(0, MAX_CITIES)) {
     const looked = await tried('status', () => cityChecks(api, city));
     await tell(`city ${city.name}`, 'found' in looked ? [looked.found] : looked.value.found);

@@ -87,6 +87,7 @@ function base(): Omit<OpenAPIObject, 'paths'> {
     .setVersion(VERSION)
     .setDescription(DESCRIPTION)
     .addServer('/', 'Where this document was read.')
+    .setExternalDoc('The guide: a tutorial, how-to pages, every key, event and command', '/guide')
     .addSecurity('apiKey', {
       type: 'http',
       scheme: 'bearer',

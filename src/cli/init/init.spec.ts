@@ -1,0 +1,99 @@
+import { describe, expect, it } from '@jest/globals';
+import { Ajv } from 'ajv';
+import addFormats from 'ajv-formats';
+import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'smol-toml';
+import { FILES, publishedSchema } from '../../../scripts/docs-gen/file-schemas.js';
+import { runCli } from '../program.js';
+import { fakeIo, type FakeIo } from '../testing/io.js';
+import { filesOf, nextOf, TEMPLATES } from './templates.js';
+
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-init-'));
+  try {
+    await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** `svc init …` in a folder, with a server that answers `register`, or with none. */
+async function init(
+  folder: string,
+  args: readonly string[],
+  register?: { status: number; body: object },
+): Promise<{ code: number; io: FakeIo }> {
+  const server = createServer((request, response) => {
+    const [status, body] = request.url === '/health' ? [200, { status: 'ok' }] : [register?.status ?? 500, register?.body ?? {}];
+    response
+      .writeHead(status, { 'Content-Type': status < 400 ? 'application/json' : 'application/problem+json' })
+      .end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  if (register === undefined) await new Promise((resolve) => server.close(resolve));
+  const io = fakeIo({ cwd: folder });
+  try {
+    return { code: await runCli(['init', ...args, '--api', `http://127.0.0.1:${port}`], io), io };
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+describe('the files of a new city', () => {
+  it.each(TEMPLATES)('are what their schemas say, for %s', (template) => {
+    const ajv = new Ajv({ strict: false });
+    addFormats.default(ajv);
+    for (const { path, text } of filesOf({ name: 'works', template, api: 'http://127.0.0.1:1' })) {
+      if (!path.endsWith('.toml')) continue;
+      const kind = FILES.find(({ name }) => path.endsWith(name))!;
+      expect(text.split('\n', 1)[0]).toBe(`#:schema http://127.0.0.1:1/schemas/${kind.name}.json`);
+      expect([path, ajv.validate(publishedSchema(kind), parse(text)), ajv.errors]).toEqual([path, true, null]);
+    }
+    expect(nextOf(template, 'works')).toHaveLength(3);
+  });
+});
+
+describe('svc init', () => {
+  it('writes them where no server runs, and says what to do then', async () =>
+    inFolder(async (folder) => {
+      const { code, io } = await init(folder, ['deep/works', '--template', 'script']);
+      expect([code, io.stderr]).toEqual([0, '']);
+      expect(io.stdout).toContain(`svc city register ${join(folder, 'deep/works')}`);
+      expect((await readdir(join(folder, 'deep/works'), { recursive: true })).sort()).toEqual(
+        ['.gitignore', 'agents', 'agents/worker', 'agents/worker/agent.toml', 'city.toml', 'pack.toml', 'scripts', 'scripts/worker'].sort(),
+      );
+      expect((await stat(join(folder, 'deep/works/scripts/worker'))).mode & 0o111).not.toBe(0);
+    }));
+
+  it('touches nothing where one of them is there', async () =>
+    inFolder(async (folder) => {
+      await init(folder, ['works']);
+      const before = await readFile(join(folder, 'works/city.toml'), 'utf8');
+      const { code, io } = await init(folder, ['works', '--template', 'script']);
+      expect([code, io.stderr]).toEqual([1, `svc init: ${join(folder, 'works/.gitignore')} is there already\n`]);
+      expect(await readFile(join(folder, 'works/city.toml'), 'utf8')).toBe(before);
+      expect(await readdir(join(folder, 'works'))).not.toContain('scripts');
+    }));
+
+  it('leaves nothing where the server does not take the directory, and says where cities may lie', async () =>
+    inFolder(async (folder) => {
+      const detail = 'validation_failed: invalid city directory: it must lie inside /srv/cities';
+      const body = { status: 422, code: 'validation-failed', detail };
+      const { code, io } = await init(folder, ['works', '--template', 'claude'], { status: 422, body });
+      expect(code).toBe(1);
+      expect(io.stderr).toContain('cities of this server lie in /srv/cities: svc init /srv/cities/works --template claude');
+      expect(await readdir(folder)).toEqual([]);
+    }));
+
+  it('refuses a name that no city can have', async () =>
+    inFolder(async (folder) => {
+      expect((await init(folder, ['works', '--name', '-x'])).io.stderr).toContain('cannot be the name of a city');
+      expect(await readdir(folder)).toEqual([]);
+    }));
+});
