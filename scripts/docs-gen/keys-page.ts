@@ -109,6 +109,7 @@ function exampleOf({ examples, idle, deprecated }: JsonSchema): string {
 
 function typeOf(member: JsonSchema, root: JsonSchema): string {
   const schema = resolved(member, root);
+  if (schema.properties !== undefined) return 'table';
   if (schema.enum !== undefined) return schema.enum.map((value) => code(toml(value))).join(', ');
   if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map((one) => typeOf(one, root)))].join(', or ');
   switch (schema.type) {
@@ -125,7 +126,7 @@ function typeOf(member: JsonSchema, root: JsonSchema): string {
       return of === 'table' ? 'list of tables' : of === 'text' ? 'list of texts' : `list of ${of}`;
     }
     case 'object':
-      return schema.properties === undefined && schema.additionalProperties !== undefined ? `table of ${namesOf(schema, root)}` : 'table';
+      return schema.additionalProperties !== undefined ? `table of ${namesOf(schema, root)}` : 'table';
     default:
       return 'any';
   }

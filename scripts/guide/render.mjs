@@ -68,7 +68,7 @@ function htmlOf(page, byFile, navigation, entries) {
     title: plain(page.title),
     where: '',
     url: page.url,
-    text: plain(page.text.replace(/```[\s\S]*?```/g, '')).slice(0, TEXT),
+    text: plain(page.text.replace(/```[\s\S]*?```|^#+ .*$/gm, '')).slice(0, TEXT),
   });
   const say = (text) => {
     const last = entries.at(-1);
@@ -169,6 +169,7 @@ function shell(page, body, navigation, link) {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(plain(page.title))}</title>
+<link rel="icon" href="data:,">
 <link rel="stylesheet" href="${BASE}/guide.css">
 <script type="module" src="${BASE}/search.js"></script>
 </head>
